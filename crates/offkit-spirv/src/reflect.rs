@@ -1,7 +1,7 @@
 //! What a module is, offers and needs.
 
 use crate::dr::{Instruction, Operand};
-use crate::grammar::{AddressingModel, Capability, Decoration, MemoryModel, Op};
+use crate::grammar::{AddressingModel, Capability, Decoration, LinkageType, MemoryModel, Op, StorageClass};
 
 use crate::call_graph::CallGraph;
 use crate::index::Index;
@@ -39,6 +39,8 @@ pub struct Reflection {
     pub symbols: Vec<Symbol>,
     /// Constants whose value can be set before the module is compiled.
     pub specialization_constants: Vec<SpecializationConstant>,
+    /// How many bytes of global memory its own variables take.
+    pub variables_size: u64,
 }
 
 /// A constant whose value can be set before a module is compiled.
@@ -87,7 +89,27 @@ pub fn reflect(module: &Module) -> Reflection {
         exports: symbols.iter().filter(|s| s.is_export()).cloned().collect(),
         symbols,
         specialization_constants: specialization_constants(&index, &types),
+        variables_size: variables_size(&index, &types),
     }
+}
+
+/// The bytes of global memory that the variables defined here take, one after the other.
+fn variables_size(index: &Index<'_>, types: &Types<'_, '_>) -> u64 {
+    let variables = index.module().types_global_values.iter();
+    let layouts = variables.filter_map(|variable| {
+        let is_import = |(_, linkage)| linkage == LinkageType::Import;
+        if variable.opcode != Op::Variable || index.linkage(variable.result_id?).is_some_and(is_import) {
+            return None;
+        }
+        match types.pointer(variable.result_type?)? {
+            (StorageClass::CrossWorkgroup, value) => types.layout(value),
+            _ => None,
+        }
+    });
+    layouts.fold(0u64, |end, layout| {
+        let begin = end.checked_next_multiple_of(layout.alignment).unwrap_or(u64::MAX);
+        begin.saturating_add(layout.size)
+    })
 }
 
 /// The leading string of each instruction.

@@ -186,6 +186,22 @@ impl<'a, 'm> Types<'a, 'm> {
         })
     }
 
+    /// The members of a structure, each with its offset in bytes.
+    pub(crate) fn members(&self, id: u32) -> Option<Vec<(u64, u32)>> {
+        let structure = self.index.global(id).filter(|i| i.opcode == Op::TypeStruct)?;
+        let packed = self.index.decoration(id, Decoration::CPacked).is_some();
+        let mut end = 0u64;
+        let members = structure.operands.iter().filter_map(Operand::id_ref_any);
+        let places = members.map(|member| {
+            let layout = self.layout(member)?;
+            let alignment = if packed { 1 } else { layout.alignment };
+            let offset = end.checked_next_multiple_of(alignment)?;
+            end = offset.checked_add(layout.size)?;
+            Some((offset, member))
+        });
+        places.collect()
+    }
+
     /// A readable form of type `id`, of bounded length.
     pub(crate) fn describe(&self, id: u32) -> String {
         let mut text = String::new();

@@ -482,3 +482,52 @@ fn instructions_whose_operands_are_not_known_cannot_be_linked() {
         "m0 uses instruction 77 of instruction set Semantic.Offkit, whose operands are not known"
     );
 }
+
+/// A module with a variable `v` that is a structure of the members, with a kernel that mentions it.
+fn with_structure(members: &str, linkage: &str, kernel: &str) -> String {
+    let value = if linkage == "Export" { "%9" } else { "" };
+    format!(
+        r#"OpCapability Int8
+        {MODEL}
+        OpEntryPoint Kernel %20 "{kernel}" %10
+        OpDecorate %10 LinkageAttributes "v" {linkage}
+        %1 = OpTypeVoid
+        %2 = OpTypeInt 8 0
+        %3 = OpTypeInt 32 0
+        %4 = OpConstant %3 3
+        %5 = OpConstant %3 7
+        %6 = OpTypeArray %2 %4
+        %7 = OpTypeArray %2 %5
+        %8 = OpTypeStruct {members}
+        %11 = OpTypePointer CrossWorkgroup %8
+        %9 = OpConstantNull %8
+        %10 = OpVariable %11 CrossWorkgroup {value}
+        %12 = OpTypeFunction %1
+        %20 = OpFunction %1 None %12
+        %21 = OpLabel
+        %22 = OpLoad %8 %10 Aligned 4
+        OpReturn
+        OpFunctionEnd"#
+    )
+}
+
+#[test]
+fn a_structure_may_be_padded_where_it_is_initialised() {
+    let declared = with_structure("%2 %3", "Import", "declares");
+    let [import, padded, longer] = assemble_all!(
+        &declared,
+        &with_structure("%2 %6 %3", "Export", "defines"),
+        &with_structure("%2 %7 %3", "Export", "defines"),
+    );
+    assert_eq!(reflect(&import).variables_size, 0);
+    assert_eq!(reflect(&padded).variables_size, 8);
+    let linked = link_valid(&[&import, &padded]);
+    assert_eq!(reflect(&linked).imports, []);
+    assert_eq!(reflect(&linked).variables_size, 8);
+    // With seven bytes between them the number is elsewhere.
+    let Err(LinkError::TypeMismatch { symbol, .. }) = try_link(&[&import, &longer], LinkOptions::default())
+    else {
+        panic!("structures with other places for their members were joined");
+    };
+    assert_eq!(symbol, "v");
+}

@@ -56,7 +56,9 @@ pub(super) fn adapt(merger: &mut Merger<'_>, resolution: &Resolution) -> Result<
                     .is_some()
             }
             SymbolKind::Variable => {
-                let same = is_same_variable(merger, from, to);
+                let same = is_same_variable(merger, from, to)
+                    || pointer_storage(merger, from) == pointer_storage(merger, to)
+                        && is_same_but_for_padding(merger, from_old, to_old);
                 if same {
                     cast_variable(merger, replacement.from, target, from);
                 }
@@ -200,6 +202,47 @@ fn is_same_value(merger: &Merger<'_>, from: u32, to: u32, seen: &mut HashSet<(u3
         }
         _ => false,
     }
+}
+
+/// Whether two pointers point to structures with the same members in the same places. Where a structure is initialised,
+/// clang writes its padding as arrays of bytes, which a declaration of it has not.
+fn is_same_but_for_padding(merger: &mut Merger<'_>, from: Global, to: Global) -> bool {
+    // The size, and the members by their ids in the linked module.
+    let mut structure = |pointer: Global| {
+        let types = Types::new(&merger.inputs.get(pointer.module)?.index);
+        let (_, value) = types.pointer(pointer.id)?;
+        let size = types.layout(value)?.size;
+        let module = pointer.module;
+        let members = types.members(value)?;
+        let members = members
+            .into_iter()
+            .map(|(offset, id)| (offset, merger.id(Global { module, id })));
+        Some((size, members.collect::<Vec<_>>()))
+    };
+    let (Some((from_size, from)), Some((to_size, to))) = (structure(from), structure(to)) else {
+        return false;
+    };
+    let (mut left, mut right) = (&from[..], &to[..]);
+    loop {
+        (left, right) = match (left, right) {
+            ([], []) => return from_size == to_size,
+            ([(here, l), left @ ..], [(there, r), right @ ..])
+                if here == there && is_same_value(merger, *l, *r, &mut HashSet::new()) =>
+            {
+                (left, right)
+            }
+            ([(_, member), left @ ..], right) if is_bytes(merger, *member) => (left, right),
+            (left, [(_, member), right @ ..]) if is_bytes(merger, *member) => (left, right),
+            _ => return false,
+        };
+    }
+}
+
+/// Whether a type is an array of bytes.
+fn is_bytes(merger: &Merger<'_>, id: u32) -> bool {
+    let array = merger.definition(id).filter(|i| i.opcode == Op::TypeArray);
+    let element = array.and_then(|i| merger.definition(i.operands.first()?.id_ref_any()?));
+    element.is_some_and(|i| i.opcode == Op::TypeInt && i.operands.first() == Some(&Operand::LiteralBit32(8)))
 }
 
 /// Makes mentions of an imported variable mentions of the definition, cast to the type it was imported with.
