@@ -64,6 +64,19 @@ static cl_program from_source(const char *source) {
     return built(program, error);
 }
 
+/// What a program says that its variables take.
+static void variables(void) {
+    const char *source = "global int four = 4; global long eight[2]; kernel void k(global long *x) { *x = four + eight[1]; }";
+    cl_int error;
+    cl_program program = clCreateProgramWithSource(context, 1, &source, NULL, &error);
+    OK(error);
+    OK(clBuildProgram(program, 1, &device, "-cl-std=CL3.0", NULL, NULL));
+    size_t size = 0;
+    OK(clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_GLOBAL_VARIABLE_TOTAL_SIZE, sizeof size, &size, NULL));
+    CHECK(size >= 20 && size <= 32);
+    OK(clReleaseProgram(program));
+}
+
 static cl_program from_il(const char *name) {
     static char il[1 << 16];
     FILE *file = fopen(name, "rb");
@@ -486,6 +499,7 @@ int main(int count, char **words) {
         for (int i = 0; i < 3; i++)
             CHECK(!sigaction((int[]){SIGINT, SIGTERM, SIGHUP}[i], NULL, &action) && action.sa_handler == SIG_DFL);
         clReleaseProgram(from_source("#ifdef __IMAGE_SUPPORT__\n#error there are no images\n#endif\n"));
+        variables();
     }
     else if (!strcmp(check, "il") && count > 2)
         saxpy(from_il(words[2]));

@@ -204,13 +204,15 @@ fn compile_module(context: &Context, module: &[u8], failure: cl_int) -> BuildRes
     }
 }
 
-/// What is known of the kernels in modules.
-fn facts(modules: &Modules) -> Arc<[Kernel]> {
-    let of = |module: &Arc<[u8]>| {
-        let module = Module::from_bytes(module).ok()?;
-        Some(reflect(&module).kernels)
-    };
-    modules.iter().filter_map(of).flatten().collect()
+/// What is known of the kernels in modules, and how many bytes of global memory the modules' variables take.
+fn facts(modules: &Modules) -> (Arc<[Kernel]>, usize) {
+    let of = |module: &Arc<[u8]>| Some(reflect(&Module::from_bytes(module).ok()?));
+    let (mut kernels, mut size) = (Vec::new(), 0u64);
+    for facts in modules.iter().filter_map(of) {
+        kernels.extend(facts.kernels);
+        size = size.saturating_add(facts.variables_size);
+    }
+    (kernels.into(), size as usize)
 }
 
 /// Notes how a compilation, a link or a build ended.
@@ -227,7 +229,7 @@ fn settle(
             state.status = CL_BUILD_SUCCESS;
             state.log = log;
             state.binary_type = binary_type;
-            state.facts = facts(&modules);
+            (state.facts, state.variables_size) = facts(&modules);
             state.modules = modules;
             Ok(())
         }

@@ -46,6 +46,8 @@ pub(crate) struct State {
     /// The plugin's program of a program that can be run.
     pub(crate) executable: Option<Arc<Owned<pi_program>>>,
     pub(crate) facts: Arc<[Kernel]>,
+    /// How many bytes of global memory its variables take.
+    pub(crate) variables_size: usize,
     /// What the source says besides, once somebody has asked.
     source_info: Option<Arc<SourceInfo>>,
     /// Values for the next compilation or build, as bits, by number.

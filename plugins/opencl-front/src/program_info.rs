@@ -1,6 +1,6 @@
 //! What programs can be asked.
 
-use crate::answer::{Place, bytes_of};
+use crate::answer::Place;
 use crate::binary;
 use crate::c::Out;
 use crate::failure::{Failure, Result, fail, require};
@@ -96,7 +96,7 @@ pub(crate) fn clGetProgramBuildInfo(
         CL_PROGRAM_BUILD_OPTIONS => place.text(&state.options),
         CL_PROGRAM_BUILD_LOG => place.text(&state.log),
         CL_PROGRAM_BINARY_TYPE => place.number(state.binary_type),
-        CL_PROGRAM_BUILD_GLOBAL_VARIABLE_TOTAL_SIZE => place.bytes(&bytes_of(&[0_usize])),
+        CL_PROGRAM_BUILD_GLOBAL_VARIABLE_TOTAL_SIZE => place.number(state.variables_size),
         _ => fail(CL_INVALID_VALUE),
     }
 }
