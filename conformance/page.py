@@ -118,6 +118,9 @@ def unfinished(found):
         stopped = ", ".join(f"`{test}` after {seconds:.0f} s" for test, seconds in sorted(cut.items()))
         rest = f"{missing} not begun" if missing else ""
         text += f"- {name}: {'; '.join(part for part in (f'stopped {stopped}' if stopped else '', rest) if part)}\n"
+    left = [name for name in ROWS if name not in found]
+    if left:
+        text += f"- no test of {', '.join(left)}\n"
     return text or "All ran.\n"
 
 
@@ -138,7 +141,4 @@ def page():
             text += f"\n### Failed\n\n{explained(found, intel, kind, FAILED, reasons['failed'])}"
             text += f"\n### Skipped\n\n{explained(found, intel, kind, ('skip',), reasons['skipped'])}"
             text += f"\n### Not run\n\n{unfinished(found)}"
-            left = [name for name in ROWS if name not in found]
-            if left:
-                text += f"- no test of {', '.join(left)}\n"
     return text
