@@ -52,6 +52,10 @@ def main():
     absent = [f"-{name}" for name in KNOWN if name not in extensions]
     command += [f"-cl-ext={','.join(absent)}"] if absent else []
     command += [f"-D{name}=1" for name in extensions if name not in KNOWN]
+    # clang defines the one for the target, and leaves the other to the driver.
+    command += ["-U__IMAGE_SUPPORT__"] if device.get("CL_DEVICE_IMAGE_SUPPORT") == "0" else []
+    number = re.match(r"OpenCL (\d)\.(\d)", device.get("CL_DEVICE_VERSION", ""))
+    command += [f"-D__OPENCL_VERSION__={number[1]}{number[2]}0"] if number else []
     options = iter(options)
     for option in options:
         if option in ("-D", "-I"):

@@ -64,6 +64,11 @@ static cl_program from_source(const char *source) {
     return built(program, error);
 }
 
+/// Fails where the macros are not those of a device of OpenCL 3.0 without images.
+static const char *MACROS = "#if defined(__IMAGE_SUPPORT__) || __OPENCL_VERSION__ != 300 || __ENDIAN_LITTLE__ != 1\n"
+                            "#error wrong macros\n"
+                            "#endif\n";
+
 /// What a program says that its variables take.
 static void variables(void) {
     const char *source = "global int four = 4; global long eight[2]; kernel void k(global long *x) { *x = four + eight[1]; }";
@@ -498,7 +503,7 @@ int main(int count, char **words) {
         struct sigaction action;
         for (int i = 0; i < 3; i++)
             CHECK(!sigaction((int[]){SIGINT, SIGTERM, SIGHUP}[i], NULL, &action) && action.sa_handler == SIG_DFL);
-        clReleaseProgram(from_source("#ifdef __IMAGE_SUPPORT__\n#error there are no images\n#endif\n"));
+        clReleaseProgram(from_source(MACROS));
         variables();
     }
     else if (!strcmp(check, "il") && count > 2)

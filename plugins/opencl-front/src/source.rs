@@ -83,9 +83,14 @@ pub(crate) fn words(options: &str) -> Vec<String> {
 /// The options for the compiler.
 fn options(options: &str) -> Result<Vec<OsString>, SourceError> {
     // The driver of clang takes the second for an option of other targets.
-    let mut arguments: Vec<OsString> = ["-Xclang", TAKEN_AWAY, "-U__IMAGE_SUPPORT__"]
-        .map(OsString::from)
-        .into();
+    let mut arguments: Vec<OsString> = [
+        "-Xclang",
+        TAKEN_AWAY,
+        "-U__IMAGE_SUPPORT__",
+        "-D__OPENCL_VERSION__=300",
+    ]
+    .map(OsString::from)
+    .into();
     let macros = EXTENSIONS.iter().map(|(name, _)| *name);
     let macros = macros.filter(|name| !KNOWN_TO_CLANG.contains(name));
     let features = FEATURES.iter().filter(|name| name.contains("dot_product"));
