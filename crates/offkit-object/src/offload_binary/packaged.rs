@@ -5,6 +5,7 @@ use std::path::Path;
 use offkit_image::{DeviceImage, ImageFormat, Location, Producer, Target};
 
 use super::ImageKind;
+use super::parts::symbol_names;
 
 /// The order in which the packager writes the usual keys, which is that of a hash table. Others follow in
 /// alphabetical order.
@@ -41,12 +42,12 @@ pub fn packaged<'data>(
     image
 }
 
-/// Sets what the strings say about the target and the kernels, which LLVM's linker of SYCL code lists one a line.
+/// Sets what the strings say about the target and the kernels.
 pub(crate) fn read_strings(image: &mut DeviceImage<'_>) {
     let text = |key| image.strings.get(key).unwrap_or_default();
     let target = Target::new(text("triple"), text("arch"));
-    let kernels = text("symbols").lines().filter(|name| !name.is_empty());
-    image.kernels = kernels.map(str::to_owned).collect();
+    let symbols = image.strings.get_bytes("symbols").unwrap_or_default();
+    image.kernels = symbol_names(symbols).into_iter().map(str::to_owned).collect();
     image.target = target;
 }
 

@@ -139,15 +139,68 @@ fn in_strings<'data>(
     Ok((target, Some(Box::new(more))))
 }
 
-/// The names of kernels that `clang-sycl-linker` of LLVM 22 stores in a string `symbols`, one a line.
+/// The names of kernels that are stored in a string `symbols`.
 fn kernels(strings: &Strings<'_>, reading: &mut Reading) -> Result<Vec<String>, Error> {
-    let Some(symbols) = strings.get("symbols") else {
+    let Some(symbols) = strings.get_bytes("symbols") else {
         return Ok(Vec::new());
     };
-    let names = symbols.lines();
-    let counted = reading.count_properties(names.clone().count());
+    let names = symbol_names(symbols);
+    let counted = reading.count_properties(names.len());
     Ok(match reading.accept(counted)? {
-        Some(()) => names.filter(|name| !name.is_empty()).map(str::to_owned).collect(),
+        Some(()) => names.into_iter().map(str::to_owned).collect(),
         None => Vec::new(),
     })
+}
+
+/// The names in a string `symbols`: one a line, as `clang-sycl-linker` of LLVM 22 writes them, or as the table that it has
+/// written since.
+pub(super) fn symbol_names(symbols: &[u8]) -> Vec<&str> {
+    let lines = || {
+        let text = std::str::from_utf8(symbols).unwrap_or_default();
+        text.lines().filter(|name| !name.is_empty()).collect()
+    };
+    names_in_table(symbols).unwrap_or_else(lines)
+}
+
+/// The names in a table: their number, place and length of each from the start, then the names.
+fn names_in_table(table: &[u8]) -> Option<Vec<&str>> {
+    let (words, _) = table.as_chunks::<4>();
+    let mut words = words.iter().map(|word| u32::from_le_bytes(*word) as usize);
+    let count = words.next()?;
+    let places = count.checked_mul(2)?;
+    if places > words.len() {
+        return None;
+    }
+    let mut words = words.take(places);
+    let mut names = Vec::with_capacity(count);
+    while let (Some(place), Some(length)) = (words.next(), words.next()) {
+        let name = table.get(place..place.checked_add(length)?)?;
+        names.push(std::str::from_utf8(name).ok()?);
+    }
+    Some(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn symbols_are_lines_or_a_table() {
+        assert_eq!(symbol_names(b"saxpy\nreduce\n"), ["saxpy", "reduce"]);
+        let table = [
+            &[2, 0, 0, 0, 20, 0, 0, 0, 5, 0, 0, 0][..],
+            &[26, 0, 0, 0, 6, 0, 0, 0],
+            b"saxpy\0reduce\0",
+        ];
+        let table = table.concat();
+        assert_eq!(symbol_names(&table), ["saxpy", "reduce"]);
+        assert_eq!(symbol_names(&[0; 4]), [""; 0]);
+        assert_eq!(symbol_names(b""), [""; 0]);
+        // A table that is cut short is none.
+        assert!(
+            symbol_names(&table[..table.len() - 3])
+                .iter()
+                .all(|name| *name != "saxpy")
+        );
+    }
 }
