@@ -152,4 +152,4 @@ pub use output_format::{BundleForm, OutputFormat};
 pub use replace::replace;
 pub use syclbin::{AbstractModule, IrModule, IrType, NativeImage, SyclBin, SyclBinVersion};
 pub use verify::verify;
-pub use walk::{Container, Item, Program, walk, walk_names, walk_releasing};
+pub use walk::{Container, Item, Program, RunningDescriptor, walk, walk_names, walk_releasing};

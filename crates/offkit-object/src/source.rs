@@ -15,6 +15,11 @@ impl<'data> Source<'data> {
         Self { bytes, base: 0 }
     }
 
+    /// Bytes of something else than a file, with the address of the first one.
+    pub(crate) fn at_address(bytes: &'data [u8], base: u64) -> Self {
+        Self { bytes, base }
+    }
+
     #[inline]
     pub(crate) fn bytes(self) -> &'data [u8] {
         self.bytes

@@ -25,6 +25,7 @@ use crate::part::{Content, Part, Visit};
 use crate::reading::Reading;
 use crate::source::Source;
 use image::{Code, ImageReader, Repeated};
+pub use memory::AddressSpace;
 use memory::Memory;
 use raw::ImageVersion;
 
@@ -52,14 +53,68 @@ pub(crate) fn parts<'data>(
     let Some(memory) = Memory::of(source, reading)? else {
         return Ok(());
     };
+    let found = descriptors(&memory).into_iter().enumerate();
+    let codes = images(&memory, found, reading, visit)?;
+    match reading.names_only() || reading.is_exhausted() {
+        true => Ok(()),
+        false => compare_with_list(&memory, codes, reading),
+    }
+}
+
+/// Hands over the images of a descriptor in a program that runs, which is the one with that number.
+pub(crate) fn parts_of_descriptor<'data>(
+    running: &'data dyn AddressSpace,
+    address: u64,
+    number: usize,
+    reading: &mut Reading,
+    visit: Visit<'_, 'data>,
+) -> Result<(), Error> {
+    let memory = Memory::of_program(Some(running));
+    let header = memory.get(address, size_of::<raw::Descriptor>() as u64);
+    let header = header.and_then(|header| header.record::<raw::Descriptor>(0));
+    let header = header.filter(|header| header.version.get() == 1).ok_or_else(|| {
+        Error::malformed("no descriptor of SYCL images")
+            .at(address)
+            .field("version")
+            .expecting("1")
+    })?;
+    let image_count = header.image_count.get();
+    let images_at = memory.pointer(address.saturating_add(raw::DESCRIPTOR_IMAGES));
+    let images_at = images_at.unwrap_or_default();
+    let Some(first) = memory.get(images_at, size_of::<raw::Image>() as u64) else {
+        return Ok(());
+    };
+    let version = first.record::<raw::Image>(0).map(|image| image.version.get());
+    let version = version.and_then(ImageVersion::from_number).ok_or_else(|| {
+        Error::malformed("SYCL image of an unknown version")
+            .at(images_at)
+            .field("version")
+            .expecting("1, 2 or 3")
+            .finding(version.unwrap_or_default())
+    })?;
+    let descriptor = Descriptor {
+        version,
+        images: images_at,
+        image_count,
+    };
+    images(&memory, [(number, descriptor)], reading, visit).map(|_| ())
+}
+
+/// Hands over the images of descriptors with their numbers; where their code is.
+fn images<'data>(
+    memory: &Memory<'data>,
+    descriptors: impl IntoIterator<Item = (usize, Descriptor)>,
+    reading: &mut Reading,
+    visit: Visit<'_, 'data>,
+) -> Result<Vec<Code<'data>>, Error> {
     let mut codes = Vec::new();
     let mut repeated = Repeated::default();
     let mut id = 0_usize;
-    for (number, descriptor) in descriptors(&memory).into_iter().enumerate() {
+    for (number, descriptor) in descriptors {
         for image in 0..descriptor.image_count {
             let address = descriptor.image_address(image.into());
             let mut reader = ImageReader {
-                memory: &memory,
+                memory,
                 reading,
                 repeated: &mut repeated,
             };
@@ -81,7 +136,7 @@ pub(crate) fn parts<'data>(
                 visit(reading, part);
             }
             if reading.is_exhausted() {
-                return Ok(());
+                return Ok(codes);
             }
             if memory.get(address, 1).is_none() {
                 // So are all that follow.
@@ -89,10 +144,7 @@ pub(crate) fn parts<'data>(
             }
         }
     }
-    match reading.names_only() {
-        true => Ok(()),
-        false => compare_with_list(&memory, codes, reading),
-    }
+    Ok(codes)
 }
 
 /// Where the code is that the descriptors of a file lead to.

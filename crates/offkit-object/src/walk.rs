@@ -17,9 +17,10 @@ use crate::heads::Heads;
 use crate::host;
 use crate::inspect::header_target;
 use crate::parallel;
-use crate::part::{Coding, Content, Facts, Part};
+use crate::part::{Coding, Content, Facts, Part, Visit};
 use crate::reading::Reading;
 use crate::source::Source;
+use crate::sycl_wrapped::{self, AddressSpace};
 use crate::syclbin::{self, SyclBinVersion};
 
 /// Something that a [`walk`] comes across, in the order of the file.
@@ -126,6 +127,60 @@ pub fn walk_releasing(
     visit: &mut dyn FnMut(Item<'_>) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
     walk_with(Reading::tolerant(limits), file_name, bytes, goal, release, visit)
+}
+
+/// Images as a program that runs registers them: what `__sycl_register_lib` is given.
+#[derive(Clone, Copy)]
+pub struct RunningDescriptor<'m> {
+    /// The program's memory.
+    pub memory: &'m dyn AddressSpace,
+    /// Where the descriptor is.
+    pub address: u64,
+    /// Its number among those of the program, for the locations of its images.
+    pub number: usize,
+}
+
+impl RunningDescriptor<'_> {
+    /// Hands over the images as [`walk`] and, for `names_only`, [`walk_names`] hand over those of a file. The offset of an
+    /// image is its address.
+    pub fn walk(
+        &self,
+        file_name: &str,
+        names_only: bool,
+        limits: &Limits,
+        visit: &mut dyn FnMut(Item<'_>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        // The program is as large as it is; what it says of itself is believed.
+        let mut reading = Reading::tolerant(limits).for_file_of(u32::MAX.into());
+        if names_only {
+            reading = reading.for_names();
+        }
+        let mut with_addresses = |mut item: Item<'_>| {
+            if let Item::Image(image) = &mut item {
+                image.offset = Some(image.stored_bytes().as_ptr().addr() as u64);
+            }
+            visit(item)
+        };
+        let mut walker = Walker {
+            file: &[],
+            goal: None,
+            release: &|_| {},
+            released: 0,
+            visit: &mut with_addresses,
+            result: ControlFlow::Continue(()),
+            problems: 0,
+        };
+        let inside = Surroundings {
+            kind: ContainerKind::SyclWrapped,
+            depth: 1,
+            ..Surroundings::FILE
+        };
+        let location = Location::of_file(file_name);
+        walker.enter_parts(&mut reading, &location, inside, |reading, visit| {
+            sycl_wrapped::parts_of_descriptor(self.memory, self.address, self.number, reading, visit)
+        });
+        walker.result
+    }
 }
 
 fn walk_with(
@@ -281,10 +336,23 @@ impl Walker<'_> {
             version,
             within: around.within,
         };
+        self.enter_parts(reading, location, inside, |reading, visit| {
+            (format.parts)(source, reading, visit)
+        });
+    }
+
+    /// Opens what is in a container.
+    fn enter_parts<'data>(
+        &mut self,
+        reading: &mut Reading,
+        location: &Location,
+        inside: Surroundings,
+        parts: impl FnOnce(&mut Reading, Visit<'_, 'data>) -> Result<(), Error>,
+    ) {
         let mut batch = Batch::default();
         let mut heads = Heads::default();
         let mut places = Joining::new(location);
-        let result = (format.parts)(source, reading, &mut |reading, mut part| {
+        let result = parts(reading, &mut |reading, mut part| {
             self.report(reading, location);
             if inside.within.is_none() {
                 self.pass(part.stored.at(0));

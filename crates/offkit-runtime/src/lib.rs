@@ -106,5 +106,5 @@ pub use offkit_pi::host::{Argument, ValueType};
 pub use registry::{ImageId, ImageRegistry, LibraryId, Registered};
 pub use select::{Reason, Refusal, SelectError};
 pub use signatures::Signatures;
-pub use source::ImageError;
+pub use source::{ImageError, Lent};
 pub use {offkit_object as object, offkit_pi as pi, offkit_spirv as spirv, zerocopy};

@@ -100,10 +100,21 @@ pub(crate) struct Draft {
 impl Draft {
     /// Goes through a file, and notes the images within a place.
     pub(crate) fn of_file(place: &Location, bytes: &[u8], limits: &Limits) -> (Self, Vec<Problem>) {
+        let walk = |visit: &mut dyn FnMut(Item<'_>) -> ControlFlow<()>| {
+            let _ = walk_names(place.file(), bytes, limits, visit);
+        };
+        Self::of_walk(walk, |location| location.is_within(place))
+    }
+
+    /// Notes the images at places that are wanted, of all that `walk` hands over.
+    pub(crate) fn of_walk(
+        walk: impl FnOnce(&mut dyn FnMut(Item<'_>) -> ControlFlow<()>),
+        is_wanted: impl Fn(&Location) -> bool,
+    ) -> (Self, Vec<Problem>) {
         let (mut draft, mut problems) = (Self::default(), Vec::new());
-        let _ = walk_names(place.file(), bytes, limits, &mut |item| {
+        walk(&mut |item| {
             match item {
-                Item::Image(image) if image.location.is_within(place) => draft.add(&image),
+                Item::Image(image) if is_wanted(&image.location) => draft.add(&image),
                 Item::Problem(problem) => problems.push(problem),
                 _ => {}
             }

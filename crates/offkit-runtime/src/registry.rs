@@ -11,7 +11,7 @@ use offkit_object::{
 
 use crate::index::{Index, NameId, number};
 use crate::library::{Draft, Library, Told};
-use crate::source::{ImageError, Opening, Source};
+use crate::source::{ImageError, Lent, Opening, Source};
 
 /// The device images a process knows, in the order in which they became known.
 ///
@@ -107,6 +107,17 @@ impl ImageRegistry {
     pub fn add_within(&self, place: &Location, bytes: SharedBytes, limits: &Limits) -> Registered {
         let source = Source::Memory(Arc::clone(&bytes));
         self.go_through(place, source, (*bytes).as_ref(), limits)
+    }
+
+    /// Registers images in memory that its owner takes back one day, and notes of them what it does of a file's.
+    pub fn lend(&self, lent: Arc<dyn Lent>, limits: &Limits) -> Registered {
+        let (draft, problems) = Draft::of_walk(|visit| lent.walk(true, limits, visit), |_| true);
+        let (library, images) = self.register(draft, Source::Lent(lent), limits);
+        Registered {
+            library,
+            images,
+            problems,
+        }
     }
 
     fn go_through(&self, place: &Location, source: Source, bytes: &[u8], limits: &Limits) -> Registered {

@@ -16,9 +16,24 @@ use offkit_object::{
 
 use crate::library::Options;
 
+/// Images in memory that its owner takes back one day, as a program's are until it is unloaded.
+///
+/// [`ImageRegistry::lend`](crate::ImageRegistry::lend) registers them. Whoever takes them back sees to it that no call of
+/// these is going on, and that later ones find nothing; then withdraws them.
+pub trait Lent: Send + Sync {
+    /// Hands over the images and problems as [`walk`], or for `names_only` as
+    /// [`walk_names`](offkit_object::walk_names); nothing once they were taken back.
+    fn walk(&self, names_only: bool, limits: &Limits, visit: &mut dyn FnMut(Item<'_>) -> ControlFlow<()>);
+
+    /// A copy of bytes of an image, counted as its [`offset`](DeviceImage::offset) is; `None` once they were taken back.
+    fn copy(&self, range: Range<u64>) -> Option<Vec<u8>>;
+}
+
 /// Where the code of a library is.
 #[derive(Clone)]
 pub(crate) enum Source {
+    /// In memory that its owner takes back.
+    Lent(Arc<dyn Lent>),
     /// An image by itself.
     Image(Arc<DeviceImage<'static>>),
     /// In memory.
@@ -93,6 +108,7 @@ impl Source {
 impl std::fmt::Debug for Source {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
+            Self::Lent(_) => "lent memory",
             Self::Image(_) => "an image",
             Self::Memory(_) => "memory",
             Self::File(_) => "a file",
@@ -153,6 +169,7 @@ impl Opening {
             return self.image();
         };
         let stored = match &self.source {
+            Source::Lent(lent) => lent.copy(range.clone()).ok_or(ImageError::Withdrawn)?.into(),
             Source::Image(image) => return Ok((**image).clone()),
             Source::Memory(bytes) => {
                 let place = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX);
@@ -185,6 +202,12 @@ impl Opening {
     /// The image with all that its file says about it.
     pub(crate) fn image(&self) -> Result<DeviceImage<'static>, ImageError> {
         match &self.source {
+            Source::Lent(lent) => self
+                .found(
+                    |visit| lent.walk(false, &self.limits, visit),
+                    |image| image.into_owned(),
+                )
+                .ok_or(ImageError::Withdrawn),
             Source::Image(image) => Ok((**image).clone()),
             Source::Memory(bytes) => self.found_in((**bytes).as_ref(), |image| image.share(bytes)),
             Source::File(file) => {
@@ -199,23 +222,29 @@ impl Opening {
         bytes: &[u8],
         keep: impl Fn(DeviceImage<'_>) -> DeviceImage<'static>,
     ) -> Result<DeviceImage<'static>, ImageError> {
-        let mut found = None;
         let goal = Some(&self.location);
-        let _ = walk(
-            self.location.file(),
-            bytes,
-            goal,
-            &self.limits,
-            &mut |item| match item {
-                Item::Image(image) if image.location == self.location => {
-                    found = Some(keep(image));
-                    ControlFlow::Break(())
-                }
-                _ => ControlFlow::Continue(()),
-            },
-        );
-        found.ok_or_else(|| ImageError::Changed {
+        let walk = |visit: &mut dyn FnMut(Item<'_>) -> ControlFlow<()>| {
+            let _ = walk(self.location.file(), bytes, goal, &self.limits, visit);
+        };
+        self.found(walk, keep).ok_or_else(|| ImageError::Changed {
             file: self.location.file().to_owned(),
         })
+    }
+
+    /// The image, among all that `walk` hands over.
+    fn found(
+        &self,
+        walk: impl FnOnce(&mut dyn FnMut(Item<'_>) -> ControlFlow<()>),
+        keep: impl Fn(DeviceImage<'_>) -> DeviceImage<'static>,
+    ) -> Option<DeviceImage<'static>> {
+        let mut found = None;
+        walk(&mut |item| match item {
+            Item::Image(image) if image.location == self.location => {
+                found = Some(keep(image));
+                ControlFlow::Break(())
+            }
+            _ => ControlFlow::Continue(()),
+        });
+        found
     }
 }

@@ -11,8 +11,19 @@ use crate::source::Source;
 /// Where the sections of a relocatable file are put, so that no address is null.
 const FIRST_ADDRESS: u64 = 0x1_0000;
 
+/// The memory of a running program, by address.
+pub trait AddressSpace {
+    /// So many bytes from an address on; `None` if they cannot be there: at a null pointer, say.
+    fn bytes(&self, address: u64, size: u64) -> Option<&[u8]>;
+
+    /// The text at an address, with the zero byte that ends it.
+    fn text(&self, address: u64) -> Option<&[u8]>;
+}
+
 /// The addresses of a program.
 pub(super) struct Memory<'data> {
+    /// The memory itself, if the program runs; the rest is empty then.
+    running: Option<&'data dyn AddressSpace>,
     /// By address.
     regions: Vec<Region<'data>>,
     /// Words that are not what the file has there.
@@ -61,12 +72,9 @@ impl<'data> Memory<'data> {
             return Ok(None);
         }
         let mut memory = Self {
-            regions: Vec::new(),
-            relocated: Relocations::default(),
-            packed: None,
             absolute: header.kind == elf::TYPE_EXECUTABLE,
             file_size: source.len(),
-            image_lists: Vec::new(),
+            ..Self::of_program(None)
         };
         if is_relocatable {
             memory.lay_out_sections(source, &header, sections, reading)?;
@@ -76,19 +84,42 @@ impl<'data> Memory<'data> {
         Ok(Some(memory))
     }
 
+    /// The memory of a program that runs: pointers there are what they are.
+    pub(super) fn of_program(running: Option<&'data dyn AddressSpace>) -> Self {
+        Self {
+            running,
+            regions: Vec::new(),
+            relocated: Relocations::default(),
+            packed: None,
+            absolute: false,
+            file_size: 0,
+            image_lists: Vec::new(),
+        }
+    }
+
     /// The bytes from an address on, all of one part of the file.
     pub(super) fn get(&self, address: u64, size: u64) -> Option<Source<'data>> {
+        if let Some(running) = self.running {
+            return Some(Source::at_address(running.bytes(address, size)?, address));
+        }
         let region = self.region(address)?;
         region.bytes.get(address.checked_sub(region.address)?, size)
     }
 
     /// What a pointer at an address points to.
     pub(super) fn pointer(&self, address: u64) -> Option<u64> {
+        if let Some(running) = self.running {
+            let word = running.bytes(address, 8)?.first_chunk();
+            return word.map(|word| u64::from_le_bytes(*word));
+        }
         self.relocated.value(address).or_else(|| self.word(address))
     }
 
-    /// The bytes from an address on: `most` of them, or as many as there are.
+    /// The bytes from an address on, for a text: `most` of them, or as many as there are.
     pub(super) fn up_to(&self, address: u64, most: u64) -> Option<Source<'data>> {
+        if let Some(running) = self.running {
+            return Some(Source::at_address(running.text(address)?, address));
+        }
         let region = self.region(address)?;
         let rest = region.bytes.from(address.checked_sub(region.address)?);
         rest.get(0, most.min(rest.len()))
