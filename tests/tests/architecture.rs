@@ -29,7 +29,7 @@ const LEVELS: [&[&str]; 9] = [
         "offkit-plugin-ur",
         "offkit-example-plugin",
     ],
-    &["offkit-link"],
+    &["offkit-link", "offkit-capi"],
     &["offkit-driver", "offkit-peers"],
     &["offkit", "offkit-opencl-front"],
     &["offkit-tests"],
@@ -46,6 +46,7 @@ const APART: [(&[&str], &[&str], &str); 4] = [
         &[
             "offkit-pi",
             "offkit-runtime",
+            "offkit-capi",
             "offkit-plugin-cpu",
             "offkit-plugin-opencl",
             "offkit-plugin-ur",

@@ -1,0 +1,180 @@
+//! The runtime and its devices.
+
+use std::ffi::{c_char, c_int};
+use std::sync::Mutex;
+
+use offkit_pi::host::{self, DeviceType, PiError};
+
+use crate::c::{In, New, Out, Owned, Status, Text, Texts, answer, free, given, lock, make};
+use crate::error::{Code, Failure};
+use crate::registry::Registry;
+
+/// `offkit_runtime`.
+pub(crate) struct Runtime {
+    runtime: Mutex<offkit_runtime::Runtime>,
+    texts: Texts,
+}
+
+/// `offkit_device`.
+pub(crate) struct Device {
+    pub(crate) device: host::Device,
+    texts: Texts,
+}
+
+impl From<host::Device> for Device {
+    fn from(device: host::Device) -> Self {
+        Self {
+            device,
+            texts: Texts::default(),
+        }
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn offkit_runtime_create(runtime: New<'_, Runtime>) -> Status {
+    make(runtime, || {
+        let runtime = offkit_runtime::Runtime::discover(&[&offkit_plugin_cpu::plugin::BUILT_IN]);
+        Ok(Runtime {
+            runtime: Mutex::new(runtime),
+            texts: Texts::default(),
+        })
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn offkit_runtime_device_count(runtime: In<'_, Runtime>, count: Out<'_, usize>) -> Status {
+    answer(count, || {
+        Ok(lock(&given(runtime, "the runtime")?.runtime).devices().count())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn offkit_runtime_device(
+    runtime: In<'_, Runtime>,
+    number: usize,
+    device: New<'_, Device>,
+) -> Status {
+    make(device, || {
+        let mut runtime = lock(&given(runtime, "the runtime")?.runtime);
+        let device = runtime.devices().nth(number).cloned();
+        let device = device.ok_or_else(|| {
+            let count = runtime.devices().count();
+            Failure::new(Code::NoDevice, format!("no device {number}: there are {count}"))
+        })?;
+        Ok(device.into())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn offkit_runtime_select(
+    runtime: In<'_, Runtime>,
+    selector: Text<'_>,
+    device: New<'_, Device>,
+) -> Status {
+    make(device, || {
+        let mut runtime = lock(&given(runtime, "the runtime")?.runtime);
+        Ok(runtime.device(selector.if_given("the selector")?)?.into())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn offkit_runtime_choose(
+    runtime: In<'_, Runtime>,
+    selector: Text<'_>,
+    registry: In<'_, Registry>,
+    kernel: Text<'_>,
+    device: New<'_, Device>,
+) -> Status {
+    make(device, || {
+        let runtime = given(runtime, "the runtime")?;
+        let registry = &given(registry, "the registry")?.registry;
+        let found = registry.find_kernel(kernel.get("the kernel's name")?, |_| true)?;
+        let selector = selector.if_given("the selector")?;
+        let (device, _) = lock(&runtime.runtime).choose(selector, registry, &found)?;
+        Ok(device.into())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn offkit_runtime_failures(runtime: In<'_, Runtime>, failures: Out<'_, *const c_char>) -> Status {
+    answer(failures, || {
+        let runtime = given(runtime, "the runtime")?;
+        let failures: Vec<_> = lock(&runtime.runtime)
+            .failures()
+            .map(ToString::to_string)
+            .collect();
+        Ok(runtime.texts.keep(&failures.join("\n")))
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn offkit_runtime_free(runtime: Owned<Runtime>) {
+    free(runtime);
+}
+
+/// Answers a question about a device.
+fn ask<T>(
+    device: In<'_, Device>,
+    out: Out<'_, T>,
+    question: impl FnOnce(&host::Device) -> Result<T, PiError>,
+) -> Status {
+    answer(out, || Ok(question(&given(device, "the device")?.device)?))
+}
+
+fn ask_for_text(
+    device: In<'_, Device>,
+    out: Out<'_, *const c_char>,
+    question: impl FnOnce(&host::Device) -> Result<String, PiError>,
+) -> Status {
+    answer(out, || {
+        let device = given(device, "the device")?;
+        Ok(device.texts.keep(&question(&device.device)?))
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn offkit_device_name(device: In<'_, Device>, name: Out<'_, *const c_char>) -> Status {
+    ask_for_text(device, name, host::Device::name)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn offkit_device_vendor(device: In<'_, Device>, vendor: Out<'_, *const c_char>) -> Status {
+    ask_for_text(device, vendor, host::Device::vendor)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn offkit_device_version(device: In<'_, Device>, version: Out<'_, *const c_char>) -> Status {
+    ask_for_text(device, version, host::Device::driver_version)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn offkit_device_get_type(device: In<'_, Device>, device_type: Out<'_, c_int>) -> Status {
+    ask(device, device_type, |device| {
+        Ok(match device.device_type()? {
+            DeviceType::Cpu => 1,
+            DeviceType::Gpu => 2,
+            DeviceType::Accelerator => 3,
+            _ => 0,
+        })
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn offkit_device_max_group_size(device: In<'_, Device>, size: Out<'_, usize>) -> Status {
+    ask(device, size, host::Device::max_work_group_size)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn offkit_device_compute_units(device: In<'_, Device>, count: Out<'_, u32>) -> Status {
+    ask(device, count, host::Device::max_compute_units)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn offkit_device_memory_size(device: In<'_, Device>, size: Out<'_, u64>) -> Status {
+    ask(device, size, host::Device::global_memory_size)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn offkit_device_free(device: Owned<Device>) {
+    free(device);
+}

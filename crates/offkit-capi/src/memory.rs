@@ -1,0 +1,156 @@
+//! Buffers and unified shared memory.
+
+use std::ffi::{c_int, c_void};
+use std::ptr;
+
+use offkit_pi::host::{self, UsmKind};
+
+use crate::c::{Array, In, New, Objects, Owned, Room, Status, attempt, free, given, make, tell};
+use crate::context::{Context, Queue};
+use crate::device::Device;
+use crate::error::Failure;
+use crate::event::{Event, events};
+
+/// `offkit_buffer`.
+pub(crate) struct Buffer(pub(crate) offkit_runtime::Buffer<u8>);
+
+/// `offkit_usm`.
+pub(crate) struct Usm(pub(crate) host::Usm);
+
+#[unsafe(no_mangle)]
+extern "C" fn offkit_buffer_create(
+    context: In<'_, Context>,
+    data: Array<'_, u8>,
+    size: usize,
+    buffer: New<'_, Buffer>,
+) -> Status {
+    make(buffer, || {
+        let context = &given(context, "the context")?.0;
+        let buffer = match data.is_null() {
+            true => offkit_runtime::Buffer::zeroed(context, size),
+            // SAFETY: the caller says how many bytes there are.
+            false => offkit_runtime::Buffer::from_slice(context, unsafe { data.get(size, "the data") }?),
+        };
+        Ok(Buffer(buffer?))
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn offkit_buffer_size(buffer: In<'_, Buffer>) -> usize {
+    tell(buffer, 0, |buffer| buffer.0.len())
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn offkit_buffer_read(
+    buffer: In<'_, Buffer>,
+    queue: In<'_, Queue>,
+    offset: usize,
+    data: Room<'_>,
+    size: usize,
+    wait: Objects<'_, Event>,
+    wait_count: usize,
+) -> Status {
+    attempt(|| {
+        let (buffer, queue) = (given(buffer, "the buffer")?, given(queue, "the queue")?);
+        // SAFETY: the caller says how many bytes and events there are.
+        let (data, wait) = unsafe { (data.get(size, "the data")?, events(wait, wait_count)?) };
+        Ok(buffer.0.read_to(&queue.0, offset, data, &wait)?)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn offkit_buffer_write(
+    buffer: In<'_, Buffer>,
+    queue: In<'_, Queue>,
+    offset: usize,
+    data: Array<'_, u8>,
+    size: usize,
+    wait: Objects<'_, Event>,
+    wait_count: usize,
+) -> Status {
+    attempt(|| {
+        let (buffer, queue) = (given(buffer, "the buffer")?, given(queue, "the queue")?);
+        // SAFETY: the caller says how many bytes and events there are.
+        let (data, wait) = unsafe { (data.get(size, "the data")?, events(wait, wait_count)?) };
+        Ok(buffer.0.write(&queue.0, offset, data, &wait)?)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn offkit_buffer_free(buffer: Owned<Buffer>) {
+    free(buffer);
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn offkit_usm_create(
+    context: In<'_, Context>,
+    device: In<'_, Device>,
+    kind: c_int,
+    size: usize,
+    alignment: u32,
+    usm: New<'_, Usm>,
+) -> Status {
+    make(usm, || {
+        let kind = match kind {
+            0 => UsmKind::Host,
+            1 => UsmKind::Device,
+            2 => UsmKind::Shared,
+            other => return Err(Failure::invalid(format!("no kind of memory is {other}"))),
+        };
+        let (context, device) = (given(context, "the context")?, given(device, "the device")?);
+        Ok(Usm(context.0.usm(kind, &device.device, size, alignment)?))
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn offkit_usm_address(usm: In<'_, Usm>) -> *mut c_void {
+    tell(usm, ptr::null_mut(), |usm| {
+        ptr::with_exposed_provenance_mut(usm.0.address())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn offkit_usm_size(usm: In<'_, Usm>) -> usize {
+    tell(usm, 0, |usm| usm.0.size())
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn offkit_usm_read(
+    usm: In<'_, Usm>,
+    queue: In<'_, Queue>,
+    offset: usize,
+    data: Room<'_>,
+    size: usize,
+    wait: Objects<'_, Event>,
+    wait_count: usize,
+) -> Status {
+    attempt(|| {
+        let (usm, queue) = (given(usm, "the allocation")?, given(queue, "the queue")?);
+        // SAFETY: the caller says how many bytes and events there are.
+        let (data, wait) = unsafe { (data.get(size, "the data")?, events(wait, wait_count)?) };
+        Ok(queue.0.read_usm(&usm.0, offset, data, &wait)?)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn offkit_usm_write(
+    usm: In<'_, Usm>,
+    queue: In<'_, Queue>,
+    offset: usize,
+    data: Array<'_, u8>,
+    size: usize,
+    wait: Objects<'_, Event>,
+    wait_count: usize,
+) -> Status {
+    attempt(|| {
+        let (usm, queue) = (given(usm, "the allocation")?, given(queue, "the queue")?);
+        // SAFETY: the caller says how many bytes and events there are.
+        let (data, wait) = unsafe { (data.get(size, "the data")?, events(wait, wait_count)?) };
+        Ok(queue.0.write_usm(&usm.0, offset, data, &wait)?)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn offkit_usm_free(usm: Owned<Usm>) {
+    free(usm);
+}

@@ -1,0 +1,333 @@
+//! Programs with wrapped device code, and the functions that they call as they are loaded and unloaded.
+//!
+//! `__sycl_register_lib` is given a descriptor of DPC++ with images of any version or, by LLVM after 22, an offload binary
+//! and its size; the first bytes say which. `__tgt_register_lib` is given a descriptor of LLVM's OpenMP. What is there is
+//! noted in the registry of the process and stays where it is: code is copied when somebody needs it, under a lock that
+//! unregistering waits for.
+//!
+//! SYCL and OpenMP runtimes have functions of the same names. Who is called when a process has several is the loader's
+//! choice, the first in its order; registrations that are meant for another runtime are passed on to that.
+
+use std::collections::HashMap;
+use std::ffi::{CStr, c_void};
+use std::ops::{ControlFlow, Range};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError, RwLock};
+
+use offkit_object::sycl_wrapped::AddressSpace;
+use offkit_object::{Item, Limits, RunningDescriptor, offload_binary, walk, walk_names};
+use offkit_runtime::{ImageRegistry, Lent, LibraryId};
+
+use crate::c::lock;
+use crate::object::SharedObject;
+
+/// The registry of this process.
+pub(crate) fn registry() -> Arc<ImageRegistry> {
+    Arc::clone(&PROGRAMS.registry)
+}
+
+static PROGRAMS: LazyLock<Programs> = LazyLock::new(Programs::default);
+
+#[derive(Default)]
+struct Programs {
+    registry: Arc<ImageRegistry>,
+    registered: Mutex<Registered>,
+}
+
+#[derive(Default)]
+struct Registered {
+    /// By the address that was registered. One that comes twice goes twice.
+    programs: HashMap<usize, Vec<(Arc<Program>, LibraryId)>>,
+    /// How many descriptors each file has registered so far, for the locations of their images.
+    numbers: HashMap<String, usize>,
+}
+
+/// What was registered at once.
+struct Program {
+    /// The file that it is in, for messages.
+    file: String,
+    form: Form,
+    /// Whether the memory is still there. Held while it is looked at.
+    is_there: RwLock<bool>,
+}
+
+enum Form {
+    /// A descriptor of SYCL images, and its number among those of the file.
+    Sycl { address: u64, number: usize },
+    /// Files in memory: an offload binary, or OpenMP's images.
+    Files(Vec<Bytes>),
+}
+
+/// Bytes of this process.
+#[derive(Clone, Copy)]
+struct Bytes {
+    address: usize,
+    size: usize,
+}
+
+impl Bytes {
+    /// # Safety
+    ///
+    /// The bytes must be there, and stay as they are for `'a`.
+    unsafe fn get<'a>(self) -> &'a [u8] {
+        let start = std::ptr::with_exposed_provenance(self.address);
+        match self.size {
+            0 => &[],
+            // SAFETY: by the caller's promise.
+            size => unsafe { std::slice::from_raw_parts(start, size) },
+        }
+    }
+}
+
+/// The memory of this process, as far as a descriptor that is registered leads.
+struct Process(());
+
+impl Process {
+    /// # Safety
+    ///
+    /// Only what a registered descriptor points to may be asked for, and must stay as it is while this is there.
+    unsafe fn new() -> Self {
+        Self(())
+    }
+}
+
+impl AddressSpace for Process {
+    fn bytes(&self, address: u64, size: u64) -> Option<&[u8]> {
+        let address = usize::try_from(address).ok().filter(|address| *address != 0)?;
+        let size = usize::try_from(size)
+            .ok()
+            .filter(|size| isize::try_from(*size).is_ok())?;
+        // SAFETY: by the promise that was made for this.
+        Some(unsafe { Bytes { address, size }.get() })
+    }
+
+    fn text(&self, address: u64) -> Option<&[u8]> {
+        let address = usize::try_from(address).ok().filter(|address| *address != 0)?;
+        // SAFETY: by the promise that was made for this; the texts of descriptors end with a zero byte.
+        let text = unsafe { CStr::from_ptr(std::ptr::with_exposed_provenance(address)) };
+        Some(text.to_bytes_with_nul())
+    }
+}
+
+impl Program {
+    /// Does something with the memory, if it is still there.
+    fn with<T>(&self, work: impl FnOnce() -> T) -> Option<T> {
+        let is_there = self.is_there.read().unwrap_or_else(PoisonError::into_inner);
+        is_there.then(work)
+    }
+
+    fn take_back(&self) {
+        *self.is_there.write().unwrap_or_else(PoisonError::into_inner) = false;
+    }
+
+    /// What a file in memory is called: the one that it is in, with its number if there are several.
+    fn name(&self, number: usize, count: usize) -> String {
+        match count {
+            1 => self.file.clone(),
+            _ => format!("{} (image {number})", self.file),
+        }
+    }
+}
+
+/// Offsets of images are their addresses.
+impl Lent for Program {
+    fn walk(&self, names_only: bool, limits: &Limits, visit: &mut dyn FnMut(Item<'_>) -> ControlFlow<()>) {
+        self.with(|| match &self.form {
+            Form::Sycl { address, number } => {
+                let descriptor = RunningDescriptor {
+                    // SAFETY: a descriptor and all that it leads to are constant, and are there until they are taken back,
+                    // which waits for this.
+                    memory: &unsafe { Process::new() },
+                    address: *address,
+                    number: *number,
+                };
+                let _ = descriptor.walk(&self.file, names_only, limits, visit);
+            }
+            Form::Files(files) => {
+                for (number, file) in files.iter().enumerate() {
+                    let name = self.name(number, files.len());
+                    // SAFETY: what was registered is constant, and is there until it is taken back, which waits for this.
+                    let bytes = unsafe { file.get() };
+                    let mut with_addresses = |mut item: Item<'_>| {
+                        if let Item::Image(image) = &mut item {
+                            image.offset = image.offset.map(|offset| file.address as u64 + offset);
+                        }
+                        visit(item)
+                    };
+                    let result = match names_only {
+                        true => walk_names(&name, bytes, limits, &mut with_addresses),
+                        false => walk(&name, bytes, None, limits, &mut with_addresses),
+                    };
+                    if result.is_break() {
+                        break;
+                    }
+                }
+            }
+        });
+    }
+
+    fn copy(&self, range: Range<u64>) -> Option<Vec<u8>> {
+        let address = usize::try_from(range.start).ok()?;
+        let size = usize::try_from(range.end.checked_sub(range.start)?).ok()?;
+        // SAFETY: ranges are those of images that `walk` has handed over; they are there until they are taken back, which
+        // waits for this.
+        self.with(|| unsafe { Bytes { address, size }.get() }.to_vec())
+    }
+}
+
+impl Programs {
+    fn register(&self, key: usize, object: &SharedObject, form: impl FnOnce(usize) -> Form) {
+        let mut registered = lock(&self.registered);
+        let number = registered.numbers.entry(object.path.clone()).or_default();
+        let form = form(*number);
+        *number += 1;
+        let program = Arc::new(Program {
+            file: object.path.clone(),
+            form,
+            is_there: RwLock::new(true),
+        });
+        let lent: Arc<dyn Lent> = Arc::<Program>::clone(&program);
+        let noted = self.registry.lend(lent, &Limits::default());
+        for problem in &noted.problems {
+            tracing::warn!(%problem, "a registered device image is damaged");
+        }
+        let programs = registered.programs.entry(key).or_default();
+        programs.push((program, noted.library));
+    }
+
+    fn unregister(&self, key: usize) {
+        let mut registered = lock(&self.registered);
+        let Some((program, library)) = registered.programs.get_mut(&key).and_then(Vec::pop) else {
+            return;
+        };
+        if registered.programs.get(&key).is_some_and(Vec::is_empty) {
+            registered.programs.remove(&key);
+        }
+        // A library that is loaded again begins to count anew.
+        if let Some(number) = registered.numbers.get_mut(&program.file) {
+            *number -= 1;
+        }
+        self.registry.withdraw(library);
+        program.take_back();
+    }
+}
+
+/// Keeps panics in; nobody is there to be told.
+fn quietly(work: impl FnOnce()) {
+    if catch_unwind(AssertUnwindSafe(work)).is_err() {
+        tracing::error!("a registration of device images panicked");
+    }
+}
+
+type Registration = unsafe extern "C" fn(*const c_void, usize);
+
+/// The function of another runtime that a registration is meant for: the object that it comes from names that among the
+/// libraries it needs, and not offkit's.
+fn meant_for(runtime: &str, object: &SharedObject, function: &CStr) -> Option<Registration> {
+    if object.needs("liboffkit.so").is_some() {
+        return None;
+    }
+    let library = object.needs(runtime)?;
+    let found = crate::object::function_of(library, function)?;
+    // SAFETY: functions of these names take a pointer, and the newer ones a size behind it; a function that takes less
+    // does not look at it.
+    Some(unsafe { std::mem::transmute::<*mut c_void, Registration>(found) })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __sycl_register_lib(registered: *const c_void, size: usize) {
+    quietly(|| {
+        let object = SharedObject::at(registered.addr());
+        if let Some(register) = meant_for("libsycl.so", &object, c"__sycl_register_lib") {
+            // SAFETY: that function expects what this one was given.
+            return unsafe { register(registered, size) };
+        }
+        let address = registered.expose_provenance();
+        if address == 0 {
+            return;
+        }
+        let magic_size = offload_binary::MAGIC.len();
+        // SAFETY: descriptors and offload binaries have so many bytes, at least.
+        let start = unsafe {
+            Bytes {
+                address,
+                size: magic_size,
+            }
+            .get()
+        };
+        PROGRAMS.register(address, &object, |number| match start == offload_binary::MAGIC {
+            true => Form::Files(vec![Bytes { address, size }]),
+            false => Form::Sycl {
+                address: address as u64,
+                number,
+            },
+        });
+    });
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __sycl_unregister_lib(registered: *const c_void, size: usize) {
+    quietly(|| {
+        let object = SharedObject::at(registered.addr());
+        match meant_for("libsycl.so", &object, c"__sycl_unregister_lib") {
+            // SAFETY: that function expects what this one was given.
+            Some(unregister) => unsafe { unregister(registered, size) },
+            None => PROGRAMS.unregister(registered.addr()),
+        }
+    });
+}
+
+/// `__tgt_bin_desc`.
+#[repr(C)]
+struct OpenMpDescriptor {
+    image_count: i32,
+    images: *const OpenMpImage,
+    host_entries: [*const c_void; 2],
+}
+
+/// `__tgt_device_image`.
+#[repr(C)]
+struct OpenMpImage {
+    start: *const u8,
+    end: *const u8,
+    entries: [*const c_void; 2],
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __tgt_register_lib(registered: *const OpenMpDescriptor) {
+    quietly(|| {
+        let object = SharedObject::at(registered.addr());
+        if let Some(register) = meant_for("libomptarget.so", &object, c"__tgt_register_lib") {
+            // SAFETY: that function expects what this one was given, and no size.
+            return unsafe { register(registered.cast(), 0) };
+        }
+        // SAFETY: the pointer is to a descriptor, if it is to anything.
+        let Some(descriptor) = (unsafe { registered.as_ref() }) else {
+            return;
+        };
+        let count = usize::try_from(descriptor.image_count).unwrap_or_default();
+        let images = match descriptor.images.is_null() {
+            true => &[],
+            // SAFETY: the descriptor says how many images it has.
+            false => unsafe { std::slice::from_raw_parts(descriptor.images, count) },
+        };
+        let files = images.iter().map(|image| Bytes {
+            address: image.start.expose_provenance(),
+            size: image.end.addr().saturating_sub(image.start.addr()),
+        });
+        let files = files.filter(|file| file.size > 0).collect();
+        PROGRAMS.register(registered.addr(), &object, |_| Form::Files(files));
+    });
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __tgt_unregister_lib(registered: *const OpenMpDescriptor) {
+    quietly(|| {
+        let object = SharedObject::at(registered.addr());
+        match meant_for("libomptarget.so", &object, c"__tgt_unregister_lib") {
+            // SAFETY: that function expects what this one was given, and no size.
+            Some(unregister) => unsafe { unregister(registered.cast(), 0) },
+            None => PROGRAMS.unregister(registered.addr()),
+        }
+    });
+}

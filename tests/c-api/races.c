@@ -1,0 +1,112 @@
+// Threads load and unload a library with device code while others look for a kernel that needs it, build and launch it.
+//
+//   races LIBRARY
+#include <offkit.h>
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { ROUNDS = 40, THREADS = 2 };
+
+static offkit_registry *registry;
+static offkit_device *device;
+static offkit_context *context;
+static atomic_int failures;
+
+static void must(offkit_error *error) {
+  if (!error)
+    return;
+  fprintf(stderr, "%s\n", offkit_error_message(error));
+  offkit_error_free(error);
+  ++failures;
+}
+
+static void *loads(void *path) {
+  for (int i = 0; i < ROUNDS; ++i) {
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+      ++failures;
+      return NULL;
+    }
+    dlclose(library);
+  }
+  return NULL;
+}
+
+static void *looks(void *data) {
+  (void)data;
+  offkit_queue *queue;
+  must(offkit_queue_create(context, device, 0, &queue));
+  for (int i = 0; i < ROUNDS; ++i) {
+    offkit_collection *collection = NULL;
+    offkit_kernel *kernel = NULL;
+    offkit_error *error = offkit_registry_collect(registry, "saxpy", device, &collection);
+    if (!error)
+      error = offkit_collection_build(collection, context, &kernel);
+    if (error) {
+      // The library was away when the kernel was looked for, or left before it was built.
+      offkit_code code = offkit_error_code(error);
+      if (code == OFFKIT_ERROR_UNRESOLVED || code == OFFKIT_ERROR_WITHDRAWN)
+        offkit_error_free(error);
+      else
+        must(error);
+    } else {
+      float a = 2, x[8] = {1, 2, 3, 4, 5, 6, 7, 8}, y[8] = {0};
+      offkit_buffer *x_buffer, *y_buffer;
+      offkit_event *event;
+      must(offkit_buffer_create(context, x, sizeof x, &x_buffer));
+      must(offkit_buffer_create(context, y, sizeof y, &y_buffer));
+      const offkit_range range = {1, {0}, {8}, {0}};
+      const offkit_argument arguments[] = {offkit_value(&a, sizeof a), offkit_buffer_argument(x_buffer),
+                                           offkit_buffer_argument(y_buffer)};
+      must(offkit_kernel_launch(kernel, queue, &range, arguments, 3, NULL, 0, &event));
+      const offkit_event *events[] = {event};
+      must(offkit_buffer_read(y_buffer, queue, 0, y, sizeof y, events, 1));
+      for (int n = 0; n < 8; ++n)
+        failures += y[n] != 2 * x[n];
+      offkit_event_free(event);
+      offkit_buffer_free(x_buffer);
+      offkit_buffer_free(y_buffer);
+    }
+    offkit_kernel_free(kernel);
+    offkit_collection_free(collection);
+  }
+  offkit_queue_free(queue);
+  return NULL;
+}
+
+int main(int argc, char **argv) {
+  if (argc != 2)
+    return 2;
+  offkit_runtime *runtime;
+  must(offkit_registry_of_process(&registry));
+  must(offkit_runtime_create(&runtime));
+  must(offkit_runtime_select(runtime, "cpu", &device));
+  const offkit_device *devices[] = {device};
+  must(offkit_context_create(devices, 1, &context));
+  pthread_t threads[2 * THREADS];
+  for (int i = 0; i < THREADS; ++i)
+    failures += pthread_create(&threads[i], NULL, loads, argv[1]) != 0;
+  for (int i = THREADS; i < 2 * THREADS; ++i)
+    failures += pthread_create(&threads[i], NULL, looks, NULL) != 0;
+  for (int i = 0; i < 2 * THREADS; ++i)
+    pthread_join(threads[i], NULL);
+
+  // What was there in the end is what was there in the beginning.
+  size_t count = 0;
+  must(offkit_registry_image_count(registry, &count));
+  if (count != 2) {
+    fprintf(stderr, "%zu images\n", count);
+    ++failures;
+  }
+  offkit_context_free(context);
+  offkit_device_free(device);
+  offkit_runtime_free(runtime);
+  offkit_registry_free(registry);
+  if (!failures)
+    puts("done");
+  return failures != 0;
+}
