@@ -128,14 +128,13 @@ pub fn offkit() -> PathBuf {
     programs().join("offkit")
 }
 
-/// The plugin that does what a script says, as a library; for tests that link it in, too.
+/// The library of a crate that the running test links, too: cargo builds it beside the test.
 ///
 /// # Panics
 ///
 /// If the running program has no path.
-pub fn mock() -> PathBuf {
-    let name = format!("{}pi_mock{}", env::consts::DLL_PREFIX, env::consts::DLL_SUFFIX);
-    // It is built with the test program, beside it.
+pub fn library(name: &str) -> PathBuf {
+    let name = format!("{}{name}{}", env::consts::DLL_PREFIX, env::consts::DLL_SUFFIX);
     let program = env::current_exe().expect("a running program has a path");
     program.with_file_name(name)
 }
@@ -185,6 +184,11 @@ pub fn cpu_plugin() -> PathBuf {
     BUILT
         .get_or_init(|| shared_library("offkit-plugin-cpu", "offkit_plugin_cpu"))
         .clone()
+}
+
+/// The plugin that does what a script says.
+pub fn mock() -> PathBuf {
+    library("pi_mock")
 }
 
 /// What a program did.

@@ -18,7 +18,7 @@ const LEVELS: [&[&str]; 9] = [
     ],
     &["offkit-pi", "offkit-spirv"],
     &["offkit-kernel", "offkit-object"],
-    &["offkit-llvm"],
+    &["offkit-llvm", "offkit-plugin-tests"],
     &[
         "offkit-llvm-worker",
         "offkit-devlib",

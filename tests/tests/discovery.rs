@@ -509,8 +509,8 @@ fn plugins_say_in_their_files_what_they_speak() {
     );
 
     // All of offkit's own have one.
-    let ours = |name: &str| mock().with_file_name(format!("lib{name}.so"));
-    for plugin in [mock(), ours("offkit_plugin_cpu"), ours("offkit_plugin_opencl")] {
+    for name in ["pi_mock", "offkit_plugin_cpu", "offkit_plugin_opencl"] {
+        let plugin = offkit_tests::library(name);
         let file = std::fs::read(&plugin).unwrap_or_else(|error| panic!("{}: {error}", plugin.display()));
         let note = offkit_object::elf_note(&file, "offkit", 1);
         assert_eq!(note, Some(&b"2.3 6.8 12.27 15.47\0"[..]), "{}", plugin.display());

@@ -10,18 +10,13 @@ use offkit_pi::host::{
 };
 use offkit_plugin_opencl::Outcome;
 use offkit_tests::drivers::{INSIDE, intel, is_inside, pocl, with_drivers};
-use offkit_tests::{Folder, example, need, npy_f32, offkit, read_f32, tool};
-use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
-use std::path::{Path, PathBuf};
+use offkit_tests::{Folder, example, library, need, npy_f32, offkit, read_f32, tool};
+use std::path::Path;
 use std::process::Command;
 use std::ptr::{null, null_mut};
 
-/// The plugin as a library.
-fn library() -> PathBuf {
-    let name = format!("{DLL_PREFIX}offkit_plugin_opencl{DLL_SUFFIX}");
-    // It is built with this program, beside it.
-    std::env::current_exe().unwrap().with_file_name(name)
-}
+/// The plugin's library.
+const PLUGIN: &str = "offkit_plugin_opencl";
 
 /// The first device, with a context and a queue.
 struct Machine {
@@ -89,7 +84,7 @@ fn the_example_runs_on_a_driver_that_is_found_at_run_time() {
                 --out z.npy --device opencl";
     command
         .args(line.split_whitespace())
-        .env("OFFKIT_PLUGINS", library());
+        .env("OFFKIT_PLUGINS", library(PLUGIN));
     folder
         .run_command(with_drivers(&mut command, &[("OCL_ICD_VENDORS", &intel)]))
         .ok();
@@ -110,7 +105,7 @@ fn drivers_that_cannot_be_used_are_named_with_the_reason() {
     let line = "run app.syclbin k --global 1 --arg i32[1] --device opencl";
     command
         .args(line.split_whitespace())
-        .env("OFFKIT_PLUGINS", library());
+        .env("OFFKIT_PLUGINS", library(PLUGIN));
     let variables = [("OCL_ICD_VENDORS", &*file), ("OCL_ICD_FILENAMES", &*other)];
     let said = folder
         .run_command(with_drivers(&mut command, &variables))
@@ -534,7 +529,7 @@ fn a_driver_without_spirv_and_usm_runs_what_it_can_and_says_what_it_cannot() {
         let line = "run app.syclbin k --global 1 --arg i32[1] --device opencl";
         command
             .args(line.split_whitespace())
-            .env("OFFKIT_PLUGINS", library());
+            .env("OFFKIT_PLUGINS", library(PLUGIN));
         let variables = [("OCL_ICD_VENDORS", &*pocl)];
         let said = folder
             .run_command(with_drivers(&mut command, &variables))

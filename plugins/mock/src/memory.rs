@@ -44,8 +44,12 @@ impl Context<Mock> for MockContext {
         })
     }
 
-    fn create_queue(_: &Ref<Self>, _: &Arc<MockDevice>, _: pi_queue_properties) -> Result<MockQueue> {
-        Ok(MockQueue::new())
+    fn create_queue(
+        _: &Ref<Self>,
+        _: &Arc<MockDevice>,
+        properties: pi_queue_properties,
+    ) -> Result<MockQueue> {
+        Ok(MockQueue::new(properties))
     }
 
     fn create_buffer(_: &Ref<Self>, request: BufferRequest<'_>) -> Result<MockBuffer> {

@@ -11,14 +11,23 @@ use crate::Mock;
 use crate::script::Effect;
 use crate::stage::{self, There};
 
-/// A queue, and the launches that are not over.
+/// A queue, and the commands that are not over.
 pub(crate) struct MockQueue {
-    under_way: Mutex<Vec<Arc<State>>>,
+    is_in_order: bool,
+    is_profiled: bool,
+    under_way: Mutex<Vec<UnderWay>>,
     _there: There,
+}
+
+/// A command, and whether it holds up those that come later.
+struct UnderWay {
+    state: Arc<State>,
+    is_barrier: bool,
 }
 
 /// The progress of a command.
 pub(crate) struct MockEvent {
+    is_profiled: bool,
     state: Arc<State>,
     _there: There,
 }
@@ -81,15 +90,16 @@ impl State {
 }
 
 impl MockEvent {
-    fn new(state: Arc<State>) -> MockEvent {
+    fn new(state: Arc<State>, is_profiled: bool) -> MockEvent {
         MockEvent {
+            is_profiled,
             state,
             _there: There::new::<MockEvent>(),
         }
     }
 
     pub(crate) fn of_the_host() -> MockEvent {
-        MockEvent::new(Arc::default())
+        MockEvent::new(Arc::default(), false)
     }
 }
 
@@ -104,6 +114,18 @@ impl Event<Mock> for MockEvent {
 
     fn wait(&self) {
         self.state.wait();
+    }
+
+    fn profiling(&self, name: pi_profiling_info) -> Result<u64> {
+        match name {
+            _ if !self.is_profiled => Err(Error::new(
+                PI_PROFILING_INFO_NOT_AVAILABLE,
+                "the queue does not profile",
+            )),
+            // Everything happens at once.
+            PI_PROFILING_INFO_COMMAND_QUEUED..=PI_PROFILING_INFO_COMMAND_END => Ok(1),
+            name => Err(Error::unknown_query(name)),
+        }
     }
 
     fn set_status(&self, status: pi_event_status) -> Result<()> {
@@ -131,15 +153,27 @@ impl Event<Mock> for MockEvent {
 }
 
 impl MockQueue {
-    pub(crate) fn new() -> MockQueue {
+    pub(crate) fn new(properties: pi_queue_properties) -> MockQueue {
         MockQueue {
+            is_in_order: properties & PI_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE == 0,
+            is_profiled: properties & PI_QUEUE_PROFILING_ENABLE != 0,
             under_way: Mutex::default(),
             _there: There::new::<MockQueue>(),
         }
     }
 
-    fn under_way(&self) -> MutexGuard<'_, Vec<Arc<State>>> {
-        self.under_way.lock().unwrap_or_else(PoisonError::into_inner)
+    fn under_way(&self) -> MutexGuard<'_, Vec<UnderWay>> {
+        let mut under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
+        under_way.retain(|command| !command.state.is_over());
+        under_way
+    }
+
+    /// What a command comes after, besides those that it waits for.
+    fn before(&self, command: &Command<Mock>, waits: bool) -> Vec<Arc<State>> {
+        let after_all = self.is_in_order || (!waits && matches!(command, Command::Marker | Command::Barrier));
+        let under_way = self.under_way();
+        let before = under_way.iter().filter(|command| after_all || command.is_barrier);
+        before.map(|command| Arc::clone(&command.state)).collect()
     }
 }
 
@@ -167,9 +201,12 @@ impl Queue<Mock> for MockQueue {
             Command::Launch { .. } => stage::now().launch(),
             _ => Vec::new(),
         };
+        let before = queue.before(&command, !wait.is_empty());
+        let is_barrier = matches!(command, Command::Barrier);
         let work = work(command);
         let waits: Vec<_> = wait.iter().map(|event| Arc::clone(&event.state)).collect();
-        if effects.is_empty() && waits.iter().all(|before| before.is_over()) {
+        let mut all = before.iter().chain(&waits);
+        if effects.is_empty() && all.all(|before| before.is_over()) {
             let outcome = all_well(&waits).and_then(|()| work());
             if !event.is_wanted() {
                 return outcome;
@@ -177,11 +214,14 @@ impl Queue<Mock> for MockQueue {
             state.end(&outcome);
         } else {
             let own = Arc::clone(&state);
-            queue.under_way().push(Arc::clone(&state));
+            queue.under_way().push(UnderWay {
+                state: Arc::clone(&state),
+                is_barrier,
+            });
             let (stage, ending) = (stage::now(), Arc::clone(&state));
             let house = Arc::clone(&stage);
             let thread = thread::spawn(move || {
-                waits.iter().for_each(|before| before.wait());
+                before.iter().chain(&waits).for_each(|before| before.wait());
                 let mut outcome = all_well(&waits);
                 for effect in effects {
                     outcome = outcome.and_then(|()| match effect {
@@ -199,12 +239,14 @@ impl Queue<Mock> for MockQueue {
             });
             house.keep(ending, thread);
         }
-        event.create(|| MockEvent::new(state)).map(drop)
+        event
+            .create(|| MockEvent::new(state, queue.is_profiled))
+            .map(drop)
     }
 
     fn finish(&self) -> Result<()> {
         let under_way = std::mem::take(&mut *self.under_way());
-        under_way.iter().for_each(|command| command.wait());
+        under_way.iter().for_each(|command| command.state.wait());
         Ok(())
     }
 }

@@ -10,4 +10,5 @@ mod programs;
 mod queues;
 mod raw;
 mod released;
+mod shared;
 mod support;

@@ -1,6 +1,6 @@
 //! Programs: compiling, linking, building, and what goes wrong in that.
 
-use crate::support::{bytes, spirv, with_both};
+use crate::support::{spirv, with_both};
 use offkit_image::{DeviceImage, Target};
 use offkit_pi::ffi::*;
 use offkit_pi::host::{BinaryType, BuildStatus};
@@ -12,36 +12,6 @@ kernel void saxpy(float a, global const float *x, global float *y) {
 }";
 
 const LIBRARY: &str = "float scale(float a, float x) { return a * x; }";
-
-#[test]
-fn two_modules_compiled_and_linked_run() {
-    let (app, library) = (spirv!(APP), spirv!(LIBRARY));
-    with_both(|machine| {
-        let [app, library] = [machine.compile(&app), machine.compile(&library)];
-        assert_eq!(app.build_status(&machine.device).unwrap(), BuildStatus::Success);
-        assert_eq!(app.binary_type(&machine.device).unwrap(), BinaryType::Object);
-        assert_eq!(
-            app.kernel_names().unwrap_err().result(),
-            PI_INVALID_PROGRAM_EXECUTABLE
-        );
-        let program = machine.context.link(&[&app, &library], "").unwrap();
-        assert_eq!(
-            program.binary_type(&machine.device).unwrap(),
-            BinaryType::Executable
-        );
-        assert_eq!(program.kernel_names().unwrap(), ["saxpy"]);
-
-        let mut kernel = program.kernel("saxpy").unwrap();
-        let y = machine.context.buffer_from(&bytes(&[1.0; 8])).unwrap();
-        kernel.set_argument(0, 3.0f32).unwrap();
-        kernel
-            .set_argument(1, &machine.context.buffer_from(&bytes(&[2.0; 8])).unwrap())
-            .unwrap();
-        kernel.set_argument(2, &y).unwrap();
-        machine.run(&kernel, 8);
-        assert_eq!(machine.floats(&y), [7.0; 8]);
-    });
-}
 
 #[test]
 fn a_library_can_be_made_first() {

@@ -145,35 +145,6 @@ fn a_callback_may_submit_and_wait() {
 }
 
 #[test]
-fn many_threads_share_a_queue_without_order() {
-    with_both(|machine| {
-        let queue = out_of_order(machine);
-        std::thread::scope(|scope| {
-            for thread in 0..4u8 {
-                let queue = &queue;
-                scope.spawn(move || {
-                    let buffer = machine.context.buffer(64).unwrap();
-                    for turn in 0..50 {
-                        let value = thread * 50 + turn;
-                        let fill = queue.fill_buffer(&buffer, &[value], 0, 64, &[]).unwrap();
-                        if turn % 10 == 0 {
-                            queue.barrier(&[]).unwrap();
-                        }
-                        let mut out = [0; 64];
-                        queue.read_buffer(&buffer, 0, &mut out, &[&fill]).unwrap();
-                        assert_eq!(out, [value; 64]);
-                        if turn % 7 == 0 {
-                            queue.finish().unwrap();
-                            assert_eq!(fill.status().unwrap(), CommandStatus::Complete);
-                        }
-                    }
-                });
-            }
-        });
-    });
-}
-
-#[test]
 fn commands_wait_for_events_of_other_contexts() {
     with_both(|machine| {
         let other = Context::new(&[&machine.device]).unwrap();

@@ -1,0 +1,1 @@
+float scale(float a, float x) { return a * x; }

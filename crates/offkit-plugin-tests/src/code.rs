@@ -1,0 +1,46 @@
+//! What the tests launch, as SPIR-V.
+
+use std::io;
+use std::process::Command;
+
+use offkit_host::clang;
+
+/// Three modules of SPIR-V, made of the OpenCL C in this crate.
+#[derive(Debug, Clone)]
+pub struct Code {
+    /// Kernels.
+    pub(crate) kernels: Vec<u8>,
+    /// A kernel that calls a function of the library.
+    pub(crate) app: Vec<u8>,
+    /// The library.
+    pub(crate) library: Vec<u8>,
+}
+
+impl Code {
+    /// Compiles it with clang.
+    ///
+    /// # Errors
+    ///
+    /// If there is no clang 22, or it fails.
+    pub fn compile() -> io::Result<Code> {
+        Ok(Code {
+            kernels: spirv(include_str!("../kernels/kernels.cl"))?,
+            app: spirv(include_str!("../kernels/app.cl"))?,
+            library: spirv(include_str!("../kernels/library.cl"))?,
+        })
+    }
+}
+
+fn spirv(source: &str) -> io::Result<Vec<u8>> {
+    let clang = clang::find().map_err(io::Error::other)?;
+    let folder = tempfile::tempdir()?;
+    let (input, output) = (folder.path().join("code.cl"), folder.path().join("code.spv"));
+    std::fs::write(&input, source)?;
+    let mut command = Command::new(clang);
+    command.args(["--target=spirv64v1.1", "-cl-std=CL3.0", "-O1", "-c"]);
+    let ended = command.arg(&input).arg("-o").arg(&output).output()?;
+    match ended.status.success() {
+        true => std::fs::read(output),
+        false => Err(io::Error::other(String::from_utf8_lossy(&ended.stderr))),
+    }
+}
