@@ -10,7 +10,7 @@ use offkit_pi::NdRange;
 use offkit_pi::ffi::*;
 use offkit_pi::host::{Context, Device, Plugin, Queue, QueueProperties, UsmKind};
 use offkit_runtime::{Buffer, ImageRegistry, Runtime, Usm};
-use offkit_tests::{Folder, mock, offkit};
+use offkit_tests::{Folder, mock, need, offkit};
 use pi_mock::{BUILT_IN, Play, SCRIPT_VARIABLE, play};
 
 type Outcome = Result<Vec<u8>, Box<dyn Error>>;
@@ -277,4 +277,32 @@ fn offkit_itself_copes() {
             .contains("line 1 of the mock's script, `once upon a time`"),
         "{outcome:#?}"
     );
+}
+
+#[test]
+fn launches_that_take_too_long_are_stopped() {
+    need!("clang-22", "llc");
+    let folder = Folder::new();
+    folder.syclbin("app", "kernel void fill(global int *a) { a[0] = 1; }", "");
+    let run = |script: &str, time: &str| {
+        folder.write("script", script);
+        let mut command = Command::new(offkit());
+        let line = format!("run app.syclbin fill --global 1 --arg i32[1] --device mock --timeout {time}");
+        command
+            .args(line.split(' '))
+            .env("OFFKIT_PLUGINS", mock())
+            .env("OCL_ICD_VENDORS", "/nowhere/")
+            .env(SCRIPT_VARIABLE, "script");
+        folder.run_command(&mut command)
+    };
+    run("kernel fill 1\ndelay launch 50", "60s").ok();
+    let stopped = run("kernel fill 1\nhang launch", "0.2s").fails(1);
+    assert!(stopped.contains("`fill`"), "{stopped}");
+    // One that cannot be stopped is not waited for either.
+    let left = run(
+        "kernel fill 1\nhang launch\nfail piEventSetStatus PI_INVALID_OPERATION",
+        "0.2s",
+    )
+    .fails(1);
+    assert!(left.contains("`fill`"), "{left}");
 }

@@ -1,15 +1,18 @@
 //! Images and samplers.
 
 use super::context::Buffer;
-use super::queue::{Order, submit};
+use super::queue::{Order, pointer, submit};
 use super::{Event, Owned, Result, ask, call, create};
-use core::ffi::c_void;
 use core::ptr::null_mut;
 use offkit_opencl::*;
 use offkit_pi::plugin::{HostSource, HostTarget, ImageBox, Pitches, SamplerRequest};
 
-fn pointer(address: usize) -> *mut c_void {
-    core::ptr::with_exposed_provenance_mut(address)
+/// The host's side of a transfer.
+pub(crate) enum HostSide<'a> {
+    /// The image is read.
+    To(&'a HostTarget),
+    /// The image is written.
+    From(&'a HostSource),
 }
 
 impl Owned<_cl_context> {
@@ -86,58 +89,40 @@ impl Owned<_cl_mem> {
 }
 
 impl Owned<_cl_command_queue> {
-    pub(crate) fn read_image(
+    /// Reads a box from an image, or writes one to it.
+    pub(crate) fn transfer_image(
         &self,
         image: &Owned<_cl_mem>,
         area: &ImageBox,
-        target: &HostTarget,
+        host: &HostSide<'_>,
         pitches: Pitches,
         order: &Order<'_>,
     ) -> Result<Option<Event>> {
-        // SAFETY: the memory of the host is given to the command until it is complete, and has room for the box with
-        // these pitches, as the plugin interface has seen to.
-        unsafe {
-            submit!(
-                self,
-                order,
-                self.driver().table,
-                clEnqueueReadImage(
-                    image.handle(),
-                    CL_FALSE,
-                    area.origin.as_ptr(),
-                    area.region.as_ptr(),
-                    pitches.row,
-                    pitches.slice,
-                    pointer(target.address())
+        macro_rules! with_host {
+            ($function:ident, $host:ident) => {
+                submit!(
+                    self,
+                    order,
+                    self.driver().table,
+                    $function(
+                        image.handle(),
+                        CL_FALSE,
+                        area.origin.as_ptr(),
+                        area.region.as_ptr(),
+                        pitches.row,
+                        pitches.slice,
+                        pointer($host.address())
+                    )
                 )
-            )
+            };
         }
-    }
-
-    pub(crate) fn write_image(
-        &self,
-        image: &Owned<_cl_mem>,
-        area: &ImageBox,
-        source: &HostSource,
-        pitches: Pitches,
-        order: &Order<'_>,
-    ) -> Result<Option<Event>> {
-        // SAFETY: as above.
+        // SAFETY: the memory of the host is given to the command until it is complete, and has the box with these pitches,
+        // as the plugin interface has seen to.
         unsafe {
-            submit!(
-                self,
-                order,
-                self.driver().table,
-                clEnqueueWriteImage(
-                    image.handle(),
-                    CL_FALSE,
-                    area.origin.as_ptr(),
-                    area.region.as_ptr(),
-                    pitches.row,
-                    pitches.slice,
-                    pointer(source.address())
-                )
-            )
+            match host {
+                HostSide::To(target) => with_host!(clEnqueueReadImage, target),
+                HostSide::From(source) => with_host!(clEnqueueWriteImage, source),
+            }
         }
     }
 

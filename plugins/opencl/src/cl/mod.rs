@@ -19,6 +19,7 @@ mod usm;
 
 pub(crate) use context::Buffer;
 pub(crate) use event::Event;
+pub(crate) use image::HostSide;
 pub(crate) use object::Owned;
 pub(crate) use open::open;
 pub(crate) use platform::{DeviceId, Driver};

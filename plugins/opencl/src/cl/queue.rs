@@ -122,7 +122,7 @@ fn corners(rect: &BufferRect) -> (Side, Side, [usize; 3]) {
     )
 }
 
-fn pointer(address: usize) -> *mut c_void {
+pub(super) fn pointer(address: usize) -> *mut c_void {
     core::ptr::with_exposed_provenance_mut(address)
 }
 
@@ -194,6 +194,28 @@ impl Owned<_cl_command_queue> {
     /// Copies bytes.
     pub(crate) fn transfer(&self, transfer: &Transfer<'_>, order: &Order<'_>) -> Result<Option<Event>> {
         let table = &self.driver().table;
+        // A box in a buffer and one in the host's memory, whichever way it goes.
+        macro_rules! with_host {
+            ($function:ident, $buffer:ident, $inside:ident, $outside:ident, $region:ident, $host:ident) => {
+                submit!(
+                    self,
+                    order,
+                    table,
+                    $function(
+                        $buffer.handle(),
+                        CL_FALSE,
+                        $inside.origin.as_ptr(),
+                        $outside.origin.as_ptr(),
+                        $region.as_ptr(),
+                        $inside.row_pitch,
+                        $inside.slice_pitch,
+                        $outside.row_pitch,
+                        $outside.slice_pitch,
+                        pointer($host.address())
+                    )
+                )
+            };
+        }
         // SAFETY: the memory of the host is given to the command until it is complete, and has as many bytes as are read
         // or written: so many for a range, and as far as it reaches for a box, as the plugin interface has checked. The
         // buffers are of the queue's context, and the driver checks what it does with them.
@@ -231,43 +253,11 @@ impl Owned<_cl_command_queue> {
                 ),
                 Transfer::ReadRect(buffer, target, rect) => {
                     let (from, to, region) = corners(rect);
-                    submit!(
-                        self,
-                        order,
-                        table,
-                        clEnqueueReadBufferRect(
-                            buffer.handle(),
-                            CL_FALSE,
-                            from.origin.as_ptr(),
-                            to.origin.as_ptr(),
-                            region.as_ptr(),
-                            from.row_pitch,
-                            from.slice_pitch,
-                            to.row_pitch,
-                            to.slice_pitch,
-                            pointer(target.address())
-                        )
-                    )
+                    with_host!(clEnqueueReadBufferRect, buffer, from, to, region, target)
                 }
                 Transfer::WriteRect(source, buffer, rect) => {
                     let (from, to, region) = corners(rect);
-                    submit!(
-                        self,
-                        order,
-                        table,
-                        clEnqueueWriteBufferRect(
-                            buffer.handle(),
-                            CL_FALSE,
-                            to.origin.as_ptr(),
-                            from.origin.as_ptr(),
-                            region.as_ptr(),
-                            to.row_pitch,
-                            to.slice_pitch,
-                            from.row_pitch,
-                            from.slice_pitch,
-                            pointer(source.address())
-                        )
-                    )
+                    with_host!(clEnqueueWriteBufferRect, buffer, to, from, region, source)
                 }
                 Transfer::CopyRect(source, target, rect) => {
                     let (from, to, region) = corners(rect);

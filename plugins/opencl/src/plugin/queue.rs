@@ -6,7 +6,7 @@ use offkit_pi::plugin::{Command, Error, Mapping, NewEvent, Queue, Ref, Result};
 
 use super::OpenCl;
 use super::event::ClEvent;
-use crate::cl::{Event, Order, Owned, Transfer};
+use crate::cl::{Event, HostSide, Order, Owned, Transfer};
 
 /// A queue of a driver, which keeps what its commands use.
 pub(crate) struct ClQueue(Owned<_cl_command_queue>);
@@ -81,13 +81,13 @@ impl ClQueue {
                 area,
                 target,
                 pitches,
-            } => queue.read_image(image.object(), area, target, *pitches, order),
+            } => queue.transfer_image(image.object(), area, &HostSide::To(target), *pitches, order),
             Command::WriteImage {
                 image,
                 area,
                 source,
                 pitches,
-            } => queue.write_image(image.object(), area, source, *pitches, order),
+            } => queue.transfer_image(image.object(), area, &HostSide::From(source), *pitches, order),
             Command::CopyImage {
                 source,
                 source_area,
