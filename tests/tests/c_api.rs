@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
 
+use offkit_object::{BundleState, ByteArray, DeviceImage, OutputFormat, SyclBinVersion, Target, pack};
 use offkit_tests::documentation::blocks;
 use offkit_tests::{Folder, Outcome, example, need, programs, root, tool};
 
@@ -98,6 +99,10 @@ fn prepared() -> Folder {
     folder.syclbin("library", &example("library.cl"), "");
     folder
 }
+
+const FILL: &str = "kernel void fill(int value, global int *numbers) {
+      numbers[get_global_id(0)] = value + (int)get_global_id(0);
+    }";
 
 /// Wraps the two files: `app.o`, and `liblibrary.so`.
 fn wrap(folder: &Folder, runtime: &str) {
@@ -194,10 +199,7 @@ fn saxpy_runs_from_c_and_from_cpp() {
 fn errors_bundles_memory_and_threads_are_what_the_header_says() {
     need!("cc", "clang-22", "llvm-config-22", "valgrind");
     let folder = prepared();
-    let fill = "kernel void fill(int value, global int *numbers) {
-          numbers[get_global_id(0)] = value + (int)get_global_id(0);
-        }";
-    folder.syclbin("input", fill, "--state input");
+    folder.syclbin("input", FILL, "--state input");
     folder.offkit("extract -q input.syclbin!0/ir/0 -o out").ok();
     fs::rename(
         folder.path("out/input.syclbin.0.ir.0.spv"),
@@ -213,6 +215,58 @@ fn errors_bundles_memory_and_threads_are_what_the_header_says() {
     );
     assert_eq!(run(&folder, "behaviour", &["."]).ok(), "done\n");
     assert_eq!(run_under(&folder, &VALGRIND, "behaviour", &["."]).ok(), "done\n");
+}
+
+#[test]
+fn the_cpp_header_covers_bundles_memory_and_wait_lists() {
+    need!("c++", "clang-22", "llc", "llvm-config-22", "valgrind");
+    let folder = prepared();
+    folder.write(
+        "scale.cl",
+        "int __attribute__((overloadable)) __spirv_SpecConstant(int, int);
+         kernel void scale(global int *a) { a[get_global_id(0)] *= __spirv_SpecConstant(7, 3); }",
+    );
+    let line = "--target=spirv64 -cl-std=CL3.0 -O1 -c scale.cl -o scale.spv";
+    let clang = tool("clang-22").expect("asked for before");
+    folder.run(clang, line.split_whitespace()).ok();
+    // What the SYCL toolchain writes for a constant: its number in SPIR-V, its offset, its size; and its value.
+    let mut image = DeviceImage::new(folder.read("scale.spv"));
+    image.target = Target::new("spirv64-unknown-unknown", "");
+    let words = [7_u32, 0, 4].map(u32::to_le_bytes).concat();
+    let properties = &mut image.properties;
+    properties.insert("SYCL/specialization constants", "factor", ByteArray::new(words));
+    let default = ByteArray::new(5_i32.to_le_bytes());
+    properties.insert("SYCL/specialization constants default values", "all", default);
+    let format = OutputFormat::SyclBin(SyclBinVersion::V1Enveloped);
+    let file = pack([image], format, BundleState::Input).expect("a file");
+    folder.write("constants.syclbin", file.content.into_bytes());
+
+    let raii = root().join("tests/c-api/raii.cpp").display().to_string();
+    compile(&folder, "c++", &format!("-std=c++17 {STRICT} {raii}"), "raii");
+    for under in [&[][..], &VALGRIND] {
+        assert_eq!(run_under(&folder, under, "raii", &["."]).ok(), "done\n");
+    }
+}
+
+#[test]
+fn descriptors_of_all_versions_are_registered_and_let_go() {
+    need!("cc", "clang-22", "llc", "valgrind");
+    let folder = Folder::new();
+    folder.write("fill.cl", FILL);
+    let line = "--target=spirv64 -cl-std=CL3.0 -O1 -c fill.cl -o fill.spv";
+    let clang = tool("clang-22").expect("asked for before");
+    folder.run(clang, line.split_whitespace()).ok();
+    let descriptors = root().join("tests/c-api/descriptors.c").display().to_string();
+    compile(
+        &folder,
+        "cc",
+        &format!("-std=c11 {STRICT} {descriptors}"),
+        "descriptors",
+    );
+    for under in [&[][..], &VALGRIND] {
+        let printed = run_under(&folder, under, "descriptors", &["fill.spv"]).ok();
+        assert_eq!(printed, "done\n");
+    }
 }
 
 #[test]

@@ -1,0 +1,104 @@
+// What offkit.hpp has beyond the example: bundles and constants, unified memory, local memory, wait lists, exceptions.
+//
+//   raii FOLDER      with app.syclbin, library.syclbin, and constants.syclbin: scale, with the constant `factor`, 5
+#include <offkit.hpp>
+
+#include <cstdlib>
+#include <iostream>
+
+#define REQUIRE(condition)                                                                                             \
+  do {                                                                                                                 \
+    if (!(condition)) {                                                                                                \
+      std::cerr << "line " << __LINE__ << ": " << #condition << "\n";                                                  \
+      std::exit(1);                                                                                                    \
+    }                                                                                                                  \
+  } while (false)
+
+template <class Work> static void fails(offkit_code code, const char *words, Work work) {
+  try {
+    work();
+  } catch (const offkit::error &error) {
+    if (error.code() == code && std::string_view(error.what()).find(words) != std::string_view::npos)
+      return;
+    std::cerr << error.code() << ": " << error.what() << "\n";
+  }
+  std::cerr << "expected error " << code << " with " << words << "\n";
+  std::exit(1);
+}
+
+int main(int argc, char **argv) try {
+  REQUIRE(argc == 2);
+  const std::string folder = std::string(argv[1]) + "/";
+  offkit::runtime runtime;
+  REQUIRE(runtime.devices().size() == runtime.device_count());
+  fails(OFFKIT_ERROR_NO_DEVICE, "toaster", [&] { runtime.select("toaster"); });
+  auto device = runtime.select("cpu");
+  offkit::device first(offkit_runtime_device, runtime.get(), std::size_t{0});
+  REQUIRE(!first.name().empty() && device.type() == OFFKIT_DEVICE_CPU && device.max_group_size() > 0);
+  std::vector<offkit::device> devices;
+  devices.push_back(runtime.select("cpu"));
+  offkit::context of_many(devices), context(device);
+  offkit::queue made(context, device, OFFKIT_QUEUE_OUT_OF_ORDER | OFFKIT_QUEUE_PROFILING);
+  auto queue = std::move(made);
+
+  // A reduction in local memory, after a launch that it waits for.
+  offkit::registry registry;
+  REQUIRE(registry.open(folder + "app.syclbin").image_count() == 2);
+  fails(OFFKIT_ERROR_UNRESOLVED, "kernel `reduce` needs", [&] { registry.collect("reduce", device); });
+  auto library = registry.open(folder + "library.syclbin");
+  auto collection = registry.collect("reduce", device);
+  REQUIRE(collection.images().size() == 2 && collection.resolutions().find("combine") != std::string::npos);
+  auto reduce = collection.build(context);
+  auto saxpy = registry.collect("saxpy", device).build(context);
+  REQUIRE(saxpy.name() == "saxpy" && saxpy.signature().find("f32") != std::string::npos);
+  offkit::buffer<float> ones(context, std::vector<float>(256, 1)), y(context, 256), sums(context, 4);
+  auto launched = saxpy.launch(queue, 256, {3.0f, ones, y});
+  auto reduced = reduce.launch(queue, offkit::range({256}, {64}), {y, sums, offkit::local{64 * sizeof(float)}},
+                               {&launched});
+  REQUIRE((sums.read(queue, {&reduced}) == std::vector<float>(4, 192)));
+  REQUIRE(launched.status() == OFFKIT_EVENT_COMPLETE && reduced.profile().ended >= reduced.profile().started);
+  fails(OFFKIT_ERROR_ARGUMENT, "argument 0", [&] { saxpy.launch(queue, 256, {3.0, ones, y}); });
+
+  // Unified memory.
+  offkit::usm<float> shared(context, device, OFFKIT_USM_SHARED, 8), own(context, device, OFFKIT_USM_DEVICE, 8);
+  own.write(queue, std::vector<float>(8, 2));
+  for (size_t i = 0; i < shared.size(); ++i)
+    shared.data()[i] = static_cast<float>(i);
+  saxpy.launch(queue, 8, {10.0f, own, shared}).wait();
+  REQUIRE(shared.data()[7] == 27 && shared.read(queue)[0] == 20);
+
+  // What is withdrawn is not found any more.
+  REQUIRE(registry.image_count() == 3 && registry.image(2).find("library.syclbin!") != std::string::npos);
+  registry.withdraw(library);
+  REQUIRE(registry.image_count() == 2);
+  fails(OFFKIT_ERROR_UNRESOLVED, "kernel `reduce` needs", [&] { registry.collect("reduce", device); });
+
+  // Specialization constants: a default, a value, a file that has it.
+  auto bundle = offkit::bundle::open(context, device, folder + "constants.syclbin", OFFKIT_STATE_INPUT);
+  auto scaled = [&](const offkit::bundle &input) {
+    offkit::buffer<int> numbers(context, std::vector<int>{1, 2, 3});
+    input.build().kernel("scale", device).launch(queue, 3, {numbers}).wait();
+    return numbers.read(queue)[2];
+  };
+  REQUIRE(bundle.constant<int>("factor") == 5 && scaled(bundle) == 15);
+  REQUIRE(offkit_bundle_constant_count(bundle.get()) == 1);
+  REQUIRE(offkit_bundle_constant_name(bundle.get(), 0) == std::string("factor"));
+  auto object = bundle.compile();
+  bundle.set_constant("factor", 11);
+  REQUIRE(bundle.constant<int>("factor") == 11 && object.constant<int>("factor") == 5 && scaled(bundle) == 33);
+  fails(OFFKIT_ERROR_INVALID, "has 4 bytes, 8 given", [&] { bundle.set_constant("factor", 11.0); });
+  fails(OFFKIT_ERROR_NOT_FOUND, "`factor`", [&] { bundle.set_constant("size", 11); });
+  fails(OFFKIT_ERROR_STATE, "not input", [&] { object.set_constant("factor", 11); });
+  auto content = bundle.content(OFFKIT_SYCLBIN_V2);
+  auto again = offkit::bundle::from_bytes(context, device, "content", content.view(), OFFKIT_STATE_INPUT);
+  REQUIRE(scaled(again) == 33 && again.kernel_names() == std::vector<std::string>{"scale"});
+  auto linked = offkit::bundle::link({&object});
+  REQUIRE(linked.state() == OFFKIT_STATE_EXECUTABLE && linked.has_kernel("scale"));
+  auto all = offkit::bundle::of_registry(context, device, registry, OFFKIT_STATE_INPUT);
+  REQUIRE(offkit::bundle::join({&all, &bundle}).has_kernel("scale") && !all.has_kernel("scale"));
+  queue.finish();
+  std::cout << "done\n";
+} catch (const offkit::error &error) {
+  std::cerr << error.what() << "\n";
+  return 1;
+}
