@@ -109,7 +109,8 @@ fn programs_compute_from_opencl_c_and_from_spirv() {
     let kept = std::fs::read_dir(front.folder.path("cache/offkit/opencl"));
     assert!(kept.expect("a cache").count() > 0);
     front.check(&["source"]);
-    let source = "kernel void saxpy(float a, global const float *x, global float *y) {
+    let source = "kernel __attribute__((work_group_size_hint(1, 1, 1)))
+    void saxpy(float a, global const float *x, global float *y) {
         y[get_global_id(0)] += a * x[get_global_id(0)];
     }";
     front.folder.write("saxpy.cl", source);

@@ -28,6 +28,8 @@ pub(crate) fn clGetKernelInfo(
         CL_KERNEL_REFERENCE_COUNT => place.number(record.references()),
         CL_KERNEL_CONTEXT => place.number(kernel.program.object().context.c()),
         CL_KERNEL_PROGRAM => place.number(program_of(kernel)),
+        // They are of sources alone.
+        CL_KERNEL_ATTRIBUTES if kernel.program.object().is_il() => place.text(""),
         CL_KERNEL_ATTRIBUTES => place.text(&attributes(kernel)),
         _ => fail(CL_INVALID_VALUE),
     }

@@ -55,6 +55,11 @@ pub(crate) struct State {
 }
 
 impl Program {
+    /// Whether it was made from SPIR-V.
+    pub(crate) fn is_il(&self) -> bool {
+        matches!(self.origin, Origin::Il(_))
+    }
+
     pub(crate) fn new(context: Object<Context>, origin: Origin) -> Program {
         let mut state = State {
             status: CL_BUILD_NONE,
