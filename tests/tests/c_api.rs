@@ -10,6 +10,7 @@ use std::sync::OnceLock;
 
 use offkit_object::{BundleState, ByteArray, DeviceImage, OutputFormat, SyclBinVersion, Target, pack};
 use offkit_tests::documentation::blocks;
+use offkit_tests::sycl_runtime::SyclRuntime;
 use offkit_tests::{Folder, Outcome, example, need, programs, root, tool};
 
 /// What programs with wrapped images call.
@@ -422,6 +423,28 @@ fn registrations_for_another_runtime_reach_it() {
     );
     assert!(printed.contains("another runtime's again\n"), "{printed}");
     assert!(printed.ends_with("2 images stay\n"), "{printed}");
+}
+
+#[test]
+fn the_real_sycl_runtime_keeps_its_registrations() {
+    need!("cc", "clang-22", "llc", "llvm-config-22");
+    let Some(runtime) = SyclRuntime::get() else { return };
+    let folder = Folder::new();
+    let app = "kernel void app_kernel(global int *n) { size_t i = get_global_id(0); n[i] = n[i] * 7 + 1; }";
+    folder.syclbin("app", app, "");
+    folder
+        .offkit("wrap -q app.syclbin -o app.o --runtime sycl-v3")
+        .ok();
+    runtime.link(&folder, "clang-22", "app.so", &["-shared", "app.o"]);
+    // The program is linked with both runtimes, and offkit's functions are the first.
+    let main = runtime.registered_object().display().to_string();
+    let library = library();
+    let place = library.parent().expect("a folder").display();
+    let (search, find) = (format!("-L{place}"), format!("-Wl,-rpath,{place}"));
+    let arguments = [main.as_str(), &search, &find, "-Wl,--no-as-needed", "-loffkit"];
+    runtime.link(&folder, "cc", "loader", &arguments);
+    let printed = runtime.run_linked(&folder, "loader", &["./app.so"]).ok();
+    assert_eq!(printed, "8 15 22 29 36 43 50 57 gone\n");
 }
 
 #[test]
