@@ -8,9 +8,9 @@ from rows import HERE, ROWS, results
 
 HEAD = """# Conformance
 
-Khronos' OpenCL conformance suite, run on offkit's OpenCL driver ([OpenCL driver](opencl-driver.md)), beside {runtime}
-({suite} for both). Nothing has been submitted to Khronos. `./dev conformance --page` writes this page from the results
-that are kept in `target/conformance`.
+Khronos' OpenCL conformance suite, run on [offkit's OpenCL driver](opencl-driver.md), beside {runtime}
+({suite} for both). Nothing has been submitted to Khronos. `./dev conformance --page` writes this page from
+the results that are kept in `target/conformance`.
 
 ```console
 $ ./dev conformance --cts BUILD               # every row, a few minutes each: run it again to go on
