@@ -16,7 +16,7 @@ const REGISTER: &str = "__sycl_register_lib";
 
 /// What to do where it is missing.
 const RUNTIME_HINT: &str =
-    "hint: a SYCL runtime registers the program's device code: link one, with `-lsycl` for example\n";
+    "hint: a runtime registers the program's device code: link one, `-lsycl` or offkit's `-loffkit`\n";
 
 impl Clang {
     /// Runs it, and adds what it says to `messages`. Arguments too long for the system go through a file at
