@@ -58,6 +58,14 @@ pub(crate) const VARIABLES: &[(&str, &str)] = &[
         "names OpenCL drivers, separated by `:`, before those of the list",
     ),
     (
+        offkit_ur::FORCE_LOAD,
+        "names adapters of Unified Runtime, separated by `,`, instead of all others",
+    ),
+    (
+        offkit_ur::SEARCH_PATH,
+        "names folders of adapters of Unified Runtime, separated by `,`",
+    ),
+    (
         THREADS_VARIABLE,
         "says how many threads the CPU device runs a kernel on, instead of as many as affinity and control groups leave the process",
     ),
@@ -126,8 +134,9 @@ mod tests {
             for entry in fs::read_dir(folder).unwrap() {
                 let path = entry.unwrap().path();
                 if path.is_dir() {
-                    // What tests set for themselves is nobody's business.
-                    folders.extend(Some(path).filter(|path| !path.ends_with("tests")));
+                    // What tests set for themselves is nobody's business, and so are their plugins.
+                    let is_for_tests = path.ends_with("tests") || path.ends_with("plugins/mock");
+                    folders.extend(Some(path).filter(|_| !is_for_tests));
                     continue;
                 }
                 if path.extension().is_none_or(|extension| extension != "rs") || path.ends_with("tests.rs") {

@@ -244,7 +244,7 @@ fn adapters(found: &[FoundDevice]) -> Vec<Finding> {
             _ if is_used => ("ok", "in use", None),
             false => ("problem", "the library that it names is not there", None),
             true => {
-                let advice = format!("`UR_ADAPTERS_FORCE_LOAD={path} offkit devices` says why.");
+                let advice = format!("`{}={path} offkit devices` says why.", offkit_ur::FORCE_LOAD);
                 ("info", "no device is seen through it", Some(advice))
             }
         };
