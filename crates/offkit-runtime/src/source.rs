@@ -18,8 +18,8 @@ use crate::library::Options;
 
 /// Images in memory that its owner takes back one day, as a program's are until it is unloaded.
 ///
-/// [`ImageRegistry::lend`](crate::ImageRegistry::lend) registers them. Whoever takes them back sees to it that no call of
-/// these is going on, and that later ones find nothing; then withdraws them.
+/// [`ImageRegistry::lend`](crate::ImageRegistry::lend) registers them. Whoever takes them back withdraws them, and sees
+/// to it that no call of these is going on and that later ones find nothing before the memory goes.
 pub trait Lent: Send + Sync {
     /// Hands over the images and problems as [`walk`], or for `names_only` as
     /// [`walk_names`](offkit_object::walk_names); nothing once they were taken back.

@@ -18,6 +18,8 @@ use super::{BundleError, Input, KernelBundle, Unit};
 
 /// The number of padding.
 const PADDING: u32 = u32::MAX;
+/// How many bytes the values of an image's constants may have together that has no defaults for them.
+const MOST_DEFAULTS: usize = 1 << 20;
 
 /// A specialization constant of an image.
 struct Constant<'image> {
@@ -130,16 +132,24 @@ impl Unit {
     }
 
     /// The image with the values that were set as its defaults, so that they are not lost in a file.
-    pub(super) fn with_constants(&self, image: &DeviceImage<'static>) -> DeviceImage<'static> {
+    pub(super) fn with_constants(
+        &self,
+        image: &DeviceImage<'static>,
+    ) -> Result<DeviceImage<'static>, BundleError> {
         let mut image = image.clone();
         if self.constants.is_empty() {
-            return image;
+            return Ok(image);
         }
         let constants = constants(&image);
         let size = constants
             .last()
             .map(|last| last.start.saturating_add(last.size()));
         let mut values = defaults(&image).to_vec();
+        // The sizes are those of a file, which may say anything.
+        if size.is_some_and(|size| size > values.len().max(MOST_DEFAULTS)) {
+            let error = offkit_object::Error::unsupported("the specialization constants are too large");
+            return Err(BundleError::Write(Box::new(error)));
+        }
         values.resize(size.unwrap_or_default().max(values.len()), 0);
         for constant in &constants {
             let end = constant.start.saturating_add(constant.size());
@@ -154,7 +164,7 @@ impl Unit {
         image
             .properties
             .insert(names::SPECIALIZATION_CONSTANT_DEFAULTS, "all", values);
-        image
+        Ok(image)
     }
 }
 
@@ -196,28 +206,29 @@ impl KernelBundle<Input> {
     ///
     /// [`BundleError::NoConstant`], and [`BundleError::ConstantSize`] where the value has another size.
     pub fn set_specialization_constant(&mut self, name: &str, value: &[u8]) -> Result<(), BundleError> {
-        let mut is_there = false;
-        let has_it = |unit: &Unit| {
-            let all = unit.images.iter().flat_map(|image| constants(image));
-            all.filter(|constant| constant.name == name)
-                .map(|constant| constant.size())
-                .next()
+        let size = |unit: &Arc<Unit>| {
+            let mut all = unit.images.iter().flat_map(|image| constants(image));
+            all.find_map(|constant| (constant.name == name).then(|| constant.size()))
         };
-        for unit in &mut self.units {
-            let Some(expected) = has_it(unit) else { continue };
-            if expected != value.len() {
-                return Err(BundleError::ConstantSize {
-                    name: name.to_owned(),
-                    expected,
-                    given: value.len(),
-                });
-            }
-            is_there = true;
+        let sizes: Vec<_> = self.units.iter().map(size).collect();
+        if let Some(&expected) = sizes.iter().flatten().find(|size| **size != value.len()) {
+            return Err(BundleError::ConstantSize {
+                name: name.to_owned(),
+                expected,
+                given: value.len(),
+            });
+        }
+        for (unit, _) in self
+            .units
+            .iter_mut()
+            .zip(&sizes)
+            .filter(|(_, size)| size.is_some())
+        {
             let mut changed = unit.with(unit.images.clone(), None);
             changed.constants.insert(name.to_owned(), value.to_owned());
             *unit = Arc::new(changed);
         }
-        match is_there {
+        match sizes.iter().any(Option::is_some) {
             true => Ok(()),
             false => Err(BundleError::NoConstant {
                 name: name.to_owned(),

@@ -36,8 +36,8 @@ impl<S: State> KernelBundle<S> {
         let mut images = Vec::new();
         for unit in &self.units {
             // Code for several devices is written once.
-            let same: Vec<_> = unit.images.iter().map(Arc::as_ptr).collect();
-            if !written.insert(same) {
+            let images_of: Vec<_> = unit.images.iter().map(Arc::as_ptr).collect();
+            if !written.insert((images_of, &unit.constants)) {
                 continue;
             }
             images.push(unit.whole()?);
@@ -51,7 +51,7 @@ impl Unit {
     /// The images of the unit as one.
     fn whole(&self) -> Result<DeviceImage<'static>, BundleError> {
         match self.images.as_slice() {
-            [image] => Ok(self.with_constants(image)),
+            [image] => self.with_constants(image),
             several => self.joined(several),
         }
     }

@@ -1,6 +1,6 @@
 //! From one state to the next.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use offkit_object::{DeviceImage, Inspect, Limits};
@@ -67,15 +67,11 @@ impl KernelBundle<Object> {
         let mut linked = Vec::new();
         for device in devices {
             let units = bundles.iter().flat_map(|bundle| &bundle.units);
-            let units = units.filter(|unit| unit.device == *device);
-            let units: HashMap<_, _> = units.map(|unit| (Arc::as_ptr(&unit.images[0]), unit)).collect();
-            let images = bundles.iter().flat_map(|bundle| &bundle.units);
-            let images = images
-                .filter(|unit| unit.device == *device)
-                .map(|unit| &unit.images[0]);
-            for images in components(images, true)? {
-                let parts = images.iter().filter_map(|image| units.get(&Arc::as_ptr(image)));
-                let parts: Vec<&Arc<Unit>> = parts.copied().collect();
+            let units: Vec<_> = units.filter(|unit| unit.device == *device).collect();
+            let images: Vec<_> = units.iter().map(|unit| &unit.images[0]).collect();
+            for group in components(&images, true)? {
+                let parts: Vec<_> = group.into_iter().map(|number| units[number]).collect();
+                let images = parts.iter().map(|part| Arc::clone(&part.images[0])).collect();
                 let mut unit = Unit::new(device, images, None);
                 for part in &parts {
                     unit.constants.extend(part.constants.clone());
@@ -136,12 +132,9 @@ impl Unit {
     }
 }
 
-/// Groups of images that need each other, directly or through others. With `complete` everything they need must be there.
-pub(super) fn components<'a>(
-    images: impl IntoIterator<Item = &'a Image>,
-    complete: bool,
-) -> Result<Vec<Vec<Image>>, BundleError> {
-    let images: Vec<&Image> = images.into_iter().collect();
+/// Groups of images that need each other, directly or through others, by their places in the list. With `complete`
+/// everything they need must be there.
+pub(super) fn components(images: &[&Image], complete: bool) -> Result<Vec<Vec<usize>>, BundleError> {
     let links: Vec<_> = images
         .iter()
         .map(|image| image.links(&Limits::default()))
@@ -184,7 +177,7 @@ pub(super) fn components<'a>(
             }
         }
     }
-    Ok(groups.of(&images))
+    Ok(groups.members())
 }
 
 fn is_copy(one: &Image, other: &Image) -> bool {
@@ -219,14 +212,11 @@ impl Groups {
         self.0[second] = first;
     }
 
-    /// The images of each group, in their order.
-    fn of(mut self, images: &[&Image]) -> Vec<Vec<Image>> {
-        let mut groups: std::collections::BTreeMap<usize, Vec<Image>> = std::collections::BTreeMap::new();
-        for (number, image) in images.iter().enumerate() {
-            groups
-                .entry(self.find(number))
-                .or_default()
-                .push(Arc::clone(image));
+    /// The members of each group, in their order.
+    fn members(mut self) -> Vec<Vec<usize>> {
+        let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for member in 0..self.0.len() {
+            groups.entry(self.find(member)).or_default().push(member);
         }
         groups.into_values().collect()
     }

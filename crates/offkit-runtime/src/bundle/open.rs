@@ -15,6 +15,7 @@ use super::link::components;
 use super::{BundleError, Input, KernelBundle, State, Unit};
 use crate::registry::{ImageRegistry, Wanted};
 use crate::select::name;
+use crate::source::ImageError;
 
 /// The forms of one module's code.
 type Forms = Vec<Arc<DeviceImage<'static>>>;
@@ -82,7 +83,12 @@ impl<S: State> KernelBundle<S> {
         let mut modules: Vec<Forms> = Vec::new();
         let mut known = std::collections::HashMap::new();
         for id in registry.images() {
-            let image = Arc::new(registry.image(id)?);
+            let image = match registry.image(id) {
+                Ok(image) => Arc::new(image),
+                // Its library was unloaded meanwhile.
+                Err(ImageError::Withdrawn) => continue,
+                Err(error) => return Err(error.into()),
+            };
             let names = registry
                 .read()
                 .line(id)
@@ -116,8 +122,10 @@ impl<S: State> KernelBundle<S> {
                 // What was linked when the file was made stays as it is; images of a program that is running may still
                 // need each other.
                 BundleState::Executable => {
-                    let linked = components(&images, false)?;
-                    units.extend(linked.into_iter().map(|images| Unit::new(device, images, None)));
+                    for group in components(&images.iter().collect::<Vec<_>>(), false)? {
+                        let images = group.into_iter().map(|number| Arc::clone(&images[number]));
+                        units.push(Unit::new(device, images.collect(), None));
+                    }
                 }
                 BundleState::Input | BundleState::Object => {
                     units.extend(
