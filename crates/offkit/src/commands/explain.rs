@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 use offkit_object::describe_symbol;
 use offkit_pi::host::Device;
-use offkit_runtime::{CollectError, Collection, FoundKernel, ImageId, ImageRegistry, Refusal, Runtime};
+use offkit_runtime::{
+    ChoiceError, CollectError, Collection, FoundKernel, ImageId, ImageRegistry, Refusal, Runtime, SelectError,
+};
 use serde_json::{Value, json};
 
 use super::run::{choice_failure, collect_failure, machine_failure, read_images, tell_left_out};
@@ -41,7 +43,7 @@ struct Explained<'a> {
     kernel: &'a FoundKernel,
     device: &'a Device,
     verdicts: Vec<(ImageId, Option<Refusal>)>,
-    chosen: Option<ImageId>,
+    chosen: Result<Option<ImageId>, SelectError>,
     collected: Option<Result<Collection, CollectError>>,
 }
 
@@ -60,12 +62,17 @@ pub(crate) fn run(options: &Explain, terminal: Terminal) -> Result<(), Failure> 
             true => output.json(&explained.json())?,
             false => explained.print(&mut output)?,
         }
-        if explained.chosen.is_some() {
-            output.finish()?;
-            return match explained.collected {
-                Some(Err(error)) => Err(collect_failure(error)),
-                _ => Ok(()),
-            };
+        match (explained.chosen, explained.collected) {
+            (Ok(None), _) => {}
+            (Err(error), _) => {
+                output.finish()?;
+                return Err(choice_failure(ChoiceError::Select(error)));
+            }
+            (Ok(Some(_)), Some(Err(error))) => {
+                output.finish()?;
+                return Err(collect_failure(error));
+            }
+            (Ok(Some(_)), _) => return output.finish(),
         }
     }
     output.finish()?;
@@ -83,16 +90,17 @@ impl<'a> Explained<'a> {
         let verdicts = registry.verdicts(kernel, device).map_err(Failure::input)?;
         let is_taken = verdicts.iter().any(|(_, refusal)| refusal.is_none());
         let chosen = match is_taken {
-            true => Some(registry.select(kernel, device).map_err(Failure::input)?),
-            false => None,
+            true => registry.select(kernel, device).map(Some),
+            false => Ok(None),
         };
+        let collected = chosen.as_ref().ok().and_then(Option::as_ref);
         Ok(Self {
             registry,
             kernel,
             device,
             verdicts,
-            collected: chosen.as_ref().map(|kernel| registry.collect(kernel)),
-            chosen: chosen.map(|kernel| kernel.image),
+            collected: collected.map(|kernel| registry.collect(kernel)),
+            chosen: chosen.map(|chosen| chosen.map(|kernel| kernel.image)),
         })
     }
 
@@ -100,9 +108,14 @@ impl<'a> Explained<'a> {
     fn verdict(&self, image: ImageId, refusal: Option<&Refusal>) -> String {
         match refusal {
             Some(refusal) => format!("refused: {}", refusal.reason),
-            None if self.chosen == Some(image) => "chosen".to_owned(),
+            None if self.is_chosen(image) => "chosen".to_owned(),
+            None if self.chosen.is_err() => "taken".to_owned(),
             None => "taken, but the device likes another better".to_owned(),
         }
+    }
+
+    fn is_chosen(&self, image: ImageId) -> bool {
+        matches!(self.chosen, Ok(Some(chosen)) if chosen == image)
     }
 
     /// The images that export a symbol too, and are not chosen.
@@ -144,9 +157,10 @@ impl<'a> Explained<'a> {
         for (image, refusal) in &self.verdicts {
             let verdict = self.verdict(*image, refusal.as_ref());
             output.line(format_args!(
-                "  {} ({}): {verdict}",
+                "  {} ({}): {}",
                 shown(*image),
-                self.code(*image)
+                escape(&self.code(*image)),
+                escape(&verdict)
             ))?;
         }
         let Some(Ok(collection)) = &self.collected else {
@@ -166,7 +180,7 @@ impl<'a> Explained<'a> {
                 output.line(format_args!(
                     "    {faint}not from{faint:#} {} ({}): {}",
                     shown(other),
-                    self.code(other),
+                    escape(&self.code(other)),
                     self.why_not(other, resolution.exporter)
                 ))?;
             }
@@ -193,7 +207,7 @@ impl<'a> Explained<'a> {
                 "location": self.place(*image),
                 "format": self.registry.format(*image).map(|format| format.name()),
                 "target": self.registry.target(*image).map(|target| target.to_string()),
-                "chosen": self.chosen == Some(*image),
+                "chosen": self.is_chosen(*image),
                 "refused": refusal.as_ref().map(|refusal| refusal.reason.to_string()),
             })
         });

@@ -1,6 +1,6 @@
 //! `offkit graph`: which images need which.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -109,12 +109,13 @@ impl Node {
 
     /// The images that this one needs, and those that these need: each once, its own the first.
     fn closure<'a>(&'a self, nodes: &'a [Self]) -> Vec<&'a Self> {
+        let mut known = HashSet::from([self.id]);
         let mut all = vec![self];
         let mut next = 0;
         while let Some(node) = all.get(next).copied() {
             next += 1;
             for exporter in node.needs.iter().filter_map(|need| need.exporter.as_ref().ok()) {
-                if !all.iter().any(|known| known.id == *exporter) {
+                if known.insert(*exporter) {
                     all.extend(find(nodes, *exporter));
                 }
             }
@@ -146,7 +147,7 @@ impl Node {
         output.line(format_args!(
             "{name}{}{name:#} ({})",
             escape(&self.location.to_string()),
-            self.code
+            escape(&self.code)
         ))?;
         for need in &self.needs {
             let symbol = describe_symbol(&need.symbol);
@@ -191,7 +192,11 @@ fn dot(nodes: &[Node]) -> String {
     // A string takes everything.
     let mut line = |arguments: std::fmt::Arguments<'_>| _ = writeln!(text, "  {arguments}");
     let mut missing = 0;
-    let number = |id: ImageId| nodes.iter().position(|node| node.id == id).unwrap_or_default();
+    let number = |id: ImageId| {
+        nodes
+            .binary_search_by_key(&id, |node| node.id)
+            .unwrap_or_default()
+    };
     for (own, node) in nodes.iter().enumerate() {
         let mut label = vec![node.location.to_string(), node.code.clone()];
         if !node.symbols.kernels.is_empty() {
