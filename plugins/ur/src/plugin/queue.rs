@@ -187,8 +187,8 @@ impl UrQueue {
     fn give(&self, running: Running, event: NewEvent<'_, UnifiedRuntime>) -> Result<()> {
         let given = match event.is_wanted() {
             true => {
-                let made = running.event.try_clone()?;
-                event.create(|| UrEvent::new(made)).map(drop)
+                let made = running.event.try_clone().map_err(Error::from);
+                made.and_then(|made| event.create(|| UrEvent::new(made)).map(drop))
             }
             false => Ok(()),
         };
@@ -209,6 +209,8 @@ impl Drop for UrQueue {
             .spawn(move || {
                 if let Err(error) = shared.finish() {
                     tracing::error!(?error, "a queue that is not used any more");
+                    // Nobody knows whether its commands still use what it keeps: it stays for good.
+                    std::mem::forget(shared);
                 }
             });
         if waiting.is_err() {
