@@ -75,8 +75,9 @@ pub(crate) fn submit(
             |event| call(target.plugin(), target.raw(), count, list, event),
             core::ptr::null_mut(),
         )?;
-        if notifies {
-            report_failure(&target.context, &event)?;
+        // The command is on its way: that nobody can be told how it ends is no reason to say it is not.
+        if notifies && report_failure(&target.context, &event).is_err() {
+            tracing::warn!("a context will not be told of a command's failure");
         }
         if !to.event.is_null() {
             to.event.write(Event::of_command(event, queue, command).create()?);
