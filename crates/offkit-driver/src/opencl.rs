@@ -110,7 +110,16 @@ impl Source<'_> {
     /// What the result depends on, as a text: the source, the options, and the programs that compile it. None where
     /// that is not all: where files are included, or a program is missing.
     pub fn identity(&self) -> Option<String> {
-        if self.text.contains("include") || !self.headers.is_empty() {
+        // Whatever may read a file, also where a backslash splits the word.
+        let reads = ["include", "import", "embed", "\\\n", "\\\r"];
+        let names_files = |option: &OsString| {
+            let option = option.as_encoded_bytes();
+            option.starts_with(b"-include") || option.starts_with(b"-imacros")
+        };
+        if reads.iter().any(|word| self.text.contains(word))
+            || self.options.iter().any(names_files)
+            || !self.headers.is_empty()
+        {
             return None;
         }
         let programs = [
