@@ -341,6 +341,10 @@ fn parts_are_devices(plugin: &Plugin, whole: pi_device) {
         u32,
         piDeviceGetInfo(whole, PI_DEVICE_INFO_MAX_COMPUTE_UNITS)
     );
+    if units < 2 {
+        offkit_tests::skip("a device of one unit has no parts");
+        return;
+    }
     let equally = [PI_DEVICE_PARTITION_EQUALLY, 1, 0];
     let mut count = 0;
     done!(

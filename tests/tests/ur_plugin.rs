@@ -752,11 +752,21 @@ fn adapters_are_looked_for_where_unified_runtime_does() {
     for name in ["cuda", "opencl"] {
         own(&folder, name, "-DFORM=2 -DODD=0 -DVERSION=12");
     }
-    let find = |variable: &str, value: &Path| {
+    // Nothing but what is told here.
+    let alone = || {
         let mut command = Command::new(offkit());
         command
-            .args(["doctor", "--json"])
             .env("OFFKIT_PLUGINS", library())
+            .env("OCL_ICD_VENDORS", "/nowhere/")
+            .env("SYCL_PI_CONFIG", "/dev/null")
+            .env("XDG_CACHE_HOME", folder.path("cache"))
+            .env_remove("ONEAPI_DEVICE_SELECTOR");
+        command
+    };
+    let find = |variable: &str, value: &Path| {
+        let mut command = alone();
+        command
+            .args(["doctor", "--json"])
             .env_remove("UR_ADAPTERS_FORCE_LOAD")
             .env(variable, value);
         let text = folder.run_command(&mut command).stdout;
@@ -772,10 +782,9 @@ fn adapters_are_looked_for_where_unified_runtime_does() {
     );
     // A device is of the backend that its adapter says, and the plugin is loaded for that alone.
     let select = |selector: &str, line: &str| {
-        let mut command = Command::new(offkit());
+        let mut command = alone();
         command
             .arg(line)
-            .env("OFFKIT_PLUGINS", library())
             .env("UR_ADAPTERS_SEARCH_PATH", &path)
             .env("ONEAPI_DEVICE_SELECTOR", selector);
         folder.run_command(&mut command).stdout
@@ -789,9 +798,7 @@ fn adapters_are_looked_for_where_unified_runtime_does() {
     );
     // What lies in a folder and cannot be used is no problem of anybody's.
     own(&folder, "cuda", "-DFORM=2 -DODD=1 -DVERSION=12");
-    let mut command = Command::new(offkit());
-    command.arg("doctor").env("OFFKIT_PLUGINS", library());
-    let doctor = folder.run_command(command.env("LD_LIBRARY_PATH", &path));
+    let doctor = folder.run_command(alone().arg("doctor").env("LD_LIBRARY_PATH", &path));
     assert!(
         doctor.stdout.contains("no device is seen through it") && doctor.stderr.is_empty(),
         "{doctor:#?}"

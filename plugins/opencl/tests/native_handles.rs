@@ -126,7 +126,7 @@ fn references_to_native_objects_are_those_of_the_interface() {
     let plugin = Plugin::built_in(&offkit_plugin_opencl::BUILT_IN).unwrap();
     if plugin.platforms().map_or(true, |platforms| platforms.is_empty()) {
         assert!(
-            std::env::var_os("OFFKIT_REQUIRE_TOOLS").is_none(),
+            std::env::var_os("OFFKIT_REQUIRE_TOOLS").is_none_or(|required| required != "1"),
             "no OpenCL driver is installed"
         );
         eprintln!("skipped: no OpenCL driver is installed");
