@@ -78,7 +78,9 @@ class Suite:
                 break
         else:
             fail(f"{options.cts} has no folder test_conformance: name the folder that OpenCL-CTS was built in")
-        self.work = Path(tempfile.mkdtemp(prefix="offkit-conformance-"))
+        # It goes with the suite.
+        self.folder = tempfile.TemporaryDirectory(prefix="offkit-conformance-")
+        self.work = Path(self.folder.name)
         vendors = self.work / "vendors"
         vendors.mkdir()
         (vendors / "offkit.icd").write_text(f"{options.driver}\n")
@@ -108,7 +110,7 @@ class Suite:
         # By lines, so that what a test said is there when it has to be stopped.
         command = ["stdbuf", "-oL", self.program(row), *self.given(row), *tests]
         if self.options.spirv:
-            cache = KEPT / "programs" / name
+            cache = KEPT / self.options.driver.stem / "programs" / name
             cache.mkdir(parents=True, exist_ok=True)
             command += ["--compilation-mode", "spir-v", "--compilation-program", HERE / "compile.py"]
             command += ["--compilation-cache-mode", "compile-if-absent", "--compilation-cache-path", cache]

@@ -38,14 +38,15 @@ def main():
     names = sorted(str(path.relative_to(tests)) for path in tests.rglob("test_*.py"))
     if options.prefixes:
         names = [name for name in names if name.startswith(tuple(options.prefixes))]
-    total = collections.Counter()
+    total, noted = collections.Counter(), 0
     failed = (out / "failed.txt").open("w", buffering=1)
     for name in names:
         counts, seconds, note = run(options, out, environment, tests, name, failed)
         total += counts
+        noted += bool(note)
         print(row(name, counts), f"{seconds:6.0f} s", note, flush=True)
     print(row(f"{len(names)} files", total))
-    return 1 if total["failed"] else 0
+    return 1 if total["failed"] or noted else 0
 
 
 def run(options, out, environment, tests, name, failed):
