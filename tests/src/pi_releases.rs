@@ -1,7 +1,7 @@
 //! The releases of DPC++ whose libsycl talks to plugins: for each version of the interface that offkit speaks, its
 //! plugin for OpenCL, its libsycl, and a C library over that libsycl which programs without SYCL's headers can use.
 //!
-//! All of them run on the CPU driver of [`SyclRuntime`](crate::sycl_runtime::SyclRuntime).
+//! All of them run on the CPU driver of [`SyclRuntime`].
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
