@@ -133,6 +133,18 @@ impl SyclRuntime {
         folder.run_command(self.on_cpu(&self.folder.join(program)).args(arguments))
     }
 
+    /// The numbers that `link_and_run` makes of 1 to 8 with these files.
+    ///
+    /// # Panics
+    ///
+    /// If the runtime refuses them.
+    #[track_caller]
+    pub fn link_and_run(&self, folder: &Folder, arguments: &[&str]) -> Vec<i32> {
+        let printed = self.run(folder, "link_and_run", arguments).ok();
+        let numbers = printed.split_whitespace();
+        numbers.map(|word| word.parse().expect("a number")).collect()
+    }
+
     /// What a program needs in its environment to use the CPU driver, also through a plugin of an older release.
     pub fn environment(&self) -> [(&'static str, PathBuf); 2] {
         [
