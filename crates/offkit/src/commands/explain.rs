@@ -10,6 +10,7 @@ use offkit_runtime::{
 };
 use serde_json::{Value, json};
 
+use super::code;
 use super::run::{choice_failure, collect_failure, machine_failure, read_images, tell_left_out};
 use crate::failure::Failure;
 use crate::terminal::{Output, Terminal, escape};
@@ -130,19 +131,6 @@ impl<'a> Explained<'a> {
         location.map(|location| location.to_string()).unwrap_or_default()
     }
 
-    fn code(&self, image: ImageId) -> String {
-        let format = self
-            .registry
-            .format(image)
-            .map(|format| format.name())
-            .unwrap_or_default();
-        let target = self.registry.target(image).map(|target| target.to_string());
-        match target.filter(|target| !target.is_empty()) {
-            Some(target) => format!("{format} for {target}"),
-            None => format.to_owned(),
-        }
-    }
-
     fn print(&self, output: &mut Output) -> Result<(), Failure> {
         let styles = output.styles();
         let (name, faint) = (styles.name, styles.faint);
@@ -159,7 +147,7 @@ impl<'a> Explained<'a> {
             output.line(format_args!(
                 "  {} ({}): {}",
                 shown(*image),
-                escape(&self.code(*image)),
+                escape(&code(self.registry, *image)),
                 escape(&verdict)
             ))?;
         }
@@ -180,7 +168,7 @@ impl<'a> Explained<'a> {
                 output.line(format_args!(
                     "    {faint}not from{faint:#} {} ({}): {}",
                     shown(other),
-                    escape(&self.code(other)),
+                    escape(&code(self.registry, other)),
                     self.why_not(other, resolution.exporter)
                 ))?;
             }

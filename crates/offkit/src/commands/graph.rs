@@ -94,14 +94,10 @@ impl Node {
                 symbol,
                 exporter: exporter.map_err(|error| error.to_string()),
             });
-        let (format, target) = (registry.format(id)?, registry.target(id)?);
         Some(Self {
             id,
             location: registry.location(id)?,
-            code: match target.to_string().as_str() {
-                "" => format.name().to_owned(),
-                target => format!("{} for {target}", format.name()),
-            },
+            code: super::code(registry, id),
             symbols: registry.symbols(id)?,
             needs: needs.collect(),
         })

@@ -27,6 +27,7 @@ pub(crate) mod verify;
 pub(crate) mod wrap;
 
 use offkit_object::{KernelName, Limits, Location, Problem};
+use offkit_runtime::{ImageId, ImageRegistry};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
@@ -55,6 +56,16 @@ fn shown_name(name: &str, mangled: bool) -> String {
         KernelName::new(name).readable()
     };
     escape(&name).into_owned()
+}
+
+/// What a registered image is, `SPIR-V for spirv64-unknown-unknown`; nothing once it is withdrawn.
+fn code(registry: &ImageRegistry, image: ImageId) -> String {
+    let format = registry.format(image).map(|format| format.name());
+    let target = registry.target(image).map(|target| target.to_string());
+    match (format, target) {
+        (Some(format), Some(target)) if !target.is_empty() => format!("{format} for {target}"),
+        (format, _) => format.unwrap_or_default().to_owned(),
+    }
 }
 
 /// A problem as a line of JSON.
