@@ -195,6 +195,11 @@ impl<S> KernelBundle<S> {
     /// The unit with the kernel that a name means, the closest kind of match counting.
     fn find(&self, name: &str, among: impl Fn(&Unit) -> bool) -> Result<(&Arc<Unit>, &str), BundleError> {
         let units = || self.units.iter().filter(|unit| among(unit));
+        // Other ways to fit mean demangling every name.
+        let exact = units().find_map(|unit| Some((unit, unit.kernels().find(|kernel| *kernel == name)?)));
+        if let Some(found) = exact {
+            return Ok(found);
+        }
         let fitting = units().flat_map(|unit| {
             let kernels = unit.kernels();
             kernels.filter_map(move |kernel| {
