@@ -2,6 +2,7 @@
 
 use super::error::LoadError;
 use super::plugin::last_message;
+use crate::driver::open_resolved;
 use crate::ffi::*;
 use crate::table::{Api, GetLastError, Layout, PluginInit, Slot, version_text};
 use std::error::Error;
@@ -46,30 +47,6 @@ pub(super) fn open(path: &Path) -> Result<Library, LoadError> {
         init,
         get_last_error,
     })
-}
-
-/// Opens a library with all its symbols resolved, so that what is missing shows now and not in the middle of a
-/// launch, and keeps its symbols to itself.
-///
-/// # Safety
-///
-/// The library's initialisers must be sound.
-#[cfg(unix)]
-unsafe fn open_resolved(path: &Path) -> Result<libloading::os::unix::Library, libloading::Error> {
-    use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
-    // SAFETY: by the caller's promise.
-    unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }
-}
-
-/// Opens a library.
-///
-/// # Safety
-///
-/// The library's initialisers must be sound.
-#[cfg(not(unix))]
-unsafe fn open_resolved(path: &Path) -> Result<libloading::Library, libloading::Error> {
-    // SAFETY: by the caller's promise.
-    unsafe { libloading::Library::new(path) }
 }
 
 /// Room for the record of any version known to exist (PI 15.47 writes 1320 bytes): a plugin that takes the offered

@@ -26,6 +26,7 @@ pub(crate) use platform::{DeviceId, Driver};
 pub(crate) use queue::{Order, Transfer};
 
 use offkit_opencl::{CL_INVALID_OPERATION, CL_SUCCESS, cl_int, error_name};
+pub(crate) use offkit_pi::driver::{answer, text, words};
 use offkit_pi::ffi::pi_result;
 use std::fmt;
 
@@ -120,25 +121,3 @@ macro_rules! ask {
     };
 }
 use {ask, call, create};
-
-/// The bytes of an answer, whose size is asked for first.
-fn answer(query: impl Fn(usize, *mut core::ffi::c_void, *mut usize) -> Result<()>) -> Result<Vec<u8>> {
-    let mut size = 0;
-    query(0, core::ptr::null_mut(), &raw mut size)?;
-    let mut bytes = vec![0u8; size];
-    if size > 0 {
-        query(size, bytes.as_mut_ptr().cast(), core::ptr::null_mut())?;
-    }
-    Ok(bytes)
-}
-
-/// The text of an answer.
-pub(crate) fn text(mut bytes: Vec<u8>) -> String {
-    bytes.truncate(bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len()));
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
-/// The first words of an answer as numbers.
-pub(crate) fn words<const N: usize>(bytes: &[u8]) -> impl Iterator<Item = [u8; N]> {
-    bytes.as_chunks().0.iter().copied()
-}

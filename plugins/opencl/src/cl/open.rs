@@ -6,13 +6,9 @@ use super::{Error, Result, answer, call, text};
 use core::ffi::{CStr, c_void};
 use core::ptr::{null, null_mut};
 use offkit_opencl::*;
+use offkit_pi::driver::{Library, open_resolved};
 use std::error::Error as _;
 use std::path::Path;
-
-#[cfg(not(unix))]
-use libloading::Library;
-#[cfg(unix)]
-use libloading::os::unix::Library;
 
 /// Opens a driver's library, which stays mapped (drivers keep threads), and lists its platforms.
 ///
@@ -195,27 +191,4 @@ pub(super) fn parse_version(text: &str) -> (u32, u32) {
         (Ok(major), Ok(minor)) => (major, minor),
         _ => (1, 0),
     }
-}
-
-/// Opens a library with all its symbols resolved, so that what is missing shows now, and keeps its symbols to itself.
-///
-/// # Safety
-///
-/// The library's initialisers must be sound.
-#[cfg(unix)]
-unsafe fn open_resolved(path: &Path) -> Result<Library, libloading::Error> {
-    use libloading::os::unix::{RTLD_LOCAL, RTLD_NOW};
-    // SAFETY: by the caller's promise.
-    unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }
-}
-
-/// Opens a library.
-///
-/// # Safety
-///
-/// The library's initialisers must be sound.
-#[cfg(not(unix))]
-unsafe fn open_resolved(path: &Path) -> Result<Library, libloading::Error> {
-    // SAFETY: by the caller's promise.
-    unsafe { Library::new(path) }
 }

@@ -4,15 +4,10 @@ use super::Adapter;
 use super::functions::{Functions, Slot};
 use core::ffi::c_void;
 use core::ptr::{null, null_mut};
+use offkit_pi::driver::{Library, open_resolved};
 use offkit_ur::*;
 use std::error::Error as _;
 use std::ffi::CString;
-use std::path::Path;
-
-#[cfg(not(unix))]
-use libloading::Library;
-#[cfg(unix)]
-use libloading::os::unix::Library;
 
 /// Fills in a table for a version; refuses versions that are not its own.
 type Getter = unsafe extern "C" fn(u32, *mut c_void) -> ur_result_t;
@@ -144,27 +139,4 @@ fn try_fill(getter: Getter, version: u32) -> Result<Vec<Slot>, ur_result_t> {
         }
         code => Err(code),
     }
-}
-
-/// Opens a library with all its symbols resolved, so that what is missing shows now, and keeps its symbols to itself.
-///
-/// # Safety
-///
-/// The library's initialisers must be sound.
-#[cfg(unix)]
-unsafe fn open_resolved(path: &Path) -> Result<Library, libloading::Error> {
-    use libloading::os::unix::{RTLD_LOCAL, RTLD_NOW};
-    // SAFETY: by the caller's promise.
-    unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }
-}
-
-/// Opens a library.
-///
-/// # Safety
-///
-/// The library's initialisers must be sound.
-#[cfg(not(unix))]
-unsafe fn open_resolved(path: &Path) -> Result<Library, libloading::Error> {
-    // SAFETY: by the caller's promise.
-    unsafe { Library::new(path) }
 }
