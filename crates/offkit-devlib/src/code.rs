@@ -256,6 +256,16 @@ pub struct Module<'a> {
 }
 
 impl Module<'_> {
+    /// Whether it is what `clang -flto` makes instead of an object: bitcode for a host's processor, which no container
+    /// says is for a device.
+    pub fn is_host_object(&self) -> bool {
+        let is_bare = matches!(
+            self.image.container,
+            ContainerKind::Image | ContainerKind::Archive
+        );
+        is_bare && self.image.format == ImageFormat::Bitcode && self.image.target.family().is_host()
+    }
+
     /// The code.
     pub fn bytes(&self) -> &[u8] {
         // What cannot be unpacked becomes no module.

@@ -11,5 +11,7 @@ crate::named! {
         Zstd => "zstd",
         /// One LZ4 block without a frame.
         Lz4 => "lz4",
+        /// A constant of an LLVM module, which is no sequence of whole bytes.
+        Bitcode => "bitcode",
     }
 }

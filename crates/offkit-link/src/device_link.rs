@@ -343,7 +343,7 @@ impl DeviceLink<'_> {
             llvm.start();
         }
         let whole = Libraries::whole(self);
-        let mut modules = steps.time("read", || code::modules(&sources.inputs))?;
+        let mut modules = steps.time("read", || self.modules(&sources.inputs))?;
         modules.extend(whole.modules());
         // Libraries that are linked whole stand among the inputs, where the command line has them: archives before and
         // behind them choose by that order.
@@ -433,6 +433,16 @@ impl DeviceLink<'_> {
         result
     }
 
+    /// The device code in the inputs.
+    fn modules<'s>(&self, inputs: &'s [code::Source<'s>]) -> Result<Vec<Module<'s>>, code::ReadError> {
+        let mut modules = code::modules(inputs)?;
+        if self.archive_kernels {
+            // Among a program's objects, bitcode for the host is the program's own code: `clang -flto` makes such objects.
+            modules.retain(|module| !module.is_host_object());
+        }
+        Ok(modules)
+    }
+
     /// What [`run`](Self::run) would do, found out without LLVM.
     ///
     /// # Errors
@@ -440,7 +450,7 @@ impl DeviceLink<'_> {
     /// Those of reading inputs and of targets that do not fit, as [`run`](Self::run) has them.
     pub fn plan(&self) -> Result<Vec<TargetPlan>, LinkError> {
         let sources = self.read()?;
-        let modules = code::modules(&sources.inputs)?;
+        let modules = self.modules(&sources.inputs)?;
         let targets = self.targets(&modules)?;
         let mut libraries = Libraries::default();
         libraries.find(self, &targets, &modules)?;

@@ -24,6 +24,8 @@ use std::io;
 
 use offkit_image::{Compression, Error, ErrorKind};
 
+use crate::host::bitcode::section;
+
 /// Unpacks `bytes`; no more than `limit` bytes come out, whatever the input claims.
 ///
 /// `size` is what the container promises; another size is an error.
@@ -57,6 +59,7 @@ pub(crate) fn inflate_passing(
         Compression::Deflate => zlib::inflate_bare(stream, size, limit),
         Compression::Zstd => zstd::inflate(stream, size, limit),
         Compression::Lz4 => lz4::inflate(bytes, size, limit),
+        Compression::Bitcode => Ok(section(bytes)),
     }?;
     let length = out.len() as u64;
     if length > limit {

@@ -1,6 +1,6 @@
 //! The formats of containers, and which of them bytes are.
 
-use offkit_image::{ContainerKind, Error, ImageFormat};
+use offkit_image::{Compression, ContainerKind, Error, ImageFormat};
 
 use crate::compression::inflate_passing;
 use crate::format::{ContainerFormat, Standing};
@@ -9,7 +9,7 @@ use crate::{archive, bundle, fatbin, host, offload_binary, sycl_wrapped, syclbin
 
 /// Every format. The first that says yes counts: a SYCLBIN may be in an offload binary, and any text may have the
 /// markers of a bundle in it.
-static FORMATS: [&ContainerFormat; 10] = [
+static FORMATS: [&ContainerFormat; 11] = [
     &syclbin::FORMAT,
     &offload_binary::FORMAT,
     &bundle::FORMAT,
@@ -17,6 +17,7 @@ static FORMATS: [&ContainerFormat; 10] = [
     &archive::FORMAT,
     &zip::FORMAT,
     &host::FORMAT,
+    &host::bitcode::FORMAT,
     &bundle::TEXT_FORMAT,
     &bundle::SINGLE_FORMAT,
     &sycl_wrapped::FORMAT,
@@ -46,7 +47,8 @@ pub(crate) fn inflated(
     passed: &dyn Fn(&[u8]),
 ) -> Result<Vec<u8>, Error> {
     let format = match part.content {
-        Content::Container(kind) => of_kind(kind),
+        // A section in bitcode is taken out of that before it is one of its kind.
+        Content::Container(kind) if coding.compression != Compression::Bitcode => of_kind(kind),
         _ => None,
     };
     match format {

@@ -7,10 +7,13 @@
 //! | `.hip_fatbin` | clang and hipcc | [bundles](crate::bundle) |
 //! | `.nv_fatbin`, `__nv_relfatbin` | nvcc and clang | [fatbins](crate::fatbin) |
 //!
+//! `clang -flto` makes bitcode instead of objects, with the binaries as a constant of the module.
+//!
 //! Only headers are read. ELF may have any class and byte order; of a universal Mach-O file every part is read.
 //! Objects of ELF and COFF can be [written](write_object), and [changed](add_sections); in linked programs a
 //! section can be replaced by one that is not larger.
 
+pub(crate) mod bitcode;
 mod coff;
 mod coff_edit;
 mod elf;
@@ -106,6 +109,9 @@ pub(crate) fn architecture(source: Source<'_>) -> Option<&'static str> {
         return HostCpu::of_elf(header.machine, header.is_64).map(HostCpu::name);
     }
     let bytes = source.bytes();
+    if ImageFormat::detect(bytes) == ImageFormat::Bitcode {
+        return bitcode::architecture(bytes);
+    }
     let cpu = if macho::is_macho(bytes) {
         macho::cpu(bytes)
     } else {

@@ -121,6 +121,37 @@ fn a_member_that_the_program_needs_has_to_be_complete() {
 }
 
 #[test]
+fn objects_may_be_bitcode_for_the_host() {
+    need!("clang-22", "llvm-config-22", "ar", "ld.lld");
+    let folder = archives();
+    // One object with device code and one without, both bitcode; the same in an archive.
+    driver(&folder, "c++ -fsycl -flto -c good.cpp").ok();
+    driver(&folder, "cc -flto -c without.c").ok();
+    let listed = folder.offkit("ls --json good.o").json();
+    assert_eq!(listed[0]["location"], "good.o!.llvm.offloading/0");
+    assert_eq!(listed[0]["kernels"], serde_json::json!(["good_kernel"]));
+    assert_eq!(listed[0]["compression"], "bitcode");
+    let members = ["rcs", "liblto.a", "good.o", "without.o"];
+    folder.run(tool("ar").unwrap(), members).ok();
+    for inputs in ["good.o without.o", "liblto.a"] {
+        driver(
+            &folder,
+            &format!("cc -fsycl -flto -fuse-ld=lld main.c {inputs} -o app"),
+        )
+        .ok();
+        let kernels = folder.offkit("ls --json app").json();
+        assert_eq!(
+            kernels[0]["kernels"],
+            serde_json::json!(["good_kernel"]),
+            "{inputs}"
+        );
+        let no_arguments: [&str; 0] = [];
+        let app = folder.path("app");
+        assert_eq!(folder.run(&app, no_arguments).ok(), "registered 0\n", "{inputs}");
+    }
+}
+
+#[test]
 fn a_link_of_archives_can_be_typed() {
     need!("clang-22", "llvm-config-22", "ar");
     let folder = archives();
