@@ -140,6 +140,28 @@ pub(crate) fn several_threads_use_one_context(machine: &Machine<'_>) -> Result {
     })
 }
 
+pub(crate) fn several_threads_launch_one_kernel(machine: &Machine<'_>) -> Result {
+    let buffer = machine.context.buffer_from(&[0; 4 * 32])?;
+    let mut kernel = machine.kernels()?.kernel("add")?;
+    kernel.set_argument(0, 1_i32)?;
+    kernel.set_argument(1, &buffer)?;
+    in_threads(4, |thread| {
+        let queue = machine
+            .context
+            .queue(&machine.device, QueueProperties::default())?;
+        // Each has a part of the buffer.
+        let range = NdRange::new([8]).with_offset([8 * usize::from(thread)]);
+        for _ in 0..500 {
+            let launched = queue.launch(&kernel, &range, &[]);
+            // Not even with the error of what is unsupported.
+            launched.unwrap_or_else(|error| panic!("a launch beside others failed: {error}"));
+        }
+        queue.finish()
+    })?;
+    assert_eq!(words(&machine.read(&buffer)?), [500; 32]);
+    Ok(())
+}
+
 pub(crate) fn two_modules_compiled_and_linked_run(machine: &Machine<'_>) -> Result {
     let (context, device) = (&machine.context, &machine.device);
     let app = context.program_with_il(&machine.code().app)?;

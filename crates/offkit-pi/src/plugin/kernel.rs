@@ -59,7 +59,8 @@ pub trait Kernel<P: Plugin>: Send + Sync + 'static {
     ///
     /// The interface has hosts set the arguments of a kernel from one thread at a time, and not while it is submitted; a
     /// host that does must not make launches wait, and gets an error
-    /// ([`PI_INVALID_OPERATION`]). (Launches of several threads each have a kernel of their own: kernels cost little.)
+    /// ([`PI_INVALID_OPERATION`]). Several threads may launch the kernel at a time, with the arguments as they are.
+    /// (Those that want arguments of their own each have a kernel of their own: kernels cost little.)
     ///
     /// # Errors
     ///

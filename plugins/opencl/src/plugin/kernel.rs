@@ -4,7 +4,7 @@ use offkit_opencl::*;
 use offkit_pi::NdRange;
 use offkit_pi::ffi::*;
 use offkit_pi::plugin::{Argument, Error, Info, Kernel, Result};
-use offkit_sync::{Arc, AtomicBool, Ordering};
+use offkit_sync::{Arc, RwLock, TryLockError};
 
 use super::OpenCl;
 use super::device::ClDevice;
@@ -13,15 +13,15 @@ use crate::cl::{Event, Order, Owned, text, words};
 /// A kernel of a driver, with its arguments.
 pub(crate) struct ClKernel {
     object: Owned<_cl_kernel>,
-    /// Set while a thread sets an argument or launches the kernel.
-    taken: AtomicBool,
+    /// Launches share it; a thread that sets an argument has it to itself.
+    arguments: RwLock<()>,
 }
 
 impl ClKernel {
     pub(super) fn new(object: Owned<_cl_kernel>) -> ClKernel {
         ClKernel {
             object,
-            taken: AtomicBool::new(false),
+            arguments: RwLock::new(()),
         }
     }
 
@@ -29,29 +29,37 @@ impl ClKernel {
         &self.object
     }
 
-    /// Does something that OpenCL lets one thread do at a time. Nobody waits: who has two threads do it breaks the
-    /// interface's rules.
-    fn alone<R>(&self, action: impl FnOnce(&Owned<_cl_kernel>) -> R) -> Result<R> {
-        if self.taken.swap(true, Ordering::Acquire) {
-            let message = "an argument of the kernel is being set by one thread and used by another";
-            return Err(Error::new(PI_INVALID_OPERATION, message));
-        }
-        let result = action(&self.object);
-        self.taken.store(false, Ordering::Release);
-        Ok(result)
+    /// Does something that OpenCL does not let threads do while another sets an argument. Nobody waits: who has two threads
+    /// do it breaks the interface's rules.
+    fn unless_taken<G, R>(
+        &self,
+        guard: impl FnOnce() -> std::result::Result<G, TryLockError<G>>,
+        action: impl FnOnce(&Owned<_cl_kernel>) -> R,
+    ) -> Result<R> {
+        let _guard = match guard() {
+            Ok(guard) => guard,
+            Err(TryLockError::Poisoned(guard)) => guard.into_inner(),
+            Err(TryLockError::WouldBlock) => {
+                let message = "an argument of the kernel is being set by one thread and used by another";
+                return Err(Error::new(PI_INVALID_OPERATION, message));
+            }
+        };
+        Ok(action(&self.object))
     }
 
     /// Launches the kernel with the arguments as they are.
-    #[expect(unsafe_code, reason = "the kernel is this thread's alone")]
+    #[expect(unsafe_code, reason = "no thread sets an argument meanwhile")]
     pub(super) fn launch(
         &self,
         queue: &Owned<_cl_command_queue>,
         range: &NdRange,
         order: &Order<'_>,
     ) -> Result<Option<Event>> {
-        // SAFETY: no other thread is between these lines with the same kernel.
-        let launched = self.alone(|kernel| unsafe { queue.launch(kernel, range, order) })?;
-        Ok(launched?)
+        let launch = |kernel: &_| {
+            // SAFETY: no thread sets an argument of the kernel meanwhile.
+            unsafe { queue.launch(kernel, range, order) }
+        };
+        Ok(self.unless_taken(|| self.arguments.try_read(), launch)??)
     }
 }
 
@@ -70,20 +78,23 @@ impl Kernel<OpenCl> for ClKernel {
 
     #[expect(unsafe_code, reason = "the kernel is this thread's alone")]
     fn set_argument(&self, index: u32, value: Argument<'_, OpenCl>) -> Result<()> {
-        // SAFETY: no other thread is between these lines with the same kernel.
-        let set = self.alone(|kernel| unsafe {
-            match &value {
-                Argument::Bytes(bytes) => kernel.set_bytes(index, bytes),
-                // OpenCL writes a null pointer as it writes local memory of a pointer's size, too.
-                Argument::Local(size) => kernel.set_local(index, *size),
-                Argument::Memory(buffer) => {
-                    kernel.set_buffer(index, buffer.as_ref().map(|buffer| buffer.object()))
+        let set = |kernel: &Owned<_>| {
+            // SAFETY: no other thread sets an argument of the kernel or launches it meanwhile.
+            unsafe {
+                match &value {
+                    Argument::Bytes(bytes) => kernel.set_bytes(index, bytes),
+                    // OpenCL writes a null pointer as it writes local memory of a pointer's size, too.
+                    Argument::Local(size) => kernel.set_local(index, *size),
+                    Argument::Memory(buffer) => {
+                        kernel.set_buffer(index, buffer.as_ref().map(|buffer| buffer.object()))
+                    }
+                    Argument::Sampler(sampler) => kernel.set_sampler(index, sampler.object()),
+                    Argument::Pointer(0) => kernel.set_buffer(index, None),
+                    Argument::Pointer(address) => kernel.set_address(index, *address),
                 }
-                Argument::Sampler(sampler) => kernel.set_sampler(index, sampler.object()),
-                Argument::Pointer(0) => kernel.set_buffer(index, None),
-                Argument::Pointer(address) => kernel.set_address(index, *address),
             }
-        })?;
+        };
+        let set = self.unless_taken(|| self.arguments.try_write(), set)?;
         set.map_err(|error| match (error.code, &value) {
             // Drivers take such bytes for a handle, which the interface knows better: it is one of its own.
             (CL_INVALID_MEM_OBJECT, Argument::Bytes(_)) => Error::new(PI_INVALID_ARG_VALUE, error),

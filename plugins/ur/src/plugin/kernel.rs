@@ -3,7 +3,7 @@
 use offkit_pi::NdRange;
 use offkit_pi::ffi::*;
 use offkit_pi::plugin::{Argument, Error, Info, Kernel, Ref, Result};
-use offkit_sync::{Arc, Mutex};
+use offkit_sync::{Arc, Mutex, PoisonError, TryLockError};
 use offkit_ur::*;
 
 use super::UnifiedRuntime;
@@ -26,20 +26,8 @@ impl UrKernel {
         }
     }
 
-    /// Does something that drivers let one thread do at a time. Nobody waits: who has two threads do it breaks the
-    /// interface's rules.
-    fn alone<R>(
-        &self,
-        action: impl FnOnce(&Owned<_ur_kernel>, &mut Vec<Held<Ref<UrBuffer>>>) -> R,
-    ) -> Result<R> {
-        let Ok(mut arguments) = self.arguments.try_lock() else {
-            let message = "an argument of the kernel is being set by one thread and used by another";
-            return Err(Error::new(PI_INVALID_OPERATION, message));
-        };
-        Ok(action(&self.object, &mut arguments))
-    }
-
-    /// Launches the kernel with the arguments as they are, and says which buffers it reaches.
+    /// Launches the kernel with the arguments as they are, and says which buffers it reaches. Launches of several threads
+    /// come one after the other: adapters that note things at a kernel do not say that they may come at once.
     #[expect(unsafe_code, reason = "the kernel is this thread's alone")]
     pub(super) fn launch(
         &self,
@@ -47,15 +35,14 @@ impl UrKernel {
         range: &NdRange,
         order: &Order<'_>,
     ) -> Result<(Event, Vec<Ref<UrBuffer>>)> {
-        self.alone(|kernel, arguments| {
-            // SAFETY: no other thread is between these lines with the same kernel, and these are its arguments.
-            let event = unsafe { queue.launch(kernel, arguments, range, order) }?;
-            let buffers = arguments.iter().filter_map(|argument| match argument {
-                Held::Buffer(buffer) => Some(buffer.clone()),
-                _ => None,
-            });
-            Ok((event, buffers.collect()))
-        })?
+        let arguments = self.arguments.lock().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: no other thread is between these lines with the same kernel, and these are its arguments.
+        let event = unsafe { queue.launch(&self.object, &arguments, range, order) }?;
+        let buffers = arguments.iter().filter_map(|argument| match argument {
+            Held::Buffer(buffer) => Some(buffer.clone()),
+            _ => None,
+        });
+        Ok((event, buffers.collect()))
     }
 }
 
@@ -86,22 +73,29 @@ impl Kernel<UnifiedRuntime> for UrKernel {
             Argument::Memory(None) => Held::Pointer(0),
             Argument::Pointer(address) => Held::Pointer(address),
         };
-        self.alone(|kernel, arguments| {
-            // SAFETY: no other thread is between these lines with the same kernel.
-            unsafe { kernel.set(index, &held) }.map_err(|error| match error.result() {
-                PI_INVALID_ARG_VALUE | PI_INVALID_ARG_SIZE => {
-                    let name = self.name();
-                    let message = format!("argument {index} of kernel {name} cannot be {what} ({error})");
-                    Error::new(error.result(), message)
-                }
-                _ => error.into(),
-            })?;
-            if arguments.len() < count as usize {
-                arguments.resize_with(count as usize, || Held::Unset);
+        let mut arguments = match self.arguments.try_lock() {
+            Ok(arguments) => arguments,
+            Err(TryLockError::Poisoned(arguments)) => arguments.into_inner(),
+            // Nobody waits: who has two threads do it breaks the interface's rules.
+            Err(TryLockError::WouldBlock) => {
+                let message = "an argument of the kernel is being set by one thread and used by another";
+                return Err(Error::new(PI_INVALID_OPERATION, message));
             }
-            arguments[index as usize] = held;
-            Ok(())
-        })?
+        };
+        // SAFETY: no other thread is between these lines with the same kernel.
+        unsafe { self.object.set(index, &held) }.map_err(|error| match error.result() {
+            PI_INVALID_ARG_VALUE | PI_INVALID_ARG_SIZE => {
+                let name = self.name();
+                let message = format!("argument {index} of kernel {name} cannot be {what} ({error})");
+                Error::new(error.result(), message)
+            }
+            _ => error.into(),
+        })?;
+        if arguments.len() < count as usize {
+            arguments.resize_with(count as usize, || Held::Unset);
+        }
+        arguments[index as usize] = held;
+        Ok(())
     }
 
     fn group_info(&self, device: &Arc<UrDevice>, name: pi_kernel_group_info) -> Result<Info> {
