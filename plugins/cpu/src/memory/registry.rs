@@ -79,9 +79,15 @@ impl Memory {
             },
         };
         self.change(|index| {
-            // What was registered here is not the host's any more, since the allocator has given it away.
-            let (rest, _) = without_host(index, base, base + size as u64)?;
-            Ok(rest.as_ref().unwrap_or(index).with(entry))
+            let end = base + size as u64;
+            let (rest, mut ranges) = without_host(index, base, end)?;
+            let Some(rest) = rest else {
+                return Ok(index.with(entry));
+            };
+            // What was registered here is not the host's any more, since the allocator has given it away. What such
+            // ranges overlapped still is.
+            ranges.retain(|range| range.end <= base || end <= range.start);
+            Ok(with_host(rest, ranges).with(entry))
         })?;
         Ok(base)
     }
@@ -127,19 +133,8 @@ impl Memory {
             let mut left = ranges.to_vec();
             let place = left.iter().position(|range| *range == forgotten);
             left.swap_remove(place.ok_or(unknown)?);
-            left.sort_unstable_by_key(|range| range.start);
             // Without it, the others may not be one piece any more.
-            let mut rest = index.without(allocation.base);
-            let mut left = left.into_iter().peekable();
-            while let Some(range) = left.next() {
-                let (mut end, mut piece) = (range.end, vec![range]);
-                while let Some(next) = left.next_if(|next| next.start < end) {
-                    end = end.max(next.end);
-                    piece.push(next);
-                }
-                rest = rest.with(host_entry(piece));
-            }
-            Ok(rest)
+            Ok(with_host(index.without(allocation.base), left))
         })
     }
 
@@ -352,6 +347,21 @@ fn without_host(
     }
 }
 
+/// A version with registered memory, too: ranges that overlap are one allocation.
+fn with_host(mut index: Index, mut ranges: Vec<Range<u64>>) -> Index {
+    ranges.sort_unstable_by_key(|range| range.start);
+    let mut left = ranges.into_iter().peekable();
+    while let Some(range) = left.next() {
+        let (mut end, mut piece) = (range.end, vec![range]);
+        while let Some(next) = left.next_if(|next| next.start < end) {
+            end = end.max(next.end);
+            piece.push(next);
+        }
+        index = index.with(host_entry(piece));
+    }
+    index
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::snapshot::Hint;
@@ -403,5 +413,27 @@ mod tests {
         memory.forget_host(address + 8, 8).unwrap();
         assert!(memory.write(address, &[6]).is_err());
         assert_eq!(bytes, [4, 4, 4, 4, 4, 4, 3, 3, 5, 5, 5, 5, 5, 5, 5, 5]);
+    }
+    /// Memory that the host has freed without forgetting it is the device's when the allocator gives it away; what was
+    /// registered beside it is still the host's.
+    #[test]
+    #[expect(unsafe_code, reason = "host memory is registered")]
+    fn an_allocation_takes_the_place_of_the_host_memory_that_it_overlaps_alone() {
+        let memory = Memory::new();
+        let freed = memory.allocate(64, 1, AllocationKind::Buffer).unwrap();
+        memory.free(freed).unwrap();
+        // Of the three, the first ends, and the last begins, within the second.
+        for (address, size) in [(freed - 48, 40), (freed - 16, 96), (freed + 72, 16)] {
+            // SAFETY: nobody looks there.
+            unsafe { memory.register_host(address, size).unwrap() };
+        }
+        assert_eq!(memory.allocate(64, 1, AllocationKind::Buffer), Ok(freed));
+        assert_eq!(memory.lookup(freed).unwrap().size, 64);
+        assert_eq!(memory.lookup(freed - 48).unwrap().size, 40);
+        assert_eq!(memory.lookup(freed + 72).unwrap().size, 16);
+        assert_eq!(memory.lookup(freed - 4), None);
+        memory.forget_host(freed - 48, 40).unwrap();
+        memory.forget_host(freed + 72, 16).unwrap();
+        assert!(memory.forget_host(freed - 16, 96).is_err());
     }
 }
