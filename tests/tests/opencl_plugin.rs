@@ -2,7 +2,7 @@
 //! memory, and Debian's PoCL, which does neither.
 
 use offkit_image::DeviceImage;
-use offkit_opencl::{CL_SUCCESS, cl_command_queue, cl_context};
+use offkit_opencl::{CL_SUCCESS, Dispatch, cl_command_queue, cl_context};
 use offkit_pi::ffi::*;
 use offkit_pi::host::{
     BinaryType, BuildStatus, Context, Device, Event, NdRange, Plugin, Program, Queue, QueueProperties,
@@ -146,6 +146,39 @@ const SMALL_DRIVER: &str = r#"
     #endif
 "#;
 
+/// More of it: a device of as many units as parts of it are there. It can be divided, but the second of three parts is missing.
+const DEVICE: &str = r#"
+    static void *device = table;
+    static int units;
+    static int devices(void *platform, unsigned long kind, unsigned room, void **places, unsigned *found) {
+        if (found) *found = 1;
+        if (places) *places = &device;
+        return 0;
+    }
+    static int device_info(void *device, unsigned name, unsigned long size, void *value, unsigned long *size_ret) {
+        if (name != 0x1002) return -30;
+        if (size_ret) *size_ret = sizeof units;
+        if (value) memcpy(value, &units, sizeof units);
+        return 0;
+    }
+    static int divide(void *from, const long *how, unsigned room, void **places, unsigned *found) {
+        if (found) *found = 3;
+        if (places) {
+            units += 2;
+            places[0] = places[2] = &device;
+            places[1] = 0;
+        }
+        return 0;
+    }
+    static int release(void *part) { units--; return 0; }
+    __attribute__((constructor)) static void complete() {
+        table[2] = (void *)devices;
+        table[3] = (void *)device_info;
+        table[DIVIDE] = (void *)divide;
+        table[RELEASE] = (void *)release;
+    }
+"#;
+
 /// Builds the small driver.
 fn small_driver(folder: &Folder, name: &str, options: &str) -> String {
     folder.write("driver.c", SMALL_DRIVER);
@@ -208,6 +241,47 @@ fn drivers_are_used_by_their_tables_or_their_exports_but_offkits_own_is_not() {
         error.contains("clGetDeviceIDs: the driver does not have this function"),
         "{error}"
     );
+}
+
+#[test]
+fn a_part_of_a_device_that_is_missing_loses_no_other() {
+    need!("cc");
+    let test = "a_part_of_a_device_that_is_missing_loses_no_other";
+    let folder = Folder::new();
+    folder.write("driver.c", format!("{SMALL_DRIVER}{DEVICE}"));
+    let index = |offset: usize| offset / size_of::<usize>();
+    let divide = index(std::mem::offset_of!(Dispatch, clCreateSubDevices));
+    let release = index(std::mem::offset_of!(Dispatch, clReleaseDevice));
+    let line = format!(
+        "-shared -fPIC -w -o driver.so driver.c -DDIVIDE={divide} -DRELEASE={release} -DSUFFIX=\"SMALL\""
+    );
+    folder.run(tool("cc").unwrap(), line.split_whitespace()).ok();
+    let variables = [
+        ("OCL_ICD_FILENAMES", &*folder.path("driver.so")),
+        ("OCL_ICD_VENDORS", Path::new("/nowhere/")),
+    ];
+    if !is_inside(test, &variables) {
+        return;
+    }
+    let plugin = Plugin::built_in(&offkit_plugin_opencl::BUILT_IN).unwrap();
+    let (mut platform, mut device) = (null_mut(), null_mut());
+    let (api, equally) = (*plugin.api(), [PI_DEVICE_PARTITION_EQUALLY, 1, 0]);
+    let mut parts = [null_mut(); 3];
+    // SAFETY: places as large as they are said to be, and handles of the plugin.
+    let results = unsafe {
+        [
+            api.piPlatformsGet.unwrap()(1, &raw mut platform, null_mut()),
+            api.piDevicesGet.unwrap()(platform, PI_DEVICE_TYPE_ALL, 1, &raw mut device, null_mut()),
+            api.piDevicePartition.unwrap()(device, equally.as_ptr(), 3, parts.as_mut_ptr(), null_mut()),
+        ]
+    };
+    assert_eq!(results, [PI_SUCCESS, PI_SUCCESS, PI_OUT_OF_HOST_MEMORY]);
+    let mut left = 7_u32;
+    let to = (&raw mut left).cast();
+    // SAFETY: as above.
+    let asked =
+        unsafe { api.piDeviceGetInfo.unwrap()(device, PI_DEVICE_INFO_MAX_COMPUTE_UNITS, 4, to, null_mut()) };
+    assert_eq!((asked, left), (PI_SUCCESS, 0));
 }
 
 #[test]

@@ -120,9 +120,9 @@ fn more(now: [u32; 6], before: [u32; 6]) -> [i64; 6] {
     std::array::from_fn(|index| i64::from(now[index]) - i64::from(before[index]))
 }
 
-#[test]
+/// The plugin, if it finds a driver.
 #[expect(clippy::print_stderr, reason = "why nothing was tested")]
-fn references_to_native_objects_are_those_of_the_interface() {
+fn plugin() -> Option<Plugin> {
     let plugin = Plugin::built_in(&offkit_plugin_opencl::BUILT_IN).unwrap();
     if plugin.platforms().map_or(true, |platforms| platforms.is_empty()) {
         assert!(
@@ -130,8 +130,14 @@ fn references_to_native_objects_are_those_of_the_interface() {
             "no OpenCL driver is installed"
         );
         eprintln!("skipped: no OpenCL driver is installed");
-        return;
+        return None;
     }
+    Some(plugin)
+}
+
+#[test]
+fn references_to_native_objects_are_those_of_the_interface() {
+    let Some(plugin) = plugin() else { return };
     let api = *plugin.api();
     let (mut platform, mut device) = (null_mut(), null_mut());
     done!(api, piPlatformsGet(1, &raw mut platform, null_mut()));
@@ -238,4 +244,48 @@ fn references_to_native_objects_are_those_of_the_interface() {
     done!(api, piQueueRelease(queue));
     done!(api, piContextRelease(context));
     assert_eq!(more(native.counts(), before), [-1, -1, 0, -1, -1, 0]);
+}
+
+#[test]
+fn references_to_a_native_part_of_a_device_are_those_of_the_interface() {
+    let Some(plugin) = plugin() else { return };
+    let api = *plugin.api();
+    let (mut platform, mut device, mut part) = (null_mut(), null_mut(), null_mut());
+    done!(api, piPlatformsGet(1, &raw mut platform, null_mut()));
+    done!(
+        api,
+        piDevicesGet(platform, PI_DEVICE_TYPE_ALL, 1, &raw mut device, null_mut())
+    );
+    let properties = [
+        PI_DEVICE_PARTITION_BY_COUNTS,
+        1,
+        PI_DEVICE_PARTITION_BY_COUNTS_LIST_END,
+        0,
+    ];
+    done!(
+        api,
+        piDevicePartition(device, properties.as_ptr(), 1, &raw mut part, null_mut())
+    );
+    let mut native = 0;
+    done!(api, piextDeviceGetNativeHandle(part, &raw mut native));
+    let native: cl_device_id = with_exposed_provenance_mut(native);
+    // SAFETY: every handle begins with a pointer to its driver's table, which is there for good.
+    let table = unsafe { &*(*native).dispatch };
+    let count = || {
+        let mut count = 0_u32;
+        let (name, to) = (CL_DEVICE_REFERENCE_COUNT, (&raw mut count).cast());
+        done!(table, clGetDeviceInfo(native, name, 4, to, null_mut()));
+        count
+    };
+    assert_eq!(count(), 1);
+    // The user that is given the native part releases it.
+    done!(api, piDeviceRetain(part));
+    assert_eq!(count(), 2);
+    done!(table, clReleaseDevice(native));
+    assert_eq!(count(), 1);
+    // And without a user, what was retained is released.
+    done!(api, piDeviceRetain(part));
+    done!(api, piDeviceRelease(part));
+    assert_eq!(count(), 1);
+    done!(api, piDeviceRelease(part));
 }

@@ -1,7 +1,6 @@
 //! Platforms and devices.
 
 use super::shim::{array, give, give_list, non_null};
-use super::slab::Refusal;
 use super::state::{self, DeviceDetails, DeviceRecord, PlatformRecord, Registered};
 use super::{Error, Info, Plugin, Result};
 use crate::binary;
@@ -179,27 +178,16 @@ pub(super) fn piDeviceGetInfo<P: Registered>(device: pi_device, name: pi_device_
 
 pub(super) fn piDeviceRetain<P: Registered>(handle: pi_device) -> Result<()> {
     match state::device::<P>(handle)?.details().parent {
-        Some(_) => {
-            let retained = P::state().devices.retain(handle.addr());
-            retained.map_err(|refusal| released::<P>(handle, refusal))
-        }
+        Some(_) => state::retain_part::<P>(handle),
         None => Ok(()),
     }
 }
 
 pub(super) fn piDeviceRelease<P: Registered>(handle: pi_device) -> Result<()> {
     match state::device::<P>(handle)?.details().parent {
-        Some(_) => {
-            let released_now = P::state().devices.release(handle.addr());
-            released_now.map_err(|refusal| released::<P>(handle, refusal))
-        }
+        Some(_) => state::release_part::<P>(handle),
         None => Ok(()),
     }
-}
-
-/// The error of a part of a device that another thread has released meanwhile.
-fn released<P: Registered>(handle: pi_device, refusal: Refusal) -> Error {
-    state::refused::<P>(PI_INVALID_DEVICE, "a device", handle.addr(), refusal)
 }
 
 /// The parts that a list of properties asks for.
@@ -248,12 +236,16 @@ pub(super) unsafe fn piDevicePartition<P: Registered>(
         // SAFETY: not null, so valid for writing.
         unsafe { out_num_devices.write(parts.len() as pi_uint32) };
     }
-    for (index, part) in parts.into_iter().take(num_devices as usize).enumerate() {
+    let insert = |part| {
         let details = DeviceDetails {
             platform: parent.details().platform.clone(),
             parent: Some(parent.clone()),
         };
-        let record = P::state().devices.insert(part, details)?;
+        P::state().devices.insert(part, details)
+    };
+    // The host gets all of them or none.
+    let records = parts.into_iter().take(num_devices as usize).map(insert);
+    for (index, record) in records.collect::<Result<Vec<_>>>()?.into_iter().enumerate() {
         // SAFETY: the host passes room for `num_devices` handles, of which this is one.
         unsafe { give(out_devices.add(index), record) };
     }

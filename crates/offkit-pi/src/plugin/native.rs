@@ -46,6 +46,8 @@ impl NativeHandle {
 
 /// An object of a plugin that hosts count references to.
 pub enum Counted<'a, P: Plugin> {
+    /// A part of a device.
+    Device(&'a Arc<P::Device>),
     /// A context.
     Context(&'a P::Context),
     /// A queue.

@@ -73,13 +73,21 @@ impl<T: Send + Sync + 'static, D: Send + Sync + 'static> Lasting<T, D> {
     }
 
     /// Adds a reference to an object that is not there for good.
-    pub(crate) fn retain(&self, handle: usize) -> Result<(), Refusal> {
+    fn retain(&self, handle: usize) -> Result<(), Refusal> {
         self.slab.retain(handle)
     }
 
     /// Takes back a reference to an object that is not there for good.
-    pub(crate) fn release(&self, handle: usize) -> Result<(), Refusal> {
+    fn release(&self, handle: usize) -> Result<(), Refusal> {
         self.slab.release(handle)
+    }
+
+    fn release_one(&self, handle: usize) -> Result<u32, Refusal> {
+        self.slab.release_one(handle)
+    }
+
+    fn references(&self, handle: usize) -> u32 {
+        self.slab.references(handle)
     }
 
     fn get(&self, handle: usize) -> Result<Record<Arc<T>, D>, Refusal> {
@@ -232,7 +240,7 @@ pub(super) fn refused<P: Registered>(code: pi_result, what: &str, handle: usize,
     Error::new(code, message)
 }
 
-/// Makes the functions that find, retain and release a kind of object. Platforms and devices are not counted.
+/// Makes the functions that find, retain and release a kind of object. Platforms are not counted; of devices, parts are.
 macro_rules! handles {
     ($($function:ident: $handle:ident, $slab:ident, $record:ident, $invalid:ident, $what:literal
         $(, $kind:ident, $retain:ident, $release:ident)?;)*) => {$(
@@ -272,7 +280,7 @@ macro_rules! handles {
 
 handles! {
     platform: pi_platform, platforms, PlatformRecord, PI_INVALID_PLATFORM, "a platform";
-    device: pi_device, devices, DeviceRecord, PI_INVALID_DEVICE, "a device";
+    device: pi_device, devices, DeviceRecord, PI_INVALID_DEVICE, "a device", Device, retain_part, release_part;
     context: pi_context, contexts, ContextRecord, PI_INVALID_CONTEXT, "a context", Context, piContextRetain, piContextRelease;
     queue: pi_queue, queues, QueueRecord, PI_INVALID_QUEUE, "a queue", Queue, piQueueRetain, piQueueRelease;
     memory: pi_mem, memories, MemoryRecord, PI_INVALID_MEM_OBJECT, "a memory object", Memory, piMemRetain, piMemRelease;

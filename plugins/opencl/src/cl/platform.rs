@@ -150,7 +150,9 @@ impl DeviceId {
         let owned = parts
             .into_iter()
             .map(|part| unsafe { Owned::new(driver, FUNCTION, part) });
-        owned.collect()
+        // All are taken before the first that is missing ends this.
+        let owned: Vec<Result<_>> = owned.collect();
+        owned.into_iter().collect()
     }
 
     /// The handle of a part.

@@ -3,7 +3,7 @@
 use offkit_image::{DeviceImage, Family, ImageFormat};
 use offkit_opencl::*;
 use offkit_pi::ffi::*;
-use offkit_pi::plugin::{Device, Error, Info, Partition, Platform, Result};
+use offkit_pi::plugin::{Count, Device, Error, Info, Partition, Platform, Result};
 use offkit_sync::{Arc, OnceLock};
 
 use super::OpenCl;
@@ -25,7 +25,7 @@ pub(crate) struct ClDevice {
     address_bits: u32,
     has_images: bool,
     /// The reference to a part of a device.
-    _part: Option<Owned<_cl_device_id>>,
+    part: Option<Owned<_cl_device_id>>,
 }
 
 impl ClPlatform {
@@ -76,12 +76,17 @@ impl ClDevice {
             il_version: text(CL_DEVICE_IL_VERSION),
             address_bits: number(CL_DEVICE_ADDRESS_BITS).unwrap_or(usize::BITS),
             has_images: number(CL_DEVICE_IMAGE_SUPPORT) == Some(CL_TRUE),
-            _part: None,
+            part: None,
         }
     }
 
     fn has(&self, extension: &str) -> bool {
         self.extensions.split(' ').any(|name| name == extension)
+    }
+
+    /// Counts a reference of the host's along. Devices that are no parts ignore it.
+    pub(super) fn count(&self, count: Count) -> crate::cl::Result<()> {
+        self.part.as_ref().map_or(Ok(()), |part| part.count(count))
     }
 
     pub(super) fn has_images(&self) -> bool {
@@ -209,7 +214,7 @@ impl Device<OpenCl> for ClDevice {
         let part = |part| {
             let new = ClDevice::new(DeviceId::of_part(&part));
             Arc::new(ClDevice {
-                _part: Some(part),
+                part: Some(part),
                 ..new
             })
         };

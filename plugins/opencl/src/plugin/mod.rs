@@ -58,6 +58,7 @@ impl Plugin for OpenCl {
 
     fn count_along(object: Counted<'_, OpenCl>, count: Count) -> Result<()> {
         let counted = match object {
+            Counted::Device(device) => device.count(count),
             Counted::Context(context) => context.object().count(count),
             Counted::Queue(queue) => queue.object().count(count),
             Counted::Memory(buffer) => buffer.object().count(count),
