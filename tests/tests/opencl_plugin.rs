@@ -244,6 +244,28 @@ fn drivers_are_used_by_their_tables_or_their_exports_but_offkits_own_is_not() {
 }
 
 #[test]
+fn threads_that_ask_at_once_find_the_same_devices() {
+    let Some(pocl) = pocl() else { return };
+    let test = "threads_that_ask_at_once_find_the_same_devices";
+    if !is_inside(test, &[("OCL_ICD_VENDORS", &pocl)]) {
+        return;
+    }
+    let plugin = Plugin::built_in(&offkit_plugin_opencl::BUILT_IN).unwrap();
+    let platform = plugin.platforms().unwrap().remove(0);
+    let together = std::sync::Barrier::new(4);
+    let count = || {
+        together.wait();
+        platform.devices(PI_DEVICE_TYPE_ALL).unwrap().len()
+    };
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(count)).collect();
+        for thread in threads {
+            assert_eq!(thread.join().unwrap(), 1);
+        }
+    });
+}
+
+#[test]
 fn a_part_of_a_device_that_is_missing_loses_no_other() {
     need!("cc");
     let test = "a_part_of_a_device_that_is_missing_loses_no_other";

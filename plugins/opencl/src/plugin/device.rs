@@ -4,7 +4,7 @@ use offkit_image::{DeviceImage, Family, ImageFormat};
 use offkit_opencl::*;
 use offkit_pi::ffi::*;
 use offkit_pi::plugin::{Count, Device, Error, Info, Partition, Platform, Result};
-use offkit_sync::{Arc, OnceLock};
+use offkit_sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::OpenCl;
 use crate::cl::{self, DeviceId, Owned, text, words};
@@ -13,6 +13,8 @@ use crate::cl::{self, DeviceId, Owned, text, words};
 pub(crate) struct ClPlatform {
     driver: &'static cl::Driver,
     devices: OnceLock<Vec<Arc<ClDevice>>>,
+    /// Held while the driver is asked for its devices.
+    asking: Mutex<()>,
 }
 
 /// A device of a driver.
@@ -33,6 +35,7 @@ impl ClPlatform {
         ClPlatform {
             driver,
             devices: OnceLock::new(),
+            asking: Mutex::new(()),
         }
     }
 }
@@ -46,6 +49,11 @@ impl Platform<OpenCl> for ClPlatform {
     }
 
     fn devices(&self) -> Result<Vec<Arc<ClDevice>>> {
+        if let Some(devices) = self.devices.get() {
+            return Ok(devices.clone());
+        }
+        // A thread that asks PoCL 3.1 while it sets its devices up for another is told that there are none.
+        let _asking = self.asking.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(devices) = self.devices.get() {
             return Ok(devices.clone());
         }
