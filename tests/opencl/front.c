@@ -437,6 +437,58 @@ static void allocation_free(void) {
     CHECK(!counted);
 }
 
+// Local arguments may take all there is, in whatever order they are set.
+static void local_memory(void) {
+    const char *source = "kernel void ends(local char *a, local char *b, global ulong *p) {"
+                         "  local char own[64]; own[p[1] % 64] = 3; own[0] = 4; a[p[0] - 1] = 1; b[p[1] - 1] = 2;"
+                         "  *p = a[p[0] - 1] + 10 * b[p[1] - 1] + 100 * own[p[1] % 64]; }";
+    cl_ulong all;
+    OK(clGetDeviceInfo(device, CL_DEVICE_LOCAL_MEM_SIZE, sizeof all, &all, NULL));
+    cl_int error;
+    cl_command_queue commands = queue(0);
+    cl_program program = from_source(source);
+    for (int first = 0; first < 2; first++) {
+        cl_ulong p[] = {all - 164, 100};
+        cl_mem buffer = clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, sizeof p, p, &error);
+        OK(error);
+        cl_kernel kernel = clCreateKernel(program, "ends", &error);
+        OK(error);
+        OK(clSetKernelArg(kernel, first, p[first], NULL));
+        OK(clSetKernelArg(kernel, !first, p[!first], NULL));
+        OK(clSetKernelArg(kernel, 2, sizeof buffer, &buffer));
+        cl_ulong used;
+        OK(clGetKernelWorkGroupInfo(kernel, device, CL_KERNEL_LOCAL_MEM_SIZE, sizeof used, &used, NULL));
+        CHECK(used == all);
+        size_t one = 1;
+        OK(clEnqueueNDRangeKernel(commands, kernel, 1, NULL, &one, NULL, 0, NULL, NULL));
+        OK(clEnqueueReadBuffer(commands, buffer, CL_TRUE, 0, sizeof p, p, 0, NULL, NULL));
+        CHECK(*p == 321);
+        OK(clSetKernelArg(kernel, 1, 101, NULL));
+        CHECK(clEnqueueNDRangeKernel(commands, kernel, 1, NULL, &one, NULL, 0, NULL, NULL) == CL_OUT_OF_RESOURCES);
+        OK(clReleaseKernel(kernel));
+        OK(clReleaseMemObject(buffer));
+    }
+
+    // Three hundred of them.
+    static char many[1 << 14];
+    char *end = many + sprintf(many, "kernel void many(global int *p");
+    for (int i = 0; i < 300; i++)
+        end += sprintf(end, ", local int *a%d", i);
+    sprintf(end, ") { a0[0] = 1; a299[0] = 2; *p = a0[0] + a299[0]; }");
+    int sum = 0;
+    cl_mem buffer = clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, sizeof sum, &sum, &error);
+    OK(error);
+    cl_kernel kernel = clCreateKernel(from_source(many), "many", &error);
+    OK(error);
+    OK(clSetKernelArg(kernel, 0, sizeof buffer, &buffer));
+    for (int i = 0; i < 300; i++)
+        OK(clSetKernelArg(kernel, 1 + i, sizeof sum, NULL));
+    size_t one = 1;
+    OK(clEnqueueNDRangeKernel(commands, kernel, 1, NULL, &one, NULL, 0, NULL, NULL));
+    OK(clEnqueueReadBuffer(commands, buffer, CL_TRUE, 0, sizeof sum, &sum, 0, NULL, NULL));
+    CHECK(sum == 3);
+}
+
 static char told[1024];
 
 static void hear(const char *text, const void *data, size_t size, void *user) {
@@ -532,6 +584,8 @@ int main(int count, char **words) {
         profiling();
     else if (!strcmp(check, "memory"))
         memory();
+    else if (!strcmp(check, "local-memory"))
+        local_memory();
     else if (!strcmp(check, "loader") && count > 2)
         loader(words[2]);
     else if (!strcmp(check, "allocations"))

@@ -188,6 +188,12 @@ fn host_and_kernels_share_memory() {
 }
 
 #[test]
+fn local_arguments_take_all_the_local_memory_there_is() {
+    let Some(front) = Front::get() else { return };
+    front.check(&["local-memory"]);
+}
+
+#[test]
 fn loaders_are_told_of_the_driver_and_asked_whether_they_know() {
     let Some(front) = Front::get() else { return };
     let drivers = front.folder.path("installed");

@@ -1,8 +1,10 @@
 //! Kernels and their arguments.
 
 use crate::c::{In, Out};
+use crate::device::Device;
 use crate::failure::{Failure, Result, fail, require};
 use crate::handle::{Handle, Handled, Object};
+use crate::kernel_info::group_info;
 use crate::memory::Memory;
 use crate::pi::{own, pi};
 use crate::program::Program;
@@ -10,7 +12,7 @@ use cl::*;
 use core::ffi::{c_char, c_void};
 use offkit_pi::ffi::*;
 use offkit_pi::host::{Owned, Plugin};
-use offkit_spirv::{ParameterKind, Storage};
+use offkit_spirv::{Parameter, ParameterKind, Storage};
 use offkit_sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::ffi::CString;
 
@@ -23,6 +25,8 @@ pub(crate) struct Kernel {
     index: usize,
     /// As they were given, for copies of the kernel.
     arguments: Mutex<Vec<Option<Given>>>,
+    /// Bytes of local memory that there are for arguments.
+    local_space: u64,
     /// Whether work-groups have to divide its ranges evenly.
     pub(crate) is_uniform: bool,
 }
@@ -31,14 +35,29 @@ pub(crate) struct Kernel {
 #[derive(Debug, Clone)]
 enum Given {
     Value(Vec<u8>),
-    Local(usize),
+    Local {
+        size: usize,
+        /// What it has, which may be more.
+        room: usize,
+    },
     Memory(usize),
     Pointer(usize),
 }
 
-/// The bytes that a local argument has at least. On other drivers a read past its end is one of something, and programs
+/// The bytes that a local argument has at least, where there are as many. On other drivers a read past its end is one of something, and programs
 /// that don't use what they read don't notice: dpnp 0.20 does so wherever it takes elements by a mask.
 const LEAST_LOCAL: usize = 4096;
+
+/// The bytes that each local argument of these sizes can have at least.
+fn least(sizes: impl Iterator<Item = usize> + Clone, space: u64) -> usize {
+    let fits = |least: &usize| {
+        let mut rooms = sizes.clone().map(|size| size.max(*least) as u64);
+        let sum = rooms.try_fold(0, u64::checked_add);
+        sum.is_some_and(|sum| sum <= space)
+    };
+    let halves = std::iter::successors(Some(LEAST_LOCAL), |least| Some(least / 2));
+    halves.take_while(|least| *least > 0).find(fits).unwrap_or(0)
+}
 
 impl Kernel {
     fn new(program: &Object<Program>, name: &str) -> Result<Kernel> {
@@ -61,14 +80,22 @@ impl Kernel {
             core::ptr::null_mut(),
         )?;
         program.object().count_kernel(true);
-        Ok(Kernel {
+        let mut kernel = Kernel {
             arguments: Mutex::new(vec![None; facts[index].parameters.len()]),
             pi,
             is_uniform: program.object().is_uniform(),
             program: program.clone(),
             facts,
             index,
-        })
+            local_space: u64::MAX,
+        };
+        if kernel.facts().parameters.iter().any(is_local) {
+            for device in &program.object().context.object().devices {
+                let space = kernel.local_space(device.object())?;
+                kernel.local_space = kernel.local_space.min(space);
+            }
+        }
+        Ok(kernel)
     }
 
     pub(crate) fn plugin(&self) -> &Plugin {
@@ -88,14 +115,16 @@ impl Kernel {
         self.arguments.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Bytes of local memory that a device has beside the kernel's variables.
+    fn local_space(&self, device: &Device) -> Result<u64> {
+        let [all] = device.sizes(CL_DEVICE_LOCAL_MEM_SIZE);
+        let variables: u64 = group_info(self, device, PI_KERNEL_GROUP_INFO_LOCAL_MEM_SIZE)?;
+        Ok((all as u64).saturating_sub(variables))
+    }
+
     /// Bytes of local memory that are set for arguments.
     pub(crate) fn local_arguments(&self) -> usize {
-        let arguments = self.arguments();
-        let size = |given: &Option<Given>| match given {
-            Some(Given::Local(size)) => *size,
-            _ => 0,
-        };
-        arguments.iter().map(size).sum()
+        local_sizes(&self.arguments()).sum()
     }
 
     /// Whether all arguments are set.
@@ -123,9 +152,21 @@ impl Kernel {
     }
 
     fn set_local(&self, index: cl_uint, size: usize) -> Result<()> {
-        let (room, nowhere) = (size.max(LEAST_LOCAL), core::ptr::null());
-        pi!(self.plugin(), piKernelSetArg(self.raw(), index, room, nowhere))?;
-        self.note(index, Given::Local(size));
+        let mut arguments = self.arguments();
+        if let Some(place) = arguments.get_mut(index as usize) {
+            *place = Some(Given::Local { size, room: 0 });
+        }
+        // What is set now may leave less for those before it.
+        let least = least(local_sizes(&arguments), self.local_space);
+        for (index, given) in (0..).zip(arguments.iter_mut()) {
+            if let Some(Given::Local { size, room }) = given
+                && *room != least.max(*size)
+            {
+                *room = least.max(*size);
+                let (room, nowhere) = (*room, core::ptr::null());
+                pi!(self.plugin(), piKernelSetArg(self.raw(), index, room, nowhere))?;
+            }
+        }
         Ok(())
     }
 
@@ -200,13 +241,26 @@ impl Kernel {
             match given {
                 None => Ok(()),
                 Some(Given::Value(bytes)) => copy.set_value(index, &bytes),
-                Some(Given::Local(size)) => copy.set_local(index, size),
+                Some(Given::Local { size, .. }) => copy.set_local(index, size),
                 Some(Given::Memory(handle)) => copy.set_memory(index, handle),
                 Some(Given::Pointer(address)) => copy.set_pointer(index, address),
             }?;
         }
         Ok(copy)
     }
+}
+
+fn is_local(parameter: &Parameter) -> bool {
+    let local = Storage::Local;
+    matches!(parameter.kind, ParameterKind::Pointer { storage, .. } if storage == local)
+}
+
+/// The sizes of local arguments that are set.
+fn local_sizes(arguments: &[Option<Given>]) -> impl Iterator<Item = usize> + Clone {
+    arguments.iter().filter_map(|given| match given {
+        Some(Given::Local { size, .. }) => Some(*size),
+        _ => None,
+    })
 }
 
 impl Drop for Kernel {

@@ -140,7 +140,11 @@ fn device_of(kernel: &Kernel, device: Out<_cl_device_id>) -> Result<Object<Devic
     }
 }
 
-fn group_info<N: Default>(kernel: &Kernel, device: &Device, name: pi_kernel_group_info) -> Result<N> {
+pub(crate) fn group_info<N: Default>(
+    kernel: &Kernel,
+    device: &Device,
+    name: pi_kernel_group_info,
+) -> Result<N> {
     number(|size, value| {
         let (raw, device, none) = (kernel.raw(), device.pi.raw(), core::ptr::null_mut());
         pi!(
