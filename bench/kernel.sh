@@ -5,7 +5,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 export PATH="/usr/lib/llvm-22/bin:$PATH"
 
-work=target/bench/kernel
+target=${CARGO_TARGET_DIR:-target}
+work=$target/bench/kernel
 mkdir -p "$work"
 cargo build --quiet --release -p offkit-kernel --example read_time
 compile() { clang-22 --target=spirv64 -cl-std=CL3.0 -O2 -w -c "$1" -o "$2"; }
@@ -26,5 +27,5 @@ kernel void typical(global const float *restrict in, global float *restrict out,
 }
 SOURCE
 compile "$work/typical.cl" "$work/typical.spv"
-target/release/examples/read_time --goal 200 "$work"/typical.spv
-target/release/examples/read_time "$work"/[!t]*.spv
+"$target"/release/examples/read_time --goal 200 "$work"/typical.spv
+"$target"/release/examples/read_time "$work"/[!t]*.spv

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDER = ROOT / "target" / "bench"
+TARGET = ROOT / os.environ.get("CARGO_TARGET_DIR", "target")
+RELEASE = TARGET / "release"
+FOLDER = TARGET / "bench"
 TIMED = FOLDER / "timed"
 LIMIT = 20  # seconds for one run
 BUDGET = 5.0  # seconds for all runs of one row, about
 
-os.environ["PATH"] = f"{ROOT / 'target' / 'release'}:/usr/lib/llvm-22/bin:{os.environ['PATH']}"
+os.environ["PATH"] = f"{RELEASE}:/usr/lib/llvm-22/bin:{os.environ['PATH']}"
 
 
 @dataclass

@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from measure import FOLDER, ROOT
+from measure import FOLDER, RELEASE, ROOT
 
 PACKAGES = ["dpctl==0.22.1", "intel-opencl-rt==2026.2.0"]
 ROUNDS = 20
@@ -83,7 +83,7 @@ def front(driver):
     program = compiled("tests/opencl/front.c", "-l:libOpenCL.so.1")
     drivers = FOLDER / "offkit-driver"
     drivers.mkdir(exist_ok=True)
-    (drivers / "offkit.icd").write_text(f"{ROOT / 'target' / 'release' / 'liboffkit_opencl.so'}\n")
+    (drivers / "offkit.icd").write_text(f"{RELEASE / 'liboffkit_opencl.so'}\n")
     ours = {"OCL_ICD_VENDORS": str(drivers), "OCL_ICD_FILENAMES": ""}
     theirs = driver | {"OCL_ICD_VENDORS": driver["OCL_ICD_FILENAMES"], "OCL_ICD_FILENAMES": ""}
     nanoseconds = float(words([program, "round-trip"], **ours)[0])
@@ -94,8 +94,8 @@ def front(driver):
 
 def discovery(driver):
     """Finding the devices of one driver, in fresh processes and in turn."""
-    ours = [ROOT / "target" / "release" / "examples" / "discover"]
-    ours.append(ROOT / "target" / "release" / "liboffkit_plugin_opencl.so")
+    ours = [RELEASE / "examples" / "discover"]
+    ours.append(RELEASE / "liboffkit_plugin_opencl.so")
     theirs = [compiled("bench/discover.c", "-ldl"), driver["OCL_ICD_FILENAMES"]]
     series = ([], [])
     for _ in range(ROUNDS + 1):

@@ -13,9 +13,9 @@ import sys
 import zipfile
 
 import make_inputs
-from measure import FOLDER, ROOT, prepare
+from measure import FOLDER, RELEASE, ROOT, prepare
 
-PROGRAM = ROOT / "target" / "release" / "examples" / "register"
+PROGRAM = RELEASE / "examples" / "register"
 WHEELS = FOLDER / "register"
 IMAGES = 100_000
 TRIPLE = b"spirv64-unknown-unknown"

@@ -8,11 +8,13 @@ cd "$(dirname "$0")/.."
 
 command -v hyperfine >/dev/null || { echo "please install hyperfine" >&2; exit 3; }
 command -v python3 >/dev/null || { echo "please install python3" >&2; exit 3; }
-export PATH="$PWD/target/release:/usr/lib/llvm-22/bin:$PATH"
+target=${CARGO_TARGET_DIR:-target}
+export PATH
+PATH="$(realpath -m "$target")/release:/usr/lib/llvm-22/bin:$PATH"
 for peer in clang-sycl-linker llvm-offload-binary llvm-objdump llvm-split llc; do
   command -v "$peer" >/dev/null || { echo "please install LLVM 22 with $peer" >&2; exit 3; }
 done
-work=target/bench
+work=$target/bench
 mkdir -p "$work"
 
 missed=0

@@ -23,7 +23,7 @@ def main():
     parser.add_argument("python", metavar="PYTHON")
     parser.add_argument("driver", metavar="DRIVER")
     parser.add_argument("--seconds", metavar="N", type=int, default=600)
-    parser.add_argument("--out", metavar="FOLDER", default="target/dpnp")
+    parser.add_argument("--out", metavar="FOLDER", default=os.path.join(os.environ.get("CARGO_TARGET_DIR", "target"), "dpnp"))
     parser.add_argument("prefixes", metavar="FILE-PREFIX", nargs="*")
     options = parser.parse_intermixed_args()
     options.python = os.path.abspath(options.python)
