@@ -127,7 +127,7 @@ impl Coded for ImageError {
 impl Coded for SelectError {
     fn code(&self) -> Code {
         match self {
-            Self::NoneFits { .. } => Code::Incompatible,
+            Self::NoneFits { .. } | Self::NotLinked { .. } => Code::Incompatible,
             Self::Ambiguous { .. } => Code::Ambiguous,
             Self::Image(error) => error.code(),
             _ => Code::Device,
@@ -158,6 +158,7 @@ impl Coded for LaunchError {
     fn code(&self) -> Code {
         match self {
             Self::Device { source, .. } => source.code(),
+            Self::TimedOut { .. } => Code::Device,
             _ => Code::Argument,
         }
     }

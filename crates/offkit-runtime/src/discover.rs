@@ -370,13 +370,17 @@ impl Runtime {
                     chosen(device);
                     return Ok((device.clone(), kernel));
                 }
-                Err(reason @ SelectError::NoneFits { .. }) => reasons.push(reason),
+                Err(reason @ (SelectError::NoneFits { .. } | SelectError::NotLinked { .. })) => {
+                    reasons.push(reason)
+                }
                 Err(error) => return Err(error.into()),
             }
             number += 1;
         }
-        let Some(SelectError::NoneFits { refusals, .. }) = reasons.first() else {
-            return Err(DeviceError::None.into());
+        let refusals = match reasons.first() {
+            Some(SelectError::NoneFits { refusals, .. }) => refusals,
+            Some(_) => return Err(reasons.swap_remove(0).into()),
+            None => return Err(DeviceError::None.into()),
         };
         let mut code: Vec<_> = refusals.iter().map(Refusal::code).collect();
         code.dedup();

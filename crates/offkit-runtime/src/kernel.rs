@@ -1,8 +1,13 @@
 //! Kernels and their arguments.
 
+use std::time::Duration;
+
 use offkit_pi::NdRange;
 use offkit_pi::host::{Argument, Event, PiError, Queue, ValueType};
 use offkit_spirv::{Parameter, ParameterKind, Scalar, Storage};
+
+/// How long a device has to stop a kernel and say where it was.
+const GRACE: Duration = Duration::from_secs(2);
 
 /// A kernel that can be launched on the device it was built for.
 ///
@@ -79,6 +84,16 @@ pub enum LaunchError {
         kernel: String,
         /// What the device says.
         source: PiError,
+    },
+    /// The launch took too long, and was stopped.
+    #[error("kernel `{kernel}` was not done within {limit:?}")]
+    TimedOut {
+        /// The kernel.
+        kernel: String,
+        /// How long it was waited for.
+        limit: Duration,
+        /// What the device says about where it was.
+        source: Option<PiError>,
     },
 }
 
@@ -158,6 +173,24 @@ impl Kernel {
     /// [`LaunchError::Device`] if the kernel failed: an access out of bounds, say.
     pub fn wait(&self, launch: &Event) -> Result<(), LaunchError> {
         launch.wait().map_err(|source| self.failed(source))
+    }
+
+    /// Waits until a launch is done, and asks the device to stop it once that took longer than `limit`. One that the
+    /// device cannot stop is left to itself.
+    ///
+    /// # Errors
+    ///
+    /// [`LaunchError::TimedOut`], and as for [`wait`](Self::wait).
+    pub fn wait_for(&self, launch: &Event, limit: Duration) -> Result<(), LaunchError> {
+        if launch.wait_for(limit).map_err(|source| self.failed(source))? {
+            return Ok(());
+        }
+        let stopped = launch.cancel().and_then(|()| launch.wait_for(GRACE));
+        Err(LaunchError::TimedOut {
+            kernel: self.name.clone(),
+            limit,
+            source: stopped.err(),
+        })
     }
 
     fn failed(&self, source: PiError) -> LaunchError {

@@ -26,6 +26,18 @@ pub enum SelectError {
         /// Why it does not take each of them.
         refusals: Vec<Refusal>,
     },
+    /// The kernel is there as LLVM bitcode only, which the device does not take.
+    #[error(
+        "kernel `{kernel}` is there as LLVM bitcode only, which device `{device}` does not run until it is linked"
+    )]
+    NotLinked {
+        /// The kernel.
+        kernel: String,
+        /// The device.
+        device: String,
+        /// The first of its images.
+        image: Location,
+    },
     /// Several images are for the same kind of device, and their code differs.
     #[error("the name `{kernel}` fits several kernels: {}", fitting(.candidates))]
     Ambiguous {
@@ -132,7 +144,8 @@ impl ImageRegistry {
     ///
     /// # Errors
     ///
-    /// [`SelectError::NoneFits`] with the reason for each image, [`SelectError::Ambiguous`] where several images are for
+    /// [`SelectError::NoneFits`] with the reason for each image, [`SelectError::NotLinked`] where all are bitcode,
+    /// [`SelectError::Ambiguous`] where several images are for
     /// the same target and differ.
     pub fn select(&self, kernel: &FoundKernel, device: &Device) -> Result<KernelId, SelectError> {
         let mut refusals = Vec::new();
@@ -145,6 +158,16 @@ impl ImageRegistry {
         }
         let best = match taken.as_slice() {
             [] => {
+                let is_bitcode = |refusal: &Refusal| refusal.format == ImageFormat::Bitcode;
+                if let [first, ..] = refusals.as_slice()
+                    && refusals.iter().all(is_bitcode)
+                {
+                    return Err(SelectError::NotLinked {
+                        kernel: kernel.name.clone(),
+                        device: name(device),
+                        image: first.image.clone(),
+                    });
+                }
                 return Err(SelectError::NoneFits {
                     kernel: kernel.name.clone(),
                     device: name(device),

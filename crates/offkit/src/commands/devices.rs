@@ -25,7 +25,7 @@ pub(crate) struct Devices {
 pub(crate) fn run(options: &Devices, terminal: Terminal) -> Result<(), Failure> {
     let mut runtime = Runtime::discover(&[&offkit_plugin_cpu::plugin::BUILT_IN]);
     let found = runtime.found().to_vec();
-    super::run::tell_left_out(&runtime, terminal);
+    super::kernels::tell_left_out(&runtime, terminal);
     let mut output = terminal.output();
     let styles = output.styles();
     for (number, found) in found.iter().enumerate() {

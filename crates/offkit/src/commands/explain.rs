@@ -11,7 +11,7 @@ use offkit_runtime::{
 use serde_json::{Value, json};
 
 use super::code;
-use super::run::{choice_failure, collect_failure, machine_failure, read_images, tell_left_out};
+use super::kernels::{choice_failure, collect_failure, machine_failure, read_images, tell_left_out};
 use crate::failure::Failure;
 use crate::terminal::{Output, Terminal, escape};
 

@@ -13,7 +13,7 @@ use offkit_runtime::{ImageId, ImageRegistry};
 use serde_json::{Value, json};
 
 use super::Source;
-use super::run::register;
+use super::kernels::register;
 use crate::failure::Failure;
 use crate::terminal::{Output, Terminal, escape};
 

@@ -10,6 +10,7 @@ pub(crate) mod extract;
 pub(crate) mod filter;
 pub(crate) mod graph;
 pub(crate) mod icd;
+mod kernels;
 pub(crate) mod limits;
 pub(crate) mod link;
 pub(crate) mod ls;

@@ -1,9 +1,9 @@
 //! Kernel arguments as data: read from files, copied to the device and back.
 
-use std::convert::Infallible;
+use std::collections::BTreeMap;
 
 use offkit_pi::host::{Context, PiError, Queue};
-use offkit_runtime::{Argument, Buffer, check_arguments};
+use offkit_runtime::{Argument, Buffer};
 
 use super::arguments::ArraySource;
 use super::array_file::read_array;
@@ -11,7 +11,7 @@ use crate::array::{Array, ElementType, memory};
 use crate::failure::Failure;
 
 /// The arguments of one launch, with arrays for the buffers they will be given to the device in.
-pub(super) struct Arguments(Vec<Argument<Array>>);
+pub(super) struct Arguments(pub(super) Vec<Argument<Array>>);
 
 /// What it takes to make a buffer of zeros without asking for more than the machine has.
 const MAX_BUFFER_BYTES: u64 = 1 << 40;
@@ -34,11 +34,6 @@ impl Arguments {
         arrays.collect::<Result<_, Failure>>().map(Self)
     }
 
-    /// Checks that the arguments fit the kernel.
-    pub(super) fn check(&self, kernel: &offkit_spirv::Kernel) -> Result<(), Failure> {
-        check_arguments(kernel, &self.0).map_err(Failure::input)
-    }
-
     /// The array of that argument, if it is a buffer.
     pub(super) fn array(&self, index: usize) -> Option<&Array> {
         match self.0.get(index) {
@@ -59,59 +54,49 @@ impl Arguments {
             .collect()
     }
 
-    /// What the kernel is given: a device buffer for each array.
-    pub(super) fn upload(&self, context: &Context) -> Result<Given, PiError> {
-        let uploaded = self.0.iter().map(|argument| {
+    /// Copies the arrays to buffers of the device.
+    pub(super) fn upload(&self, context: &Context) -> Result<Given, Failure> {
+        let mut buffers = BTreeMap::new();
+        let uploaded = self.0.iter().enumerate().map(|(index, argument)| {
             argument.with_memory(|array| {
-                Ok(Argument::Buffer {
-                    memory: Buffer::from_slice(context, &array.data)?,
-                    element: array.element.value_type(1),
-                })
+                let buffer = Buffer::from_slice(context, &array.data)?;
+                let argument = (&buffer).into();
+                buffers.insert(index, buffer);
+                Ok(argument)
             })
         });
-        uploaded.collect::<Result<_, _>>().map(Given)
+        let arguments = uploaded.collect::<Result<_, PiError>>().map_err(Failure::input)?;
+        Ok(Given { arguments, buffers })
     }
 
     /// Fills the buffers with the arrays again.
-    pub(super) fn reset(&self, queue: &Queue, given: &Given) -> Result<(), PiError> {
-        for (argument, given) in self.0.iter().zip(&given.0) {
-            if let (Argument::Buffer { memory: array, .. }, Argument::Buffer { memory, .. }) =
-                (argument, given)
-            {
-                memory.write(queue, 0, &array.data, &[])?;
+    pub(super) fn reset(&self, queue: &Queue, given: &Given) -> Result<(), Failure> {
+        for (index, buffer) in &given.buffers {
+            if let Some(array) = self.array(*index) {
+                buffer.write(queue, 0, &array.data, &[]).map_err(Failure::input)?;
             }
         }
         Ok(())
     }
 
     /// Copies a buffer back; the argument is one.
-    pub(super) fn download(&self, queue: &Queue, given: &Given, index: usize) -> Result<Array, PiError> {
-        let (Some(array), Some(Argument::Buffer { memory, .. })) = (self.array(index), given.0.get(index))
-        else {
+    pub(super) fn download(&self, queue: &Queue, given: &Given, index: usize) -> Result<Array, Failure> {
+        let (Some(array), Some(buffer)) = (self.array(index), given.buffers.get(&index)) else {
             unreachable!("only buffers are selected");
         };
         Ok(Array {
             element: array.element,
             shape: array.shape.clone(),
-            data: memory.read(queue, &[])?,
+            data: buffer.read(queue, &[]).map_err(Failure::input)?,
         })
     }
 }
 
-/// Arguments with the device buffers that hold the arrays: what these are made of is known to the arrays.
-pub(super) struct Given(Vec<Argument<Buffer<u8>>>);
-
-impl Given {
-    /// What the kernel is launched with.
-    pub(super) fn arguments(&self) -> Vec<Argument> {
-        let launched = self
-            .0
-            .iter()
-            .map(|argument| argument.with_memory(|buffer| Ok::<_, Infallible>(buffer.into())));
-        launched
-            .map(|argument| argument.unwrap_or_else(|never| match never {}))
-            .collect()
-    }
+/// What a kernel is launched with.
+pub(super) struct Given {
+    pub(super) arguments: Vec<Argument>,
+    /// The buffers among the arguments.
+    buffers: BTreeMap<usize, Buffer<u8>>,
 }
 
 fn zeros(element: ElementType, shape: &[u64]) -> Result<Array, Failure> {

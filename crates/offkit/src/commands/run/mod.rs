@@ -3,35 +3,23 @@
 pub(crate) mod arguments;
 mod array_file;
 mod buffers;
+mod outputs;
 mod timeout;
 
-use arguments::ArraySource;
-use clap::Args;
-use std::collections::BTreeMap;
-use std::error::Error;
-use std::path::Path;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use offkit_object::ImageFormat;
+use clap::Args;
 use offkit_pi::NdRange;
 use offkit_pi::host::{Context, QueueProperties};
-use offkit_runtime::{
-    ChoiceError, CollectError, FoundKernel, ImageId, ImageRegistry, KernelNameError, Registered, Runtime,
-    SelectError,
-};
+use offkit_runtime::{Argument, LaunchError, Runtime, check_arguments};
 
-use super::Source;
-use crate::array::npy;
+use super::kernels::{choice_failure, collect_failure, machine_failure, read_images, tell_left_out};
 use crate::failure::{ExitStatus, Failure};
-use crate::terminal::{FAINT, NAME, Progress, Terminal, duration};
-use array_file::read_array;
-use offkit_host::causes;
-use offkit_host::files;
-
-use arguments::{ArrayFile, Sizes};
+use crate::terminal::{FAINT, Progress, Terminal, duration};
+use arguments::{ArrayFile, ArraySource, Sizes};
 use buffers::Arguments;
+use outputs::Outputs;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -73,7 +61,7 @@ pub(crate) struct Run {
             f32[1024], f32[64,64]        a buffer of zeros\n  \
             local:256                    256 bytes of local memory"
     )]
-    arguments: Vec<offkit_runtime::Argument<ArraySource>>,
+    arguments: Vec<Argument<ArraySource>>,
     /// Write argument N to a file afterwards, or the only buffer that the kernel may write
     #[arg(long = "out", value_name = "[N=]F.npy")]
     outputs: Vec<ArrayFile>,
@@ -104,21 +92,6 @@ fn tolerance(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Warns of plugins that cannot be used, and of variables that do not count.
-pub(crate) fn tell_left_out(runtime: &Runtime, terminal: Terminal) {
-    for left_out in runtime.failures() {
-        let reasons = [left_out.to_string()].into_iter().chain(causes(left_out));
-        let reasons: Vec<_> = reasons.collect();
-        terminal.warning(format_args!("a plugin is left out: {}", reasons.join(": ")));
-    }
-    for ignored in &runtime.environment().ignored {
-        terminal.warning(ignored);
-    }
-    for problem in &runtime.search().problems {
-        terminal.warning(problem);
-    }
-}
-
 pub(crate) fn run(options: &Run, terminal: Terminal) -> Result<(), Failure> {
     let range = nd_range(options)?;
     let mut steps = Steps::new(terminal.progress());
@@ -138,23 +111,10 @@ pub(crate) fn run(options: &Run, terminal: Terminal) -> Result<(), Failure> {
     })?;
     let description = collection.signature();
     if let Some(kernel) = description {
-        arguments.check(kernel)?;
+        check_arguments(kernel, &arguments.0).map_err(Failure::input)?;
     }
-    let outputs = select(&options.outputs, None, &arguments, description)?;
-    let written = match outputs.as_slice() {
-        [(only, _)] => Some(*only),
-        _ => None,
-    };
-    let checks = select(&options.checks, written, &arguments, description)?;
-    let expected = steps.time("read expected", || {
-        checks
-            .iter()
-            .map(|(_, path)| read_array(path))
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(Failure::input)
-    })?;
-
-    check_outputs(options, &outputs)?;
+    let outputs = Outputs::new(options, &arguments, description)?;
+    let expected = steps.time("read expected", || outputs.expected())?;
 
     let context = Context::new(&[&device]).map_err(machine_failure)?;
     let queue = context
@@ -163,184 +123,45 @@ pub(crate) fn run(options: &Run, terminal: Terminal) -> Result<(), Failure> {
     let mut kernel = steps
         .time("build", || registry.build(&collection, &context, &device))
         .map_err(Failure::input)?;
-
-    let given = steps
-        .time("copy in", || arguments.upload(&context))
-        .map_err(Failure::input)?;
-    let launched = given.arguments();
+    let given = steps.time("copy in", || arguments.upload(&context))?;
     for repetition in 0..options.repeat {
         if repetition > 0 {
             // Every launch starts from the same input, or repeating would change the result.
-            arguments.reset(&queue, &given).map_err(Failure::input)?;
+            arguments.reset(&queue, &given)?;
         }
-        steps.time("launch", || {
-            let event = kernel
-                .launch(&queue, &range, &launched, &[])
-                .map_err(Failure::input)?;
-            timeout::wait(&kernel, &event, options.timeout)
-        })?;
+        let launched = steps.time("launch", || {
+            let launch = kernel.launch(&queue, &range, &given.arguments, &[])?;
+            match options.timeout {
+                Some(limit) => kernel.wait_for(&launch, limit),
+                None => kernel.wait(&launch),
+            }
+        });
+        launched.map_err(launch_failure)?;
     }
-    let mut results = BTreeMap::new();
-    for (index, _) in outputs.iter().chain(&checks) {
-        if !results.contains_key(index) {
-            let array = steps.time("copy out", || arguments.download(&queue, &given, *index));
-            results.insert(*index, array.map_err(Failure::input)?);
-        }
-    }
+    let results = outputs.arguments().into_iter().map(|index| {
+        let array = steps.time("copy out", || arguments.download(&queue, &given, index));
+        Ok((index, array?))
+    });
+    let results = results.collect::<Result<_, Failure>>()?;
     let times = steps.finish();
     terminal.flush()?;
 
-    for (index, path) in &outputs {
-        let array = &results[index];
-        // It may be in the place of an array that went in.
-        files::replace(path, &[&npy::header(array), &array.data]).map_err(Failure::input)?;
-        terminal.note(format_args!(
-            "{NAME}{}{NAME:#}: {} elements of {}",
-            path.display(),
-            array.len(),
-            array.element
-        ));
-    }
+    outputs.write(&results, terminal)?;
     if options.time {
         for (name, time) in times {
             terminal.note(format_args!("{FAINT}{:>10}{FAINT:#}  {name}", duration(time)));
         }
     }
-    for ((index, path), expected) in checks.iter().zip(&expected) {
-        results[index]
-            .compare(expected, options.tolerance)
-            .map_err(|difference| {
-                Failure::new(
-                    ExitStatus::No,
-                    format!("{}: argument {index}: {difference}", path.display()),
-                )
-            })?;
-        terminal.note(format_args!(
-            "{NAME}{}{NAME:#}: all {} elements agree",
-            path.display(),
-            expected.len()
-        ));
-    }
-    Ok(())
+    outputs.compare(&results, &expected, options.tolerance, terminal)
 }
 
-/// Registers the images of all files and finds the kernel in what is meant of the first.
-pub(super) fn read_images(
-    file: &Path,
-    kernel: &str,
-    link: &[PathBuf],
-    terminal: Terminal,
-) -> Result<(ImageRegistry, FoundKernel), Failure> {
-    let registry = ImageRegistry::new();
-    let source = Source::open(file)?;
-    let place = source.place.clone();
-    // Images of the file that are not meant themselves may supply what the kernel needs.
-    let own = register(&registry, source.whole(), terminal)?;
-    let is_own = |image| {
-        registry
-            .location(image)
-            .is_some_and(|location| location.is_within(&place))
-    };
-    if !own.iter().copied().any(is_own) {
-        return Err(super::nothing_in(&place, &[]));
-    }
-    let kernel = registry
-        .find_kernel(kernel, is_own)
-        .map_err(kernel_name_failure)?;
-    check_linked(file, &registry, &kernel)?;
-    for library in link {
-        register(&registry, Source::open(library)?, terminal)?;
-    }
-    Ok((registry, kernel))
-}
-
-pub(super) fn register(
-    registry: &ImageRegistry,
-    source: Source,
-    terminal: Terminal,
-) -> Result<Vec<ImageId>, Failure> {
-    let Source { content, place, .. } = source;
-    let Registered { images, problems, .. } =
-        registry.add_within(&place, Arc::new(content), &super::limits());
-    let problems = super::concerning(&place, &problems);
-    if images.is_empty() {
-        return Err(super::nothing_in(&place, &problems));
-    }
-    for problem in problems {
-        terminal.warning(problem);
-    }
-    Ok(images)
-}
-
-/// Checks what would spoil the results only after all the work: outputs that cannot be written, or
-/// that replace each other or the code that is launched.
-fn check_outputs(options: &Run, outputs: &[(usize, &Path)]) -> Result<(), Failure> {
-    for (number, (_, path)) in outputs.iter().enumerate() {
-        files::check_output(path).map_err(Failure::input)?;
-        if outputs[..number]
-            .iter()
-            .any(|(_, other)| files::is_same(path, other))
-        {
-            return Err(Failure::input(format!(
-                "`{}` would be written twice",
-                path.display()
-            )));
+fn launch_failure(error: LaunchError) -> Failure {
+    match error {
+        LaunchError::TimedOut { .. } => {
+            Failure::new(ExitStatus::No, error).hint("`--timeout` with a longer time lets it go on")
         }
-        let mut code = [&options.file].into_iter().chain(&options.link);
-        if !files::is_standard_stream(path) && code.any(|name| files::is_same(path, &super::locate(name).0)) {
-            return Err(Failure::input(format!(
-                "the output would replace the device code in `{}`",
-                path.display()
-            )));
-        }
+        _ => Failure::input(error),
     }
-    Ok(())
-}
-
-/// Which argument each file belongs to. A file without a number belongs to `usual`, else to the only
-/// buffer that the kernel may write.
-fn select<'a>(
-    files: &'a [ArrayFile],
-    usual: Option<usize>,
-    arguments: &Arguments,
-    kernel: Option<&offkit_spirv::Kernel>,
-) -> Result<Vec<(usize, &'a Path)>, Failure> {
-    let writable = arguments.writable(kernel);
-    files
-        .iter()
-        .map(|file| {
-            let index = match (file.argument.or(usual), writable.as_slice()) {
-                (Some(index), _) if arguments.array(index).is_some() => index,
-                (Some(index), _) => {
-                    return Err(Failure::input(format!(
-                        "`{}`: argument {index} is not a buffer",
-                        file.path.display()
-                    )));
-                }
-                (None, [only]) => *only,
-                (None, []) => {
-                    return Err(Failure::input(format!(
-                        "`{}`: the kernel writes no buffer",
-                        file.path.display()
-                    )));
-                }
-                (None, several) => {
-                    let list: Vec<_> = several.iter().map(usize::to_string).collect();
-                    return Err(Failure::input(format!(
-                        "`{}`: the kernel may write several arguments: {}",
-                        file.path.display(),
-                        list.join(", ")
-                    ))
-                    .hint(format!(
-                        "say which one, `{}={}`",
-                        several[0],
-                        file.path.display()
-                    )));
-                }
-            };
-            Ok((index, file.path.as_path()))
-        })
-        .collect()
 }
 
 fn nd_range(options: &Run) -> Result<NdRange, Failure> {
@@ -391,67 +212,4 @@ impl Steps {
     fn finish(self) -> Vec<(&'static str, Duration)> {
         self.done
     }
-}
-
-/// Bitcode has kernels, but none that can be launched.
-fn check_linked(file: &Path, registry: &ImageRegistry, kernel: &FoundKernel) -> Result<(), Failure> {
-    let is_bitcode = |&image: &ImageId| registry.format(image) == Some(ImageFormat::Bitcode);
-    if !kernel.images.iter().all(is_bitcode) {
-        return Ok(());
-    }
-    let linked = file.with_extension("syclbin");
-    let file = file.display();
-    Err(Failure::input(format!(
-        "kernel `{}` is there as LLVM bitcode only, which no device runs",
-        kernel.name
-    ))
-    .hint(format!(
-        "link it first, `offkit link {file} -o {}`",
-        linked.display()
-    )))
-}
-
-fn kernel_name_failure(error: KernelNameError) -> Failure {
-    let hint = match &error {
-        KernelNameError::NotFound { similar, .. } if similar.is_empty() => {
-            "none of the images has any kernel: `offkit ls` shows what is inside".to_owned()
-        }
-        KernelNameError::NotFound { similar, .. } => {
-            let names: Vec<_> = similar.iter().map(|name| format!("`{name}`")).collect();
-            format!("kernels that are there: {}", names.join(", "))
-        }
-        KernelNameError::Ambiguous { .. } => "use the exact name".to_owned(),
-        _ => "`offkit ls` shows what is inside".to_owned(),
-    };
-    Failure::input(error).hint(hint)
-}
-
-pub(super) fn choice_failure(error: ChoiceError) -> Failure {
-    match &error {
-        ChoiceError::Select(SelectError::Ambiguous { candidates, .. }) => {
-            let hint = candidates.first().map(|(name, place)| {
-                format!("name its location instead of the file: `offkit run {place} {name}`")
-            });
-            Failure::input(error).hint(hint.unwrap_or_default())
-        }
-        ChoiceError::Select(SelectError::Image(_)) => Failure::input(error),
-        ChoiceError::NoneTakes { reasons, .. } => {
-            let reasons: Vec<_> = reasons.iter().map(ToString::to_string).collect();
-            machine_failure(error).hint(reasons.join("; "))
-        }
-        _ => machine_failure(error),
-    }
-}
-
-pub(super) fn collect_failure(error: CollectError) -> Failure {
-    let hint = match &error {
-        CollectError::NotExported { .. } => "name a file that exports the symbol with `--link FILE`",
-        CollectError::OtherFormat { .. } => "link a library that was built for the same kind of device",
-        _ => "leave out all but one of them",
-    };
-    Failure::input(error).hint(hint)
-}
-
-pub(super) fn machine_failure(error: impl Error + Send + Sync + 'static) -> Failure {
-    Failure::new(ExitStatus::Machine, error)
 }

@@ -1,25 +1,6 @@
-//! `--timeout`: a launch that is stopped when it takes too long.
+//! Times as they are typed.
 
 use std::time::Duration;
-
-use offkit_pi::host::{Event, PiError};
-use offkit_runtime::{Kernel, LaunchError};
-
-use crate::failure::{ExitStatus, Failure};
-use crate::terminal::duration;
-
-/// How long a device has to stop a kernel and say where it was.
-const GRACE: Duration = Duration::from_secs(2);
-
-/// The launch took too long.
-#[derive(Debug, thiserror::Error)]
-#[error("kernel `{kernel}` was not done within {limit}")]
-struct TimedOut {
-    kernel: String,
-    limit: String,
-    /// What the device says about where it was.
-    source: Option<PiError>,
-}
 
 /// Reads `2s`, `1.5s`, `500ms` or `3m`.
 pub(super) fn parse(text: &str) -> Result<Duration, String> {
@@ -36,29 +17,6 @@ pub(super) fn parse(text: &str) -> Result<Duration, String> {
     };
     let number: f64 = number.parse().map_err(|_| expected())?;
     Duration::try_from_secs_f64(number * seconds).map_err(|_| expected())
-}
-
-/// Waits for a launch, and stops it after a time.
-pub(super) fn wait(kernel: &Kernel, launch: &Event, timeout: Option<Duration>) -> Result<(), Failure> {
-    let Some(limit) = timeout else {
-        return kernel.wait(launch).map_err(Failure::input);
-    };
-    match launch.wait_for(limit) {
-        Ok(true) => return Ok(()),
-        Ok(false) => {}
-        Err(source) => {
-            let kernel = kernel.name().to_owned();
-            return Err(Failure::input(LaunchError::Device { kernel, source }));
-        }
-    }
-    // A device that cannot be stopped is left to itself: the process is about to end.
-    let stopped = launch.cancel().and_then(|()| launch.wait_for(GRACE));
-    let error = TimedOut {
-        kernel: kernel.name().to_owned(),
-        limit: duration(limit),
-        source: stopped.err(),
-    };
-    Err(Failure::new(ExitStatus::No, error).hint("`--timeout` with a longer time lets it go on"))
 }
 
 #[cfg(test)]
