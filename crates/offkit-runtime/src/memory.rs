@@ -2,7 +2,10 @@
 
 use std::marker::PhantomData;
 
-use offkit_pi::ffi::{PI_INVALID_VALUE, PI_OUT_OF_HOST_MEMORY, PI_UNSUPPORTED_FEATURE};
+use offkit_pi::ffi::{
+    PI_INVALID_VALUE, PI_MEM_OBJECT_ALLOCATION_FAILURE, PI_OUT_OF_HOST_MEMORY, PI_OUT_OF_RESOURCES,
+    PI_UNSUPPORTED_FEATURE,
+};
 use offkit_pi::host::{
     self, Argument, Context, Device, Event, PiError, Queue, QueueProperties, UsmKind, ValueType,
 };
@@ -63,9 +66,12 @@ impl Memory {
             return Err(refused);
         };
         let alignment = 0;
-        let Ok(memory) = context.usm(UsmKind::Shared, device, bytes.len(), alignment) else {
-            return Err(refused);
-        };
+        let memory = context.usm(UsmKind::Shared, device, bytes.len(), alignment);
+        let memory = memory.map_err(|error| match error.result() {
+            PI_OUT_OF_RESOURCES | PI_OUT_OF_HOST_MEMORY | PI_MEM_OBJECT_ALLOCATION_FAILURE => error,
+            // There is no shared memory either.
+            _ => refused,
+        })?;
         let queue = context.queue(device, QueueProperties::default())?;
         queue.write_usm(&memory, 0, bytes, &[])?;
         Ok(Memory::Shared(memory))

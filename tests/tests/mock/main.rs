@@ -1,5 +1,7 @@
 //! The runtime on a device that fails, waits and lacks functions as a script says (`plugins/mock`).
 
+mod faults;
+
 use std::error::Error;
 use std::process::Command;
 use std::time::Duration;
@@ -81,41 +83,6 @@ fn is_clean(play: &Play, about: &str) {
 }
 
 const FILL: &str = "kernel fill 2 0 7\n";
-
-#[test]
-fn every_call_may_fail_and_nothing_leaks() {
-    for images in [1, 2] {
-        let whole = play(FILL).unwrap();
-        assert_eq!(run(images).unwrap(), [7; 4]);
-        is_clean(&whole, "all is well");
-        let calls = whole.calls();
-        drop(whole);
-        assert!(calls.len() > 20, "{calls:?}");
-
-        for (number, call) in (1..).zip(&calls) {
-            let about = format!("call {number}, {}", call.function);
-            let play = play(&format!(
-                "{FILL}fail any#{number} PI_OUT_OF_RESOURCES \"out of luck\""
-            ))
-            .unwrap();
-            let outcome = run(images);
-            assert_eq!(
-                play.calls()[number - 1].result,
-                Some(PI_OUT_OF_RESOURCES),
-                "{about}"
-            );
-            is_clean(&play, &about);
-            match outcome {
-                Ok(bytes) => assert_eq!(bytes, [7; 4], "{about}"),
-                Err(error) => {
-                    let text = words(&*error);
-                    let expected = format!("{}: PI_OUT_OF_RESOURCES (-5): out of luck", call.function);
-                    assert!(text.contains(&expected), "{about}: {text}");
-                }
-            }
-        }
-    }
-}
 
 #[test]
 fn what_is_missing_is_done_without_or_named() {
