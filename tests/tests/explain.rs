@@ -1,6 +1,6 @@
 //! `offkit explain` and `offkit graph`: why a kernel gets the images that it gets, and which images need which.
 
-use offkit_tests::{Folder, need, tool};
+use offkit_tests::{Folder, need, npy_i32, read_i32, tool};
 use serde_json::json;
 
 const APP: &str = "int scale(int x);
@@ -129,4 +129,62 @@ fn graph_draws_images_arrows_and_what_is_missing() {
         "{svg}"
     );
     says(&svg, &["app.syclbin!0/ir/0", "missing", "scale", "#ff0000"]);
+}
+
+#[test]
+fn a_rule_chooses_among_libraries_that_export_the_same() {
+    need!("clang-22", "llc");
+    let folder = prepared();
+    // Both supply `scale`, and each something that the other does not.
+    folder.syclbin(
+        "first",
+        "int scale(int x) { return x * 10; } int one(int x) { return scale(x) + 1; }",
+        "",
+    );
+    folder.syclbin(
+        "second",
+        "int scale(int x) { return x * 100; } int two(int x) { return scale(x) + 2; }",
+        "",
+    );
+    folder.syclbin(
+        "all",
+        "int scale(int x); int one(int x); int two(int x);
+         kernel void all(global int *a) {
+           size_t i = get_global_id(0); int x = a[i];
+           a[i] = scale(x) * 1000000 + one(x) * 1000 + two(x);
+         }",
+        "",
+    );
+    folder.write("a.npy", npy_i32("(1,)", [3]));
+    let run = "run all.syclbin all --global 1 --arg a.npy --out b.npy";
+    let message = folder
+        .offkit(&format!("{run} --link first.syclbin --link second.syclbin"))
+        .fails(2);
+    says(
+        &message,
+        &[
+            "`scale`, which several images export: `first.syclbin!0/ir/0`, `second.syclbin!0/ir/0`",
+            "--exporter first",
+        ],
+    );
+    // Each library's own calls stay inside; the app gets that of the first.
+    for (order, expected) in [
+        (["first", "second"], 30_031_302),
+        (["second", "first"], 300_031_302),
+    ] {
+        let [first, second] = order.map(|name| format!("--link {name}.syclbin"));
+        folder
+            .offkit(&format!("{run} {first} {second} --exporter first"))
+            .ok();
+        assert_eq!(read_i32(&folder.read("b.npy")), [expected], "{order:?}");
+    }
+    let explained =
+        folder.offkit("explain all.syclbin all --exporter first --link second.syclbin --link first.syclbin");
+    says(
+        &explained.ok(),
+        &[
+            "`scale`: from second.syclbin!0/ir/0, for all.syclbin!0/ir/0",
+            "not from first.syclbin!0/ir/0 (SPIR-V for spirv64-unknown-unknown): the other comes first",
+        ],
+    );
 }

@@ -34,6 +34,14 @@ pub enum BuildError {
         /// What the device says.
         source: PiError,
     },
+    /// One of the images exports what another does, and it cannot be told apart.
+    #[error("cannot read the module `{image}`, to tell its symbols from others' of the same name")]
+    Relink {
+        /// The image.
+        image: Location,
+        /// What is wrong with it.
+        source: offkit_spirv::ReadError,
+    },
     /// All of them together.
     #[error("cannot {action} {}", backquoted(.images))]
     Images {
@@ -83,6 +91,7 @@ impl ImageRegistry {
         let others = collection.images.iter().skip(1).map(|&image| self.code(image));
         let images = std::iter::once(Ok(Arc::clone(&collection.code))).chain(others);
         let images = images.collect::<Result<Vec<_>, _>>()?;
+        let images = collection.relink(images)?;
         let together = |action| {
             let images = images.iter().map(|image| image.location.clone()).collect();
             move |source| BuildError::Images {

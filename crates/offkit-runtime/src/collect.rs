@@ -1,22 +1,35 @@
 //! Image collection: which images a kernel needs.
 //!
-//! A kernel's image may call functions that other images supply. Starting from it, every imported
-//! symbol is looked for among the exports of the images that are in the same format, the images
-//! found bring their own imports, and so on until nothing is missing. What is found is linked
-//! together by the device's own linker.
+//! A kernel's image may call functions that other images supply. Starting from it, every imported symbol is looked for
+//! among the exports of other images, the images found bring their own imports, and so on until nothing is missing.
+//! Virtual functions are called through tables, so no symbol leads to them: of these, an image names sets, and needs all
+//! images of a set. What is found is linked together by the device's own linker.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::{Arc, OnceLock};
 
-use offkit_object::{DeviceImage, Location, backquoted, describe_symbol};
+use offkit_object::{DeviceImage, ImageFormat, Location};
+use offkit_pi::host::Device;
 
-use crate::find::{KernelId, places};
+use crate::build::BuildError;
+use crate::exporter::{CollectError, Needed, Search};
+use crate::find::KernelId;
 use crate::index::NameId;
-use crate::library::Library;
-use crate::registry::{ImageId, ImageRegistry, Wanted};
-use crate::select::code;
+use crate::library::{Library, VirtualFunctions};
+use crate::registry::{ImageId, ImageRegistry, LibraryId, State, Wanted};
+use crate::relink::Relinking;
+use crate::scope::ExporterRule;
 use crate::signatures::Signatures;
-use crate::source::ImageError;
+
+/// What a collection is for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CollectOptions<'a> {
+    /// The device that is to take all images; without one, nobody is asked whether it takes those that others need.
+    pub device: Option<&'a Device>,
+    /// Libraries that supply symbols before all others do, in this order, also if they are
+    /// [local](crate::Visibility::Local).
+    pub libraries: &'a [LibraryId],
+}
 
 /// The images that a kernel needs.
 #[derive(Clone, Debug)]
@@ -29,6 +42,8 @@ pub struct Collection {
     pub resolutions: Vec<Resolution>,
     /// The kernel's own image.
     pub(crate) code: Arc<DeviceImage<'static>>,
+    /// What linking needs to be told apart, by the image that it is changed in.
+    pub(crate) relinked: BTreeMap<ImageId, Relinking>,
     signatures: OnceLock<Signatures>,
 }
 
@@ -38,12 +53,24 @@ impl Collection {
         let signatures = self.signatures.get_or_init(|| Signatures::of(&self.code));
         signatures.kernel(&self.kernel.name)
     }
+
+    /// The code of the images, as it can be linked together.
+    pub(crate) fn relink(
+        &self,
+        code: Vec<Arc<DeviceImage<'static>>>,
+    ) -> Result<Vec<Arc<DeviceImage<'static>>>, BuildError> {
+        let relinked = |(image, code): (&ImageId, Arc<DeviceImage<'static>>)| match self.relinked.get(image) {
+            Some(relinking) => Ok(Arc::new(relinking.apply(&code)?)),
+            None => Ok(code),
+        };
+        self.images.iter().zip(code).map(relinked).collect()
+    }
 }
 
 /// A symbol and who supplies it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resolution {
-    /// The symbol as it stands in the images.
+    /// The symbol as it stands in the images; for virtual functions the name of their set.
     pub symbol: String,
     /// The image that needs it.
     pub importer: ImageId,
@@ -51,124 +78,174 @@ pub struct Resolution {
     pub exporter: ImageId,
 }
 
-/// The images that a kernel needs cannot be collected.
-#[derive(Clone, Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum CollectError {
-    /// The kernel's image cannot be had.
-    #[error(transparent)]
-    Image(#[from] ImageError),
-    /// No image supplies a symbol.
-    #[error(
-        "kernel `{kernel}` needs {}, which `{importer}` imports and no image exports (searched {})",
-        describe_symbol(.symbol), places(.searched)
-    )]
-    NotExported {
-        /// The symbol as it stands in the images.
-        symbol: String,
-        /// The kernel that was asked for.
-        kernel: String,
-        /// The image that needs the symbol.
-        importer: Location,
-        /// The images that were searched.
-        searched: Vec<Location>,
-    },
-    /// The symbol is there, but in images of another format, or for another target, only.
-    #[error(
-        "kernel `{kernel}` needs {}, which only {} exports, in another format or for another target: \
-         `{importer}` is {format}",
-        describe_symbol(.symbol), formats(.exporters)
-    )]
-    OtherFormat {
-        /// The symbol as it stands in the images.
-        symbol: String,
-        /// The kernel that was asked for.
-        kernel: String,
-        /// The image that needs the symbol.
-        importer: Box<Location>,
-        /// What that image is: `SPIR-V for spirv64`.
-        format: String,
-        /// The images that export it, and what they are.
-        exporters: Vec<(Location, String)>,
-    },
-    /// Several images supply a symbol. Which one is meant cannot be told, and a device's linker
-    /// would refuse both or take either.
-    #[error(
-        "kernel `{kernel}` needs {}, which several images export: {}",
-        describe_symbol(.symbol), backquoted(.exporters)
-    )]
-    SeveralExporters {
-        /// The symbol as it stands in the images.
-        symbol: String,
-        /// The kernel that was asked for.
-        kernel: String,
-        /// The images that export it.
-        exporters: Vec<Location>,
-    },
-    /// Images that a kernel needs, for one symbol or another, export the same symbol, needed or not.
-    #[error(
-        "kernel `{kernel}` needs images that cannot be linked together: {} is exported by {}",
-        describe_symbol(.symbol), backquoted(.exporters)
-    )]
-    Clash {
-        /// The symbol as it stands in the images.
-        symbol: String,
-        /// The kernel that was asked for.
-        kernel: String,
-        /// The images that export it.
-        exporters: Vec<Location>,
-    },
+/// A collection in the making.
+struct Closure<'a> {
+    registry: &'a ImageRegistry,
+    kernel: &'a KernelId,
+    options: &'a CollectOptions<'a>,
+    images: Vec<ImageId>,
+    collected: HashSet<ImageId>,
+    open: VecDeque<ImageId>,
+    resolutions: Vec<Resolution>,
 }
 
-fn formats(exporters: &[(Location, String)]) -> String {
-    exporters
-        .iter()
-        .map(|(place, format)| format!("`{place}` ({format})"))
-        .collect::<Vec<_>>()
-        .join(", ")
-}
+impl Closure<'_> {
+    fn add(&mut self, symbol: String, importer: ImageId, exporter: ImageId) {
+        tracing::debug!(
+            symbol,
+            importer = %self.registry.place(importer),
+            exporter = %self.registry.place(exporter),
+            "resolved a device symbol"
+        );
+        self.resolutions.push(Resolution {
+            symbol,
+            importer,
+            exporter,
+        });
+        if self.collected.insert(exporter) {
+            self.images.push(exporter);
+            self.open.push_back(exporter);
+        }
+    }
 
-impl ImageRegistry {
-    /// Collects the images that a kernel needs.
-    ///
-    /// # Errors
-    ///
-    /// A symbol that no image supplies, or only in another format, or several do; images that both
-    /// export a symbol.
-    pub fn collect(&self, kernel: &KernelId) -> Result<Collection, CollectError> {
-        let code = self.code(kernel.image)?;
-        let mut images = vec![kernel.image];
-        let mut collected = HashSet::from([kernel.image]);
-        let mut resolutions = Vec::new();
-        let mut handled = HashSet::new();
-        let mut open = VecDeque::from([kernel.image]);
-        while let Some(importer) = open.pop_front() {
-            self.read_names_of(&[importer]);
-            for symbol in self.names_of(importer, |library, position| library.imports(position)) {
-                if !handled.insert(symbol.clone()) {
-                    continue;
-                }
-                let exporter = self.exporter(&symbol, importer, &kernel.name)?;
-                tracing::debug!(
-                    symbol,
-                    importer = %self.place(importer),
-                    exporter = %self.place(exporter),
-                    "resolved a device symbol"
-                );
-                resolutions.push(Resolution {
-                    symbol,
-                    importer,
-                    exporter,
-                });
-                if collected.insert(exporter) {
-                    images.push(exporter);
-                    open.push_back(exporter);
+    fn complete(&mut self) -> Result<(), CollectError> {
+        let registry = self.registry;
+        while let Some(importer) = self.open.pop_front() {
+            registry.read_names_of(&[importer]);
+            for symbol in registry.names_of(importer, |library, position| library.imports(position)) {
+                let exporter = registry.exporter(&symbol, &self.search(importer))?;
+                self.add(symbol, importer, exporter);
+            }
+            for set in registry.virtual_functions_of(importer) {
+                for exporter in self.virtual_functions(&set, importer)? {
+                    self.add(set.clone(), importer, exporter);
                 }
             }
         }
-        self.check_clashes(&images, &kernel.name)?;
+        Ok(())
+    }
+
+    fn search(&self, importer: ImageId) -> Search<'_> {
+        Search {
+            importer,
+            kernel: &self.kernel.name,
+            options: self.options,
+            chain: self,
+        }
+    }
+
+    /// The images of a set of virtual functions, but for the importer: each that the device takes, and for those that it
+    /// does not take the one that stands in.
+    fn virtual_functions(&self, set: &str, importer: ImageId) -> Result<Vec<ImageId>, CollectError> {
+        let registry = self.registry;
+        let members = registry.read().members(set, importer);
+        let ids: Vec<_> = members.iter().map(|(image, _)| *image).collect();
+        let ranks = registry.ranks(&ids, importer, self.options.libraries);
+        let (mut images, mut refusals) = (Vec::new(), Vec::new());
+        let mut is_refused = false;
+        for ((image, is_dummy), rank) in members.into_iter().zip(ranks) {
+            if rank.is_none() {
+                continue;
+            }
+            if is_dummy && !is_refused {
+                continue;
+            }
+            let taken = registry.taken(vec![image], &self.search(importer), &mut refusals)?;
+            is_refused = taken.is_empty() && !is_dummy;
+            images.extend(taken.into_iter().filter(|taken| *taken != importer));
+        }
+        Ok(images)
+    }
+}
+
+/// Why an image is needed.
+impl crate::exporter::Chain for Closure<'_> {
+    fn of(&self, image: ImageId) -> Vec<Needed> {
+        let mut chain = Vec::new();
+        let mut image = image;
+        // Who brought an image was there before it, so this ends.
+        while image != self.kernel.image {
+            let first = self.resolutions.iter().find(|first| first.exporter == image);
+            let Some(first) = first else { break };
+            chain.push(Needed {
+                symbol: first.symbol.clone(),
+                importer: self.registry.place(first.importer),
+            });
+            image = first.importer;
+        }
+        chain.reverse();
+        chain
+    }
+}
+
+impl State {
+    /// Whether an image can be linked with another: of the same format and for the same target.
+    pub(crate) fn fits(&self, image: ImageId, with: ImageId) -> bool {
+        let (Some((library, position)), Some((other, place))) = (self.line(image), self.line(with)) else {
+            return false;
+        };
+        let (target, wanted) = (library.target(position), other.target(place));
+        let is_told = !target.triple.is_empty() && !wanted.triple.is_empty();
+        library.format(position) == other.format(place) && (!is_told || target.fits(wanted))
+    }
+
+    /// The images of a set of virtual functions that fit an image, and whether each is a dummy; in the order in which
+    /// they became known, a dummy behind what it stands in for.
+    fn members(&self, set: &str, with: ImageId) -> Vec<(ImageId, bool)> {
+        let members = self.virtual_functions.get(set).into_iter().flatten();
+        let members = members.filter(|image| self.fits(**image, with));
+        let is_dummy = |image| {
+            let (library, position) = self.line(image)?;
+            Some(library.virtual_functions_of(position)?.is_dummy)
+        };
+        members
+            .map(|&image| (image, is_dummy(image) == Some(true)))
+            .collect()
+    }
+}
+
+impl ImageRegistry {
+    /// Collects the images that a kernel needs, whatever device it is for.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`collect_with`](Self::collect_with).
+    pub fn collect(&self, kernel: &KernelId) -> Result<Collection, CollectError> {
+        self.collect_with(kernel, &CollectOptions::default())
+    }
+
+    /// Collects the images that a kernel needs.
+    ///
+    /// Who supplies a symbol: images of the importer's format, for its target, of a library that the importer sees, that
+    /// the device takes. If several do, the [rule](ExporterRule) says which, and in a library the device. An image that
+    /// is needed is linked as it is, but for what would clash: where two that are needed export the same symbol, and the
+    /// rule allows it, each importer gets the one that it was resolved to. Only SPIR-V can be linked like that.
+    ///
+    /// # Errors
+    ///
+    /// [`CollectError`] says which symbol is missing, who needs it, and who has it nevertheless.
+    pub fn collect_with(
+        &self,
+        kernel: &KernelId,
+        options: &CollectOptions<'_>,
+    ) -> Result<Collection, CollectError> {
+        let code = self.code(kernel.image)?;
+        let mut closure = Closure {
+            registry: self,
+            kernel,
+            options,
+            images: vec![kernel.image],
+            collected: HashSet::from([kernel.image]),
+            open: VecDeque::from([kernel.image]),
+            resolutions: Vec::new(),
+        };
+        closure.complete()?;
+        let Closure {
+            images, resolutions, ..
+        } = closure;
         Ok(Collection {
             kernel: kernel.clone(),
+            relinked: self.without_clashes(&images, &resolutions, &kernel.name)?,
             images,
             resolutions,
             code,
@@ -181,8 +258,14 @@ impl ImageRegistry {
         self.read_names_of(&[image]);
         let imports = self.names_of(image, |library, position| library.imports(position));
         let importer = self.place(image).to_string();
+        let search = Search {
+            importer: image,
+            kernel: &importer,
+            options: &CollectOptions::default(),
+            chain: &(),
+        };
         let resolve = |symbol: String| {
-            let exporter = self.exporter(&symbol, image, &importer);
+            let exporter = self.exporter(&symbol, &search);
             (symbol, exporter)
         };
         imports.into_iter().map(resolve).collect()
@@ -199,83 +282,70 @@ impl ImageRegistry {
         exporting.filter(|image| state.is_there(image)).collect()
     }
 
-    /// Checks that no symbol is exported twice: a device's linker would refuse it, or take either.
-    fn check_clashes(&self, images: &[ImageId], kernel: &str) -> Result<(), CollectError> {
-        let mut exporters: HashMap<String, ImageId> = HashMap::new();
+    /// Sees to it that no symbol is exported twice, which a device's linker would refuse, or take either: what has to
+    /// be changed in which image.
+    fn without_clashes(
+        &self,
+        images: &[ImageId],
+        resolutions: &[Resolution],
+        kernel: &str,
+    ) -> Result<BTreeMap<ImageId, Relinking>, CollectError> {
+        let mut first: HashMap<String, ImageId> = HashMap::new();
+        let mut clashes: BTreeMap<String, Vec<ImageId>> = BTreeMap::new();
         for &image in images {
             for symbol in self.names_of(image, |library, position| library.exports(position)) {
-                if let Some(other) = exporters.insert(symbol.clone(), image) {
-                    return Err(CollectError::Clash {
-                        symbol,
-                        kernel: kernel.to_owned(),
-                        exporters: [other, image].map(|id| self.place(id)).to_vec(),
-                    });
+                if let Some(&other) = first.get(&symbol) {
+                    clashes.entry(symbol).or_insert_with(|| vec![other]).push(image);
+                } else {
+                    first.insert(symbol, image);
                 }
             }
         }
-        Ok(())
+        let can_relink = self.exporter_rule() != ExporterRule::Unique
+            && images
+                .iter()
+                .all(|&image| self.format(image) == Some(ImageFormat::Spirv));
+        let mut changes: BTreeMap<ImageId, Relinking> = BTreeMap::new();
+        for (symbol, exporters) in clashes {
+            if !can_relink {
+                return Err(CollectError::Clash {
+                    symbol,
+                    kernel: kernel.to_owned(),
+                    exporters: exporters.iter().map(|&id| self.place(id)).collect(),
+                });
+            }
+            let uses = resolutions.iter().filter(|used| used.symbol == symbol);
+            let uses: Vec<_> = uses.collect();
+            // The first that somebody uses keeps the name.
+            let is_used = |exporter: &&ImageId| uses.iter().any(|used| used.exporter == **exporter);
+            let keeper = exporters.iter().find(is_used).unwrap_or(&exporters[0]);
+            for (number, exporter) in exporters.iter().enumerate() {
+                if exporter == keeper {
+                    continue;
+                }
+                let name = is_used(&exporter).then(|| format!("{symbol}.offkit{number}"));
+                let change = changes.entry(*exporter).or_default();
+                change.exports.insert(symbol.clone(), name.clone());
+                let Some(name) = name else { continue };
+                for used in uses.iter().filter(|used| used.exporter == *exporter) {
+                    let change = changes.entry(used.importer).or_default();
+                    change.imports.insert(symbol.clone(), name.clone());
+                }
+            }
+        }
+        Ok(changes)
     }
 
-    fn exporter(&self, symbol: &str, importer: ImageId, kernel: &str) -> Result<ImageId, CollectError> {
-        self.read_names(Wanted::Links);
+    /// The sets of virtual functions that an image uses or defines.
+    fn virtual_functions_of(&self, image: ImageId) -> Vec<String> {
         let state = self.read();
-        let (importing, position) = state.line(importer).ok_or(ImageError::Withdrawn)?;
-        let (format, target) = (importing.format(position), importing.target(position));
-        let mut exporting = state
-            .index
-            .find(symbol)
-            .map_or_else(Vec::new, |symbol| state.index.with_export(symbol));
-        exporting.retain(|image| state.is_there(image));
-        let is_fitting = |image: &ImageId| {
-            let line = state.line(*image);
-            line.is_some_and(|(library, position)| {
-                let other = library.target(position);
-                let is_told = !other.triple.is_empty() && !target.triple.is_empty();
-                library.format(position) == format && (!is_told || other.fits(target))
-            })
-        };
-        let fitting: Vec<_> = exporting.iter().copied().filter(is_fitting).collect();
-        let what = |image: ImageId| {
-            let line = state.line(image);
-            line.map_or_else(String::new, |(library, position)| {
-                code(library.format(position), library.target(position))
-            })
-        };
-        match fitting.as_slice() {
-            [only] => return Ok(*only),
-            [] if exporting.is_empty() => {
-                return Err(CollectError::NotExported {
-                    symbol: symbol.to_owned(),
-                    kernel: kernel.to_owned(),
-                    importer: state.location(importer),
-                    searched: state.images().map(|image| state.location(image)).collect(),
-                });
-            }
-            [] => {
-                return Err(CollectError::OtherFormat {
-                    symbol: symbol.to_owned(),
-                    kernel: kernel.to_owned(),
-                    importer: Box::new(state.location(importer)),
-                    format: what(importer),
-                    exporters: exporting
-                        .iter()
-                        .map(|&image| (state.location(image), what(image)))
-                        .collect(),
-                });
-            }
-            _ => {}
-        }
-        drop(state);
-        // The same library named twice is one library.
-        let (different, _opened) = self.without_copies(fitting);
-        match different.as_slice() {
-            [only] => Ok(*only),
-            several => Err(CollectError::SeveralExporters {
-                symbol: symbol.to_owned(),
-                kernel: kernel.to_owned(),
-                exporters: several.iter().map(|&image| self.place(image)).collect(),
-            }),
-        }
+        let line = state.line(image);
+        let functions = line.and_then(|(library, position)| library.virtual_functions_of(position));
+        functions.map_or_else(Vec::new, |VirtualFunctions { defines, uses, .. }| {
+            let mut sets = uses.clone();
+            sets.extend(defines.iter().filter(|set| !uses.contains(set)).cloned());
+            sets
+        })
     }
 
     /// Some names of an image; none of one that was withdrawn.
@@ -292,7 +362,7 @@ impl ImageRegistry {
     }
 
     /// Where an image is, for messages.
-    fn place(&self, image: ImageId) -> Location {
+    pub(crate) fn place(&self, image: ImageId) -> Location {
         self.read().location(image)
     }
 }

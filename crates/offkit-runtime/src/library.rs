@@ -5,12 +5,14 @@
 
 use std::ops::{ControlFlow, Range};
 
+use offkit_image::property_set::names;
 use offkit_object::{
     Compression, DeviceImage, ImageFormat, Item, Limits, Location, Problem, Storage, Target, walk_names,
 };
 
 use crate::index::{Index, NameId, number};
 use crate::registry::ImageId;
+use crate::scope::{SharedObjectId, Visibility};
 use crate::select::requirements;
 use crate::source::{Opening, Source};
 
@@ -28,6 +30,38 @@ pub(crate) struct Library {
     aspects: Vec<Option<Box<[u32]>>>,
     /// What compilers and linkers are to be told; neighbours share.
     options: Vec<Options>,
+    /// The virtual functions of those images that have some, by the image's place.
+    virtual_functions: Vec<(usize, VirtualFunctions)>,
+    /// The shared object that the images are in.
+    pub(crate) object: Option<SharedObjectId>,
+    pub(crate) visibility: Visibility,
+}
+
+/// The sets of virtual functions that an image has to do with: SYCL calls through a table whatever is in them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct VirtualFunctions {
+    /// The sets that functions of the image are in.
+    pub(crate) defines: Vec<String>,
+    /// The sets that the image calls into.
+    pub(crate) uses: Vec<String>,
+    /// The functions do nothing: they stand in for those of the image before, for devices that do not take that.
+    pub(crate) is_dummy: bool,
+}
+
+impl VirtualFunctions {
+    fn of(image: &DeviceImage<'_>) -> Self {
+        let property = |key| image.properties.get(names::VIRTUAL_FUNCTIONS, key);
+        let sets = |key| {
+            let text = property(key).and_then(|value| value.as_str()).unwrap_or_default();
+            let sets = text.split(',').map(str::trim).filter(|set| !set.is_empty());
+            sets.map(str::to_owned).collect()
+        };
+        Self {
+            defines: sets("virtual-functions-set"),
+            uses: sets("uses-virtual-functions-set"),
+            is_dummy: property("dummy-image").and_then(|value| value.as_u32()) == Some(1),
+        }
+    }
 }
 
 /// What the device's compiler is to be told of an image, and its linker.
@@ -93,6 +127,7 @@ pub(crate) struct Draft {
     targets: Vec<Target>,
     aspects: Vec<Option<Box<[u32]>>>,
     options: Vec<Options>,
+    virtual_functions: Vec<(usize, VirtualFunctions)>,
     names: String,
     ends: Vec<usize>,
 }
@@ -151,6 +186,10 @@ impl Draft {
             compile: option(image.compile_options()),
             link: option(image.link_options()),
         };
+        let virtual_functions = VirtualFunctions::of(image);
+        if virtual_functions != VirtualFunctions::default() {
+            self.virtual_functions.push((self.lines.len(), virtual_functions));
+        }
         let stored = image.offset.map(|start| {
             let end = start.saturating_add(image.stored_bytes().len() as u64);
             start..end
@@ -177,8 +216,18 @@ impl Draft {
             start = end;
             index.intern(name)
         });
+        let object = match &source {
+            Source::Lent(lent) => lent.object(),
+            _ => None,
+        };
         let mut library = Library {
             names: names.collect(),
+            visibility: match object {
+                Some(_) => Visibility::Local,
+                None => Visibility::Global,
+            },
+            object,
+            virtual_functions: self.virtual_functions,
             source,
             limits,
             lines: self.lines,
@@ -228,6 +277,18 @@ impl Library {
     pub(crate) fn aspects(&self, image: usize) -> &[u32] {
         let aspects = &self.aspects[self.lines[image].aspects as usize];
         aspects.as_deref().unwrap_or_default()
+    }
+
+    pub(crate) fn virtual_functions(&self) -> impl Iterator<Item = (usize, &VirtualFunctions)> {
+        let each = self.virtual_functions.iter();
+        each.map(|(image, functions)| (*image, functions))
+    }
+
+    pub(crate) fn virtual_functions_of(&self, image: usize) -> Option<&VirtualFunctions> {
+        let place = self
+            .virtual_functions
+            .binary_search_by_key(&image, |(image, _)| *image);
+        Some(&self.virtual_functions[place.ok()?].1)
     }
 
     pub(crate) fn kernels(&self, image: usize) -> &[NameId] {

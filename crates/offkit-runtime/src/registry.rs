@@ -11,6 +11,7 @@ use offkit_object::{
 
 use crate::index::{Index, NameId, number};
 use crate::library::{Draft, Library, Told};
+use crate::scope::{ExporterRule, Loader, Visibility};
 use crate::source::{ImageError, Lent, Opening, Source};
 
 /// The device images a process knows, in the order in which they became known.
@@ -24,6 +25,7 @@ pub struct ImageRegistry {
     opened: Mutex<HashMap<ImageId, Weak<DeviceImage<'static>>>>,
     /// Held by the thread that reads names from code.
     reading: Mutex<()>,
+    loader: Option<Arc<dyn Loader>>,
 }
 
 #[derive(Debug, Default)]
@@ -37,6 +39,9 @@ pub(crate) struct State {
     unread: [Vec<ImageId>; 2],
     /// How much of the index is about images that were withdrawn.
     stale: usize,
+    /// The images with virtual functions, by the names of their sets.
+    pub(crate) virtual_functions: BTreeMap<String, Vec<ImageId>>,
+    exporter_rule: ExporterRule,
 }
 
 /// An image of a registry. A number stands for one image for ever: once that is withdrawn, for none.
@@ -69,6 +74,43 @@ impl ImageRegistry {
     /// A registry without images.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// A registry of a process, without images: those in programs and libraries are searched as the process searches
+    /// host symbols, by [`ExporterRule::First`].
+    pub fn of_process(loader: Arc<dyn Loader>) -> Self {
+        let state = State {
+            exporter_rule: ExporterRule::First,
+            ..State::default()
+        };
+        Self {
+            state: RwLock::new(state),
+            loader: Some(loader),
+            ..Self::default()
+        }
+    }
+
+    /// Which image supplies a symbol that several export.
+    pub fn exporter_rule(&self) -> ExporterRule {
+        self.read().exporter_rule
+    }
+
+    /// Changes the rule for collections from now on.
+    pub fn set_exporter_rule(&self, rule: ExporterRule) {
+        self.write().exporter_rule = rule;
+    }
+
+    /// Whom the images of a library serve from now on; `false` if it is withdrawn.
+    ///
+    /// Libraries serve everybody, unless they are shared objects: of these the [`Loader`] says it, and
+    /// [`Visibility::Global`] overrides that.
+    pub fn set_visibility(&self, library: LibraryId, visibility: Visibility) -> bool {
+        let mut state = self.write();
+        let library = state.libraries.get_mut(&library.0);
+        library.is_some_and(|library| {
+            library.visibility = visibility;
+            true
+        })
     }
 
     /// Registers an image.
@@ -138,6 +180,7 @@ impl ImageRegistry {
             libraries,
             next,
             unread,
+            virtual_functions,
             ..
         } = &mut *state;
         let library = draft.number_names(source, limits.clone(), index);
@@ -154,6 +197,12 @@ impl ImageRegistry {
                 }
             }
         }
+        for (position, functions) in library.virtual_functions() {
+            for set in &functions.defines {
+                let images = virtual_functions.entry(set.clone()).or_default();
+                images.push(ImageId(first + number(position)));
+            }
+        }
         libraries.insert(first, library);
         (LibraryId(first), images)
     }
@@ -163,9 +212,18 @@ impl ImageRegistry {
     /// Kernels that were built of them live on.
     pub fn withdraw(&self, library: LibraryId) -> bool {
         let mut state = self.write();
-        let Some(library) = state.libraries.remove(&library.0) else {
+        let LibraryId(first) = library;
+        let Some(library) = state.libraries.remove(&first) else {
             return false;
         };
+        for (_, functions) in library.virtual_functions() {
+            for set in &functions.defines {
+                let is_other = |image: &ImageId| image.0.wrapping_sub(first) as usize >= library.len();
+                if let Some(images) = state.virtual_functions.get_mut(set) {
+                    images.retain(is_other);
+                }
+            }
+        }
         let entered = |image| library.kernels(image).len() + library.exports(image).len();
         state.stale += (0..library.len()).map(entered).sum::<usize>();
         // Clearing up costs as much as all that is there, so it waits until half of that is stale.
@@ -182,10 +240,14 @@ impl ImageRegistry {
 
     /// The library that an image came with; `None` once it is withdrawn.
     pub fn library(&self, image: ImageId) -> Option<LibraryId> {
+        self.read().library_of(image)
+    }
+
+    /// The images of a library; none once it is withdrawn.
+    pub fn images_of(&self, LibraryId(first): LibraryId) -> Vec<ImageId> {
         let state = self.read();
-        state.line(image)?;
-        let (&first, _) = state.libraries.range(..=image.0).next_back()?;
-        Some(LibraryId(first))
+        let count = state.libraries.get(&first).map_or(0, Library::len);
+        (first..).take(count).map(ImageId).collect()
     }
 
     /// Where an image is; `None` once it is withdrawn.
@@ -309,6 +371,10 @@ impl ImageRegistry {
         }
     }
 
+    pub(crate) fn loader(&self) -> Option<&dyn Loader> {
+        self.loader.as_deref()
+    }
+
     pub(crate) fn read(&self) -> RwLockReadGuard<'_, State> {
         self.state.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -318,7 +384,20 @@ impl ImageRegistry {
     }
 }
 
+impl LibraryId {
+    pub(crate) fn number(self) -> usize {
+        self.0 as usize
+    }
+}
+
 impl State {
+    /// The library that an image came with; `None` once it is withdrawn.
+    pub(crate) fn library_of(&self, image: ImageId) -> Option<LibraryId> {
+        self.line(image)?;
+        let (&first, _) = self.libraries.range(..=image.0).next_back()?;
+        Some(LibraryId(first))
+    }
+
     /// The library of an image and its place there; `None` once it is withdrawn.
     pub(crate) fn line(&self, ImageId(id): ImageId) -> Option<(&Library, usize)> {
         let (first, library) = self.libraries.range(..=id).next_back()?;

@@ -10,6 +10,7 @@ use offkit_pi::host::{Device, DeviceType, PiError};
 
 use crate::find::{FoundKernel, KernelId, fitting};
 use crate::registry::{ImageId, ImageRegistry};
+use crate::scope::ExporterRule;
 use crate::source::ImageError;
 
 /// No image can be chosen for a device.
@@ -130,9 +131,9 @@ fn list(refusals: &[Refusal]) -> String {
 }
 
 /// An image that may be chosen, and what a device is told about it.
-struct Candidate {
-    image: ImageId,
-    code: Arc<DeviceImage<'static>>,
+pub(crate) struct Candidate {
+    pub(crate) image: ImageId,
+    pub(crate) code: Arc<DeviceImage<'static>>,
     /// The numbers of what it demands.
     aspects: Vec<u32>,
 }
@@ -150,11 +151,16 @@ impl ImageRegistry {
     pub fn select(&self, kernel: &FoundKernel, device: &Device) -> Result<KernelId, SelectError> {
         let mut refusals = Vec::new();
         let mut taken = Vec::new();
-        for (candidate, refusal) in self.judged(kernel, device)? {
+        for (candidate, refusal) in self.judged(&kernel.images, device)? {
             match refusal {
                 None => taken.push(candidate),
                 Some(refusal) => refusals.push(refusal),
             }
+        }
+        if self.exporter_rule() != ExporterRule::Unique && taken.len() > 1 {
+            let images: Vec<_> = taken.iter().map(|candidate| candidate.image).collect();
+            let first = self.of_first_library(&images);
+            taken.retain(|candidate| first.contains(&candidate.image));
         }
         let best = match taken.as_slice() {
             [] => {
@@ -176,15 +182,8 @@ impl ImageRegistry {
             }
             [only] => only,
             several => {
-                let images: Vec<_> = several.iter().map(|candidate| &*candidate.code).collect();
-                let best = device
-                    .select_binary(&images)
-                    .map_err(|source| unanswered(device, source))?;
-                let best = &several[best.unwrap_or_default()];
-                let is_rival = |other: &&Candidate| {
-                    (other.code.format, &other.code.target) == (best.code.format, &best.code.target)
-                };
-                let rivals = several.iter().filter(is_rival);
+                let best = liked_best(several, device)?;
+                let rivals = best.iter();
                 let rivals = rivals.map(|rival| (kernel.name.clone(), rival.code.location.clone()));
                 let candidates: Vec<_> = rivals.collect();
                 if candidates.len() > 1 {
@@ -193,7 +192,7 @@ impl ImageRegistry {
                         candidates,
                     });
                 }
-                best
+                best[0]
             }
         };
         tracing::debug!(device = name(device), image = %best.code.location, "a device takes an image");
@@ -213,18 +212,19 @@ impl ImageRegistry {
         kernel: &FoundKernel,
         device: &Device,
     ) -> Result<Vec<(ImageId, Option<Refusal>)>, SelectError> {
-        let judged = self.judged(kernel, device)?.into_iter();
+        let judged = self.judged(&kernel.images, device)?.into_iter();
         Ok(judged
             .map(|(candidate, refusal)| (candidate.image, refusal))
             .collect())
     }
 
-    fn judged(
+    /// What a device says of images.
+    pub(crate) fn judged(
         &self,
-        kernel: &FoundKernel,
+        images: &[ImageId],
         device: &Device,
     ) -> Result<Vec<(Candidate, Option<Refusal>)>, SelectError> {
-        let judged = kernel.images.iter().map(|&image| {
+        let judged = images.iter().map(|&image| {
             let candidate = self.candidate(image)?;
             let reason = refusal(&candidate.code, &candidate.aspects, device)?;
             let refusal = reason.map(|reason| Refusal {
@@ -251,6 +251,23 @@ impl ImageRegistry {
             code,
         })
     }
+}
+
+/// The image that a device likes best, and those that are of the same format for the same target.
+pub(crate) fn liked_best<'a>(
+    candidates: &'a [Candidate],
+    device: &Device,
+) -> Result<Vec<&'a Candidate>, SelectError> {
+    let images: Vec<_> = candidates.iter().map(|candidate| &*candidate.code).collect();
+    let best = match device.select_binary(&images) {
+        // It cannot be asked.
+        Err(PiError::NotProvided { .. }) => None,
+        best => best.map_err(|source| unanswered(device, source))?,
+    };
+    let best = &candidates[best.unwrap_or_default()];
+    let is_rival =
+        |other: &&Candidate| (other.code.format, &other.code.target) == (best.code.format, &best.code.target);
+    Ok(candidates.iter().filter(is_rival).collect())
 }
 
 /// The bytes of an image.

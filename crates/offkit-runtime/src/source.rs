@@ -15,6 +15,7 @@ use offkit_object::{
 };
 
 use crate::library::Options;
+use crate::scope::SharedObjectId;
 
 /// Images in memory that its owner takes back one day, as a program's are until it is unloaded.
 ///
@@ -27,6 +28,11 @@ pub trait Lent: Send + Sync {
 
     /// A copy of bytes of an image, counted as its [`offset`](DeviceImage::offset) is; `None` once they were taken back.
     fn copy(&self, range: Range<u64>) -> Option<Vec<u8>>;
+
+    /// The program or shared library that the images are in, if they are in one.
+    fn object(&self) -> Option<SharedObjectId> {
+        None
+    }
 }
 
 /// Where the code of a library is.

@@ -6,7 +6,8 @@ use clap::Args;
 use offkit_object::describe_symbol;
 use offkit_pi::host::Device;
 use offkit_runtime::{
-    ChoiceError, CollectError, Collection, FoundKernel, ImageId, ImageRegistry, Refusal, Runtime, SelectError,
+    ChoiceError, CollectError, CollectOptions, Collection, ExporterRule, FoundKernel, ImageId, ImageRegistry,
+    Refusal, Runtime, SelectError,
 };
 use serde_json::{Value, json};
 
@@ -30,6 +31,10 @@ pub(crate) struct Explain {
     /// A file or location that may supply functions the kernel imports; may be repeated
     #[arg(long, value_name = "FILE")]
     link: Vec<PathBuf>,
+    /// Which file supplies a function that several export: none, that is an error (`unique`); the first in the order
+    /// of the command line (`first`); the one that calls it, or else the first (`own-first`)
+    #[arg(long, value_name = "RULE", default_value_t)]
+    exporter: ExporterRule,
     /// The device: its number, kind (`cpu`) or a part of its name; without it, the first that takes the code
     #[arg(long)]
     device: Option<String>,
@@ -50,6 +55,7 @@ struct Explained<'a> {
 
 pub(crate) fn run(options: &Explain, terminal: Terminal) -> Result<(), Failure> {
     let (registry, kernel) = read_images(&options.file, &options.kernel, &options.link, terminal)?;
+    registry.set_exporter_rule(options.exporter);
     let mut runtime = Runtime::discover(&[&offkit_plugin_cpu::plugin::BUILT_IN]);
     let devices: Vec<Device> = match options.device.as_deref() {
         Some(selector) => vec![runtime.device(Some(selector)).map_err(machine_failure)?],
@@ -95,12 +101,16 @@ impl<'a> Explained<'a> {
             false => Ok(None),
         };
         let collected = chosen.as_ref().ok().and_then(Option::as_ref);
+        let options = CollectOptions {
+            device: Some(device),
+            ..CollectOptions::default()
+        };
         Ok(Self {
             registry,
             kernel,
             device,
             verdicts,
-            collected: collected.map(|kernel| registry.collect(kernel)),
+            collected: collected.map(|kernel| registry.collect_with(kernel, &options)),
             chosen: chosen.map(|chosen| chosen.map(|kernel| kernel.image)),
         })
     }
@@ -182,10 +192,14 @@ impl<'a> Explained<'a> {
 
     /// Why another image that exports the same symbol does not count.
     fn why_not(&self, other: ImageId, exporter: ImageId) -> &'static str {
-        match self.registry.format(other) == self.registry.format(exporter) {
-            false => "another format",
-            true if self.registry.target(other) == self.registry.target(exporter) => "the same, once more",
-            true => "for another target",
+        let registry = self.registry;
+        if registry.format(other) != registry.format(exporter) {
+            return "another format";
+        }
+        match registry.target(other) == registry.target(exporter) {
+            false => "for another target",
+            true if registry.exporter_rule() == ExporterRule::Unique => "the same, once more",
+            true => "the other comes first",
         }
     }
 

@@ -118,6 +118,10 @@ pub(super) fn collect_failure(error: CollectError) -> Failure {
     let hint = match &error {
         CollectError::NotExported { .. } => "name a file that exports the symbol with `--link FILE`",
         CollectError::OtherFormat { .. } => "link a library that was built for the same kind of device",
+        CollectError::Refused { .. } => "link a library that was built for this device",
+        CollectError::SeveralExporters { .. } => {
+            "leave out all but one of them, or choose with `--exporter first`"
+        }
         _ => "leave out all but one of them",
     };
     Failure::input(error).hint(hint)

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use offkit_pi::NdRange;
 use offkit_pi::host::{Context, QueueProperties};
-use offkit_runtime::{Argument, LaunchError, Runtime, check_arguments};
+use offkit_runtime::{Argument, CollectOptions, ExporterRule, LaunchError, Runtime, check_arguments};
 
 use super::kernels::{choice_failure, collect_failure, machine_failure, read_images, tell_left_out};
 use crate::failure::{ExitStatus, Failure};
@@ -39,6 +39,10 @@ pub(crate) struct Run {
     /// A file or location that may supply functions the kernel imports; may be repeated
     #[arg(long, value_name = "FILE")]
     link: Vec<PathBuf>,
+    /// Which file supplies a function that several export: none, that is an error (`unique`); the first in the order
+    /// of the command line (`first`); the one that calls it, or else the first (`own-first`)
+    #[arg(long, value_name = "RULE", default_value_t)]
+    exporter: ExporterRule,
     /// The number of work-items in each dimension
     #[arg(long, value_name = "X[,Y[,Z]]", allow_hyphen_values = true)]
     global: Sizes,
@@ -101,13 +105,18 @@ pub(crate) fn run(options: &Run, terminal: Terminal) -> Result<(), Failure> {
     let (registry, kernel) = steps.time("read images", || {
         read_images(&options.file, &options.kernel, &options.link, terminal)
     })?;
+    registry.set_exporter_rule(options.exporter);
     let mut runtime = Runtime::discover(&[&offkit_plugin_cpu::plugin::BUILT_IN]);
     let selector = options.device.as_deref();
     let chosen = steps.time("choose a device", || runtime.choose(selector, &registry, &kernel));
     tell_left_out(&runtime, terminal);
     let (device, kernel) = chosen.map_err(choice_failure)?;
     let collection = steps.time("collect images", || {
-        registry.collect(&kernel).map_err(collect_failure)
+        let options = CollectOptions {
+            device: Some(&device),
+            ..CollectOptions::default()
+        };
+        registry.collect_with(&kernel, &options).map_err(collect_failure)
     })?;
     let description = collection.signature();
     if let Some(kernel) = description {
