@@ -334,6 +334,9 @@ OFFKIT_API const char *offkit_kernel_name(const offkit_kernel *kernel);
 // What the kernel takes, as text: `saxpy(f32, global const f32*, global f32*)`. The empty text if its image does
 // not say it.
 OFFKIT_API const char *offkit_kernel_signature(const offkit_kernel *kernel);
+// Says whether launches from now on find addresses of unified shared memory in memory: in a struct, a list, a table. Without
+// it they may reach only what they are given as arguments.
+OFFKIT_API offkit_error *offkit_kernel_set_indirect_access(const offkit_kernel *kernel, bool indirect);
 // Submits a launch with these arguments, in order, for when the events are done. `event` may be NULL.
 // OFFKIT_ERROR_ARGUMENT for arguments that do not fit what the image says about the kernel. That the kernel failed is
 // told by its event.

@@ -262,6 +262,7 @@ public:
   using object::object;
   std::string name() const { return offkit_kernel_name(get()); }
   std::string signature() const { return offkit_kernel_signature(get()); }
+  void set_indirect_access(bool indirect) const { detail::check(offkit_kernel_set_indirect_access(get(), indirect)); }
   // Submits a launch. Values among the arguments are read before this returns.
   event launch(const queue &queue, const range &range, std::initializer_list<argument> arguments,
                events wait = {}) const {

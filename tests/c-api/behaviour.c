@@ -187,6 +187,9 @@ static void registries(const char *folder) {
   offkit_registry_free(registry);
   REQUIRE(strcmp(offkit_kernel_name(kernel), "saxpy") == 0);
   REQUIRE(strstr(offkit_kernel_signature(kernel), "saxpy(f32"));
+  FAILS(OFFKIT_ERROR_INVALID, "the kernel is a null", offkit_kernel_set_indirect_access(NULL, true));
+  CHECK(offkit_kernel_set_indirect_access(kernel, true));
+  CHECK(offkit_kernel_set_indirect_access(kernel, false));
 
   // Arguments are checked against the kernel's.
   float a = 2;

@@ -8,7 +8,7 @@ use offkit_pi::NdRange;
 use offkit_pi::host::Argument as HostArgument;
 
 use crate::c::{
-    Array, In, New, Objects, Owned, Result, Status, c_text, free, given, lock, make_if_wanted, tell,
+    Array, In, New, Objects, Owned, Result, Status, attempt, c_text, free, given, lock, make_if_wanted, tell,
 };
 use crate::context::Queue;
 use crate::error::Failure;
@@ -113,6 +113,14 @@ extern "C" fn offkit_kernel_name(kernel: In<'_, Kernel>) -> *const c_char {
 #[unsafe(no_mangle)]
 extern "C" fn offkit_kernel_signature(kernel: In<'_, Kernel>) -> *const c_char {
     tell(kernel, ptr::null(), |kernel| kernel.signature.as_ptr())
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn offkit_kernel_set_indirect_access(kernel: In<'_, Kernel>, indirect: bool) -> Status {
+    attempt(|| {
+        let kernel = given(kernel, "the kernel")?;
+        Ok(lock(&kernel.kernel).set_indirect_access(indirect)?)
+    })
 }
 
 #[unsafe(no_mangle)]

@@ -18,6 +18,8 @@ pub struct Kernel {
     kernel: offkit_pi::host::Kernel,
     name: String,
     description: Option<offkit_spirv::Kernel>,
+    /// Whether it finds addresses in memory.
+    indirect: bool,
 }
 
 /// The arguments do not fit the kernel.
@@ -107,6 +109,7 @@ impl Kernel {
             kernel,
             name,
             description,
+            indirect: false,
         }
     }
 
@@ -132,11 +135,25 @@ impl Kernel {
     /// [`LaunchError::Device`] if the device refuses.
     pub fn duplicate(&self) -> Result<Self, LaunchError> {
         let kernel = self.kernel.program().kernel(&self.name);
-        Ok(Self {
-            kernel: kernel.map_err(|source| self.failed(source))?,
-            name: self.name.clone(),
-            description: self.description.clone(),
-        })
+        let kernel = kernel.map_err(|source| self.failed(source))?;
+        let mut duplicate = Self::new(kernel, self.name.clone(), self.description.clone());
+        if self.indirect {
+            duplicate.set_indirect_access(true)?;
+        }
+        Ok(duplicate)
+    }
+
+    /// Says whether launches from now on find addresses of unified shared memory in memory, and not only among their
+    /// arguments.
+    ///
+    /// # Errors
+    ///
+    /// [`LaunchError::Device`] if the device refuses.
+    pub fn set_indirect_access(&mut self, indirect: bool) -> Result<(), LaunchError> {
+        let set = self.kernel.set_indirect_access(indirect);
+        set.map_err(|source| self.failed(source))?;
+        self.indirect = indirect;
+        Ok(())
     }
 
     /// Submits a launch with these arguments, in order, for when the events in `wait` are done.
