@@ -106,6 +106,7 @@ pub fn drive(
         clang: called,
         offkit: offkit.to_owned(),
         include: Some(support.include),
+        runtime: support.runtime,
         tools: support.tools,
         temporary: kept,
         suffix,

@@ -16,6 +16,7 @@
 //!     clang: vec!["clang-22".into(), "--driver-mode=g++".into()],
 //!     offkit: "offkit".into(),
 //!     include: Some("include".into()),
+//!     runtime: None,
 //!     tools: "tools".into(),
 //!     temporary: "/tmp/work".into(),
 //!     suffix: String::new(),
@@ -125,8 +126,10 @@ pub struct Environment<'a> {
     pub clang: Vec<OsString>,
     /// The offkit program.
     pub offkit: PathBuf,
-    /// The folder that holds `offkit/device.h`, if sources are to find it.
+    /// The folder that holds `offkit/device.h` and the other headers, if sources are to find them.
     pub include: Option<PathBuf>,
+    /// The folder that holds `liboffkit.so`, which programs get that name no other runtime.
+    pub runtime: Option<PathBuf>,
     /// The folder that holds the tools that clang starts, under their names: `clang-linker-wrapper`.
     pub tools: PathBuf,
     /// The folder for temporary files; empty for the current one.

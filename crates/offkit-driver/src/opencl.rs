@@ -196,6 +196,7 @@ impl Source<'_> {
             clang: vec![clang::find()?.into()],
             offkit: "offkit".into(),
             include: None,
+            runtime: None,
             tools: PathBuf::new(),
             temporary: folder.to_owned(),
             suffix: String::new(),

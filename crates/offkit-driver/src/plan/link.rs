@@ -248,6 +248,10 @@ impl Planner<'_> {
             words.push("-Qunused-arguments".into());
         }
         let mut needs = linked.host_needs;
+        let runtime = match registered {
+            Some(_) => self.runtime(),
+            None => Vec::new(),
+        };
         let mut inputs = linked.host.into_iter();
         for argument in &self.command_line.arguments {
             match argument.role {
@@ -271,7 +275,47 @@ impl Planner<'_> {
             words.push(made.path.into());
             needs.push(made.step);
         }
+        words.extend(runtime);
         self.clang(words, needs);
+    }
+
+    /// The linker's options for offkit's own runtime. A program that names no runtime gets it, if anything of it is needed
+    /// that nothing else in the link defines.
+    fn runtime(&self) -> Vec<OsString> {
+        let Some(folder) = &self.environment.runtime else {
+            return Vec::new();
+        };
+        let names = |library: &str| {
+            let mut arguments = self.command_line.arguments.iter();
+            arguments.any(|argument| argument.role == Role::Library && argument.value("-l") == library)
+        };
+        // It is for this host, and for programs that are linked as usual.
+        const OTHERS: [&str; 6] = [
+            "-shared",
+            "-static",
+            "-nostdlib",
+            "-nodefaultlibs",
+            "-target",
+            "-m32",
+        ];
+        let is_other = |argument: &Argument| {
+            let name = argument.name();
+            OTHERS.contains(&&*name) || name.starts_with("--target=")
+        };
+        let is_named = names("offkit");
+        if !is_named && (names("sycl") || self.command_line.arguments.iter().any(is_other)) {
+            return Vec::new();
+        }
+        let joined = |option: &str| {
+            let mut word = OsString::from(option);
+            word.push(folder);
+            word
+        };
+        let mut words = vec![joined("-L"), joined("-Wl,-rpath,")];
+        if !is_named {
+            words.push("-Wl,--push-state,--as-needed,-loffkit,--pop-state".into());
+        }
+        words
     }
 
     /// Whether there are archives, of which the program gets what the symbols of its objects need, among the inputs and

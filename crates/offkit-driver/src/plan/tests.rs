@@ -47,12 +47,18 @@ impl Files for OneLibrary {
 
 /// The commands of a line, with short names for clang and the header's folder.
 fn commands(line: &str) -> Result<Vec<String>, UsageError> {
+    commands_beside(None, line)
+}
+
+/// The same where offkit's runtime is in a folder.
+fn commands_beside(runtime: Option<&str>, line: &str) -> Result<Vec<String>, UsageError> {
     let words = line.split_whitespace().map(OsString::from).collect();
     let command_line = CommandLine::read(words, &|_| None)?;
     let environment = Environment {
         clang: vec!["clang++".into()],
         offkit: "offkit".into(),
         include: Some("inc".into()),
+        runtime: runtime.map(PathBuf::from),
         tools: "tools".into(),
         temporary: "tmp".into(),
         suffix: String::new(),
@@ -271,6 +277,30 @@ fn archives_are_chosen_from_by_the_hosts_objects() {
         !made.iter().any(|line| line.contains("--host-program")),
         "{made:#?}"
     );
+}
+
+#[test]
+fn a_program_that_names_no_runtime_gets_offkits() {
+    let places = "-Llib -Wl,-rpath,lib";
+    let default = format!("{places} -Wl,--push-state,--as-needed,-loffkit,--pop-state");
+    for (line, expected) in [
+        ("-fsycl a.o", &*default),
+        ("-fsycl a.o -lm", &*default),
+        ("-fsycl a.o -loffkit", places),
+        ("-fsycl -shared a.o -loffkit", places),
+        ("-fsycl a.o -lsycl", ""),
+        ("-fsycl -shared a.o", ""),
+        ("-fsycl -static a.o", ""),
+        ("-fsycl --target=aarch64-linux-gnu a.o", ""),
+    ] {
+        let commands = commands_beside(Some("lib"), line).expect("a good command line");
+        let link = commands.last().expect("the host's link");
+        let (words, _needs) = link.rsplit_once(" [").expect("the steps it needs");
+        let added = words.find(places).map_or("", |at| &words[at..]);
+        assert_eq!(added, expected, "{link}");
+    }
+    let device_code = commands_beside(Some("lib"), "-fsyclbin a.o").expect("a good command line");
+    assert!(!device_code.concat().contains(places));
 }
 
 #[test]
