@@ -23,8 +23,19 @@ fn example(name: &str) -> String {
 #[track_caller]
 fn build(folder: &Folder, source: &str, program: &str) {
     need_runtime();
-    let line = format!("c++ -fsycl {source} -o {program} -std=c++17 -O2 -Wall -Wextra -Wpedantic -Werror");
+    let line = format!("c++ -fsycl -std=c++17 -O2 -Wall -Wextra -Wpedantic -Werror {source} -o {program}");
     folder.offkit(&line).ok();
+}
+
+/// Builds a program of `tests/parallel`, which checks itself, and runs it on each device.
+#[track_caller]
+fn check(name: &str, options: &str) {
+    let folder = Folder::new();
+    let source = root().join("tests/parallel").join(format!("{name}.cpp"));
+    build(&folder, &format!("{} {options}", source.display()), name);
+    for said in run_everywhere(&folder, name) {
+        assert_eq!(said, "ok\n");
+    }
 }
 
 /// Runs a program that sees the devices of these OpenCL drivers, besides offkit's own.
@@ -59,6 +70,29 @@ fn a_kernel_is_a_lambda_in_the_program_that_one_command_makes() {
     }
     let listing = folder.offkit("ls --json saxpy").json();
     assert_eq!(listing[0]["kernels"], serde_json::json!(["_ZTSZ4mainE5Saxpy"]));
+}
+
+#[test]
+fn work_items_know_where_they_are() {
+    need!("clang++-22", "llc");
+    check("spaces", "");
+}
+
+#[test]
+fn memory_is_shared_in_every_way() {
+    need!("clang++-22", "llc");
+    check("memory", "");
+    check("memory", "-O1 -g");
+}
+
+#[test]
+fn a_kernel_that_fails_is_an_exception_with_its_line() {
+    need!("clang++-22", "llc");
+    let folder = Folder::new();
+    let source = root().join("tests/parallel/fault.cpp");
+    build(&folder, &format!("-g {}", source.display()), "fault");
+    let none = Path::new("/nowhere/");
+    assert_eq!(run_with(&folder, "fault", none, "offkit:*").ok(), "ok\n");
 }
 
 #[test]

@@ -89,13 +89,14 @@ public:
 template <class... N> id(N...) -> id<sizeof...(N)>;
 
 // Arithmetic, dimension by dimension; a number stands for itself in each.
-#define OFFKIT_PARALLEL_OPERATOR(type, symbol)                                                                         \
-  template <int D> constexpr type<D> operator symbol(const type<D> &a, const type<D> &b) {                             \
+#define OFFKIT_PARALLEL_OF_TWO(type, symbol, other)                                                                    \
+  template <int D> constexpr type<D> operator symbol(const type<D> &a, const other<D> &b) {                            \
     type<D> result;                                                                                                    \
     for (int dimension = 0; dimension < D; ++dimension)                                                                \
       result[dimension] = a[dimension] symbol b[dimension];                                                            \
     return result;                                                                                                     \
-  }                                                                                                                    \
+  }
+#define OFFKIT_PARALLEL_WITH_NUMBER(type, symbol)                                                                      \
   template <int D, class N, class = std::enable_if_t<std::is_integral_v<N>>>                                           \
   constexpr type<D> operator symbol(const type<D> &a, N b) {                                                           \
     type<D> result;                                                                                                    \
@@ -103,18 +104,25 @@ template <class... N> id(N...) -> id<sizeof...(N)>;
       result[dimension] = a[dimension] symbol static_cast<std::size_t>(b);                                             \
     return result;                                                                                                     \
   }
-#define OFFKIT_PARALLEL_OPERATORS(type)                                                                                \
-  OFFKIT_PARALLEL_OPERATOR(type, +)                                                                                    \
-  OFFKIT_PARALLEL_OPERATOR(type, -)                                                                                    \
-  OFFKIT_PARALLEL_OPERATOR(type, *)                                                                                    \
-  OFFKIT_PARALLEL_OPERATOR(type, /)                                                                                    \
-  OFFKIT_PARALLEL_OPERATOR(type, %)                                                                                    \
-  template <int D> constexpr bool operator==(const type<D> &a, const type<D> &b) { return detail::equal<D>(a, b); }    \
-  template <int D> constexpr bool operator!=(const type<D> &a, const type<D> &b) { return !detail::equal<D>(a, b); }
-OFFKIT_PARALLEL_OPERATORS(range)
-OFFKIT_PARALLEL_OPERATORS(id)
-#undef OFFKIT_PARALLEL_OPERATORS
+#define OFFKIT_PARALLEL_OPERATOR(symbol)                                                                               \
+  OFFKIT_PARALLEL_OF_TWO(range, symbol, range)                                                                         \
+  OFFKIT_PARALLEL_OF_TWO(id, symbol, id)                                                                               \
+  OFFKIT_PARALLEL_OF_TWO(id, symbol, range)                                                                            \
+  OFFKIT_PARALLEL_WITH_NUMBER(range, symbol)                                                                           \
+  OFFKIT_PARALLEL_WITH_NUMBER(id, symbol)
+OFFKIT_PARALLEL_OPERATOR(+)
+OFFKIT_PARALLEL_OPERATOR(-)
+OFFKIT_PARALLEL_OPERATOR(*)
+OFFKIT_PARALLEL_OPERATOR(/)
+OFFKIT_PARALLEL_OPERATOR(%)
 #undef OFFKIT_PARALLEL_OPERATOR
+#undef OFFKIT_PARALLEL_WITH_NUMBER
+#undef OFFKIT_PARALLEL_OF_TWO
+
+template <int D> constexpr bool operator==(const range<D> &a, const range<D> &b) { return detail::equal<D>(a, b); }
+template <int D> constexpr bool operator!=(const range<D> &a, const range<D> &b) { return !detail::equal<D>(a, b); }
+template <int D> constexpr bool operator==(const id<D> &a, const id<D> &b) { return detail::equal<D>(a, b); }
+template <int D> constexpr bool operator!=(const id<D> &a, const id<D> &b) { return !detail::equal<D>(a, b); }
 
 // A work-item of a range.
 template <int D = 1> class item : public detail::as_number<item<D>, D> {
