@@ -19,9 +19,9 @@ use crate::build::{Build, BuildError};
 use crate::library_path;
 use crate::manifest::{MANIFEST_FILE, Manifest, ManifestError};
 
-/// The libraries, as `-l` names them, that a link takes by itself: the functions of `<math.h>` and `<complex.h>`, and
-/// what compilers and the standard headers call.
-pub const DEFAULT_LIBRARIES: [&str; 2] = ["m", "devicert"];
+/// The libraries, as `-l` names them, that a link takes by itself: the functions of `<math.h>` and `<complex.h>`, what
+/// compilers and the standard headers call, and what OpenMP's regions do.
+pub const DEFAULT_LIBRARIES: [&str; 3] = ["m", "devicert", "ompdevice"];
 
 /// The files of a library, from the folder of its manifest.
 type Sources = &'static [(&'static str, &'static str)];
@@ -38,6 +38,9 @@ const LIBM: Sources = sources!("libm":
     "providers/ocml.h" "providers/opencl.h");
 
 const RT: Sources = sources!("rt": "libdevice.toml" "assert.c" "bfloat16.c" "memory.c" "print.c");
+
+const OPENMP: Sources = sources!("openmp":
+    "libdevice.toml" "openmp.h" "team.c" "parallel.c" "loops.c" "reduction.c" "memory.c" "queries.c");
 
 /// Why a library that comes with offkit is not there.
 #[derive(Debug, thiserror::Error)]
@@ -60,6 +63,7 @@ fn sources(library: &str) -> Option<Sources> {
     match library {
         "m" => Some(LIBM),
         "devicert" => Some(RT),
+        "ompdevice" => Some(OPENMP),
         _ => None,
     }
 }

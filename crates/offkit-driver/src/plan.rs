@@ -127,6 +127,10 @@ impl Planner<'_> {
         }
         if self.links_openmp_late() {
             words.push("-foffload-lto".into());
+            // clang looks for a device runtime nonetheless, for SPIR-V; the link has offkit's.
+            if self.has_openmp_target(Family::is_written_as_spirv) {
+                words.push("-nogpulib".into());
+            }
         }
         // Here it means no more than this much of `-fsycl`.
         if offload.device_only && !self.command_line.has("-fsycl") {
@@ -151,15 +155,11 @@ impl Planner<'_> {
     /// Whether OpenMP's device code is to stay bitcode until the program is linked, and has to be told so: that for AMD
     /// does by itself, that for CPUs is linked by the host's linker.
     fn links_openmp_late(&self) -> bool {
-        let has = |prefix: &str, is_for: fn(&str) -> bool| {
-            self.command_line.arguments.iter().any(|argument| {
-                let text = argument.spelling();
-                let values = text.strip_prefix(prefix).into_iter();
-                values.flat_map(|values| values.split(',')).any(is_for)
-            })
+        let has = |prefix: &str| {
+            let mut arguments = self.command_line.arguments.iter();
+            arguments.any(|argument| argument.spelling().starts_with(prefix))
         };
-        let is_late = |name: &str| {
-            let family = target_named(name).family();
+        let is_late = |family: Family| {
             matches!(family, Family::Nvptx32 | Family::Nvptx64) || family.is_written_as_spirv()
         };
         // CUDA and HIP use OpenMP on the host.
@@ -167,11 +167,19 @@ impl Planner<'_> {
         self.command_line.mode == Mode::Clang
             && self.command_line.has("-fopenmp")
             && self.inputs.iter().all(is_of_openmp)
-            && (has("-fopenmp-targets=", is_late)
-                || has("--offload-targets=", is_late)
-                || has("--offload-arch=", is_late))
-            && !has("-foffload-lto", |_| true)
-            && !has("-fno-offload-lto", |_| true)
+            && self.has_openmp_target(is_late)
+            && !has("-foffload-lto")
+            && !has("-fno-offload-lto")
+    }
+
+    /// Whether the command names a target of this kind in the way of OpenMP.
+    fn has_openmp_target(&self, is_one: fn(Family) -> bool) -> bool {
+        const NAMED_BY: [&str; 3] = ["-fopenmp-targets=", "--offload-targets=", "--offload-arch="];
+        self.command_line.arguments.iter().any(|argument| {
+            let text = argument.spelling();
+            let values = NAMED_BY.iter().filter_map(|option| text.strip_prefix(option));
+            values.flat_map(|values| values.split(',')).any(|name| is_one(target_named(name).family()))
+        })
     }
 
     /// `-E` and the like: what clang makes of it, with nothing to link.

@@ -7,6 +7,7 @@
 //! | `relational` | of these: `all` and `any` |
 //! | `half_vectors` | of these: `vloada_half3` |
 //! | `builder` | what is written before an instruction that it replaces |
+//! | `openmp` | pointers to functions, and calling conventions, of OpenMP's regions |
 //! | `integers` | integers of 24, 33, … bits |
 //! | `vectors` | vectors of 5, 6, 7, … components |
 //! | `vector_access` | pointers that `vload4` and the like are called with |
@@ -21,6 +22,7 @@ mod conversions;
 mod functions;
 mod half_vectors;
 mod integers;
+mod openmp;
 mod relational;
 mod vector_access;
 mod vectors;
@@ -29,12 +31,13 @@ use crate::Error;
 use crate::module::Module;
 use crate::passes;
 
-/// Defines functions that the back end gets wrong.
+/// Defines functions that the back end gets wrong, and inlines OpenMP's.
 ///
 /// # Errors
 ///
-/// What linking the definitions reports.
+/// What linking the definitions, or a pass, reports.
 pub(crate) fn before_optimisation(module: &mut Module) -> Result<(), Error> {
+    openmp::inline(module)?;
     functions::define(module)
 }
 
