@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
+use offkit_cache::{Cache, Kind, Limits};
 use serde_json::Value;
 
 /// The environment variable that turns skips into failures.
@@ -200,6 +201,18 @@ pub struct Outcome {
     pub stdout: String,
     /// What it wrote to standard error.
     pub stderr: String,
+}
+
+/// What offkit keeps of a kind where `XDG_CACHE_HOME` is that folder: the names that users know, sorted.
+pub fn kept(cache_home: &Path, kind: Kind) -> Vec<String> {
+    let entries = Cache::at(cache_home.join("offkit"), Limits::default()).entries();
+    let keys = entries.into_iter().filter_map(|entry| Some(entry.header?.key));
+    let mut names: Vec<_> = keys
+        .filter(|key| key.kind == kind)
+        .map(|key| key.subject)
+        .collect();
+    names.sort();
+    names
 }
 
 impl Outcome {

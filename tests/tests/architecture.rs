@@ -16,7 +16,7 @@ const LEVELS: [&[&str]; 9] = [
         "offkit-sync",
         "offkit-ur",
     ],
-    &["offkit-pi", "offkit-spirv"],
+    &["offkit-cache", "offkit-pi", "offkit-spirv"],
     &["offkit-kernel", "offkit-object"],
     &["offkit-llvm", "offkit-plugin-tests"],
     &[

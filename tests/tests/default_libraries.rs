@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use offkit_tests::{Folder, Outcome, npy_f64, offkit, read_f64, read_i32, tool};
+use offkit_cache::Kind;
+use offkit_tests::{Folder, Outcome, kept, npy_f64, offkit, read_f64, read_i32, tool};
 use offkit_tests::{need, skip};
 
 /// What the headers of C++ make of these lines are calls of functions that no header has.
@@ -37,29 +38,9 @@ fn alone(folder: &Folder, line: &str) -> Outcome {
     outcome
 }
 
-/// The names in a folder of the cache.
+/// The device libraries in the cache.
 fn built(folder: &Folder) -> Vec<String> {
-    let mut names = Vec::new();
-    for entry in std::fs::read_dir(folder.path("cache/offkit"))
-        .into_iter()
-        .flatten()
-    {
-        let path = entry.expect("an entry").path();
-        if path
-            .file_name()
-            .is_some_and(|name| name.to_string_lossy().starts_with("devlib-"))
-        {
-            let inside = std::fs::read_dir(path).expect("a folder");
-            names.extend(inside.map(|entry| {
-                entry
-                    .expect("an entry")
-                    .file_name()
-                    .to_string_lossy()
-                    .into_owned()
-            }));
-        }
-    }
-    names
+    kept(&folder.path("cache"), Kind::DeviceLibrary)
 }
 
 #[test]

@@ -2,7 +2,8 @@
 
 use std::process::Command;
 
-use offkit_tests::{Folder, Outcome, mock, need, offkit, programs, root, tool};
+use offkit_cache::Kind;
+use offkit_tests::{Folder, Outcome, kept, mock, need, offkit, programs, root, tool};
 use serde_json::Value;
 
 /// A shared library of C, named `lib….so`.
@@ -379,7 +380,7 @@ fn harmful_plugins_are_tried_apart_and_left_out() {
     );
     says(&findings, "cpu (built in)", "ok", &["1 device"]);
     // The one that is good is known to be, until it changes; the others are tried again.
-    let known = || std::fs::read_dir(folder.path("cache/offkit/plugins")).map_or(0, Iterator::count);
+    let known = || kept(&folder.path("cache"), Kind::Plugin).len();
     let is_beside = |name: &&str| programs().join(format!("liboffkit_plugin_{name}.so")).is_file();
     assert_eq!(
         known(),

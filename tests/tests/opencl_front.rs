@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
 
-use offkit_tests::{Folder, Outcome, need, offkit, opencl_driver, root, skip, tool};
+use offkit_cache::Kind;
+use offkit_tests::{Folder, Outcome, kept, need, offkit, opencl_driver, root, skip, tool};
 
 /// The driver, a program that uses OpenCL, and the folder that names the driver to loaders.
 struct Front {
@@ -106,8 +107,7 @@ fn the_library_exports_one_function() {
 fn programs_compute_from_opencl_c_and_from_spirv() {
     let Some(front) = Front::get() else { return };
     front.check(&["source"]);
-    let kept = std::fs::read_dir(front.folder.path("cache/offkit/opencl"));
-    assert!(kept.expect("a cache").count() > 0);
+    assert!(!kept(&front.folder.path("cache"), Kind::OpenclC).is_empty());
     front.check(&["source"]);
     let source = "kernel __attribute__((work_group_size_hint(1, 1, 1)))
     void saxpy(float a, global const float *x, global float *y) {

@@ -1,19 +1,16 @@
 //! The device libraries that come with offkit: installed beside the program, or built the first time they are needed.
 //!
-//! Their sources are in the program. What is built goes into the user's cache, into a folder for each library and
-//! target, by a name that follows from all that it is made of: the sources, the compiler, the vendor's bitcode.
+//! Their sources are in the program. What is built goes into the user's cache, a folder for each library and target, by
+//! all that it is made of: the sources, the compiler, the vendor's bitcode.
 
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 use std::{env, fs, io};
 
-use offkit_host::cache::{self, CacheError};
+use offkit_cache::{Cache, File, Key, Kind};
 use offkit_host::clang::{self, ClangError};
-use offkit_host::temporary;
 use offkit_image::Family;
 use offkit_image::target::triples;
 use offkit_object::Target;
-use sha2::{Digest, Sha256};
 
 use crate::build::{Build, BuildError};
 use crate::library_path;
@@ -48,9 +45,9 @@ pub enum ShippedError {
     /// It has to be built, and there is no compiler.
     #[error("{}: {}", .0, .0.hint())]
     Clang(#[from] ClangError),
-    /// There is no place for it.
-    #[error("{}: {}", .0, .0.hint())]
-    Cache(#[from] CacheError),
+    /// There is no place for temporary files.
+    #[error("cannot write temporary files: {0}")]
+    Temporary(#[from] io::Error),
     /// It cannot be built.
     #[error("{}", offkit_host::chain(.0))]
     Build(#[from] BuildError),
@@ -96,16 +93,20 @@ pub(crate) fn folder(
     }
     let clang = clang::find()?;
     let manifest = manifest(sources)?;
-    let key = key(&manifest, sources, &own, variant.as_deref(), &clang, folders);
-    let folder = cache::folder(concat!("devlib-", env!("CARGO_PKG_VERSION")))?.join(key);
-    let found = match &variant {
+    let key = key(
+        library,
+        &manifest,
+        sources,
+        &own,
+        variant.as_deref(),
+        &clang,
+        folders,
+    );
+    let folder = Cache::user().folder(&key, || build(sources, &own, variant.clone(), clang, folders))?;
+    Ok(Some(match &variant {
         Some(variant) => folder.join(variant),
-        None => folder.clone(),
-    };
-    if !found.join(library_path(library, &own)).is_file() {
-        build(sources, &own, variant, clang, folders, &folder)?;
-    }
-    Ok(Some(found))
+        None => folder,
+    }))
 }
 
 /// What is built for a target, and as which variant: without what makes no difference to the code.
@@ -130,71 +131,50 @@ fn manifest(sources: Sources) -> Result<Manifest, ManifestError> {
     Manifest::parse(Path::new(MANIFEST_FILE), text.map_or("", |(_, text)| text))
 }
 
-/// A name for all that a library is made of. Of programs and of vendors' files it is where they are, their size and
-/// time: to ask a compiler for its version takes as long as a link.
+/// All that a library is made of. Of programs and of vendors' files it is where they are, their size and time: to ask
+/// a compiler for its version takes as long as a link.
 fn key(
+    library: &str,
     manifest: &Manifest,
     sources: Sources,
     target: &Target,
     variant: Option<&str>,
     clang: &Path,
     folders: &[PathBuf],
-) -> String {
-    let mut hasher = Sha256::new();
-    let mut add = |bytes: &[u8]| {
-        hasher.update(bytes.len().to_le_bytes());
-        hasher.update(bytes);
-    };
+) -> Key {
+    let mut key = Key::new(Kind::DeviceLibrary, format!("{library} for {target}"))
+        .text("offkit", env!("CARGO_PKG_VERSION"))
+        .text("target", target)
+        .text("variant", variant.unwrap_or_default())
+        .file("clang", clang);
     for (name, text) in sources {
-        add(name.as_bytes());
-        add(text.as_bytes());
+        key = key.bytes(format!("source {name}"), text.as_bytes());
     }
-    add(target.to_string().as_bytes());
-    add(variant.unwrap_or_default().as_bytes());
     let settings = manifest.settings(target);
     let vendors = settings.providers.iter().flat_map(|provider| {
         let folders = folders.iter().chain(&provider.folders);
         folders.filter_map(|folder| Some(folder.join(provider.file.as_ref()?)))
     });
-    for path in std::iter::once(clang.to_owned()).chain(vendors) {
-        let Ok(path) = fs::canonicalize(path) else {
-            continue;
-        };
-        let Ok(file) = fs::metadata(&path) else { continue };
-        let modified = file
-            .modified()
-            .ok()
-            .and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-        add(path.as_os_str().as_encoded_bytes());
-        add(&file.len().to_le_bytes());
-        add(&modified.unwrap_or_default().as_nanos().to_le_bytes());
+    for path in vendors.filter(|path| path.is_file()) {
+        key = key.file(format!("vendor's library {}", path.display()), &path);
     }
-    let hash = hasher.finalize();
-    hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    key
 }
 
-/// Builds a library beside its place, and puts it there as a whole.
+/// Builds a library: its files, by their paths in a folder that `-L` names.
 fn build(
     sources: Sources,
     target: &Target,
     variant: Option<String>,
     clang: PathBuf,
     folders: &[PathBuf],
-    place: &Path,
-) -> Result<(), ShippedError> {
-    let cannot = |error: io::Error| CacheError::new(place, error);
-    let parent = place.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(parent).map_err(cannot)?;
-    let work = tempfile::Builder::new()
-        .prefix(".devlib-")
-        .tempdir_in(parent)
-        .map_err(cannot)?;
-    temporary::remove_when_stopped(work.path());
+) -> Result<Vec<(PathBuf, File)>, ShippedError> {
+    let work = tempfile::Builder::new().prefix("offkit-devlib-").tempdir()?;
     let (source, made) = (work.path().join("source"), work.path().join("made"));
     for (name, text) in sources {
         let path = source.join(name);
-        fs::create_dir_all(path.parent().unwrap_or(&source)).map_err(cannot)?;
-        fs::write(&path, text).map_err(cannot)?;
+        fs::create_dir_all(path.parent().unwrap_or(&source))?;
+        fs::write(&path, text)?;
     }
     let build = Build {
         manifest: &Manifest::read(&source.join(MANIFEST_FILE))?,
@@ -208,10 +188,21 @@ fn build(
     };
     build.run(&|_, _, _| ())?;
     let intermediate = made.join(variant.unwrap_or_default()).join("libdevice/.build");
-    fs::remove_dir_all(intermediate).map_err(cannot)?;
-    match fs::rename(&made, place) {
-        // Another process was faster.
-        Err(_) if place.is_dir() => Ok(()),
-        moved => Ok(moved.map_err(cannot)?),
+    fs::remove_dir_all(intermediate)?;
+    let mut files = Vec::new();
+    collect(&made, Path::new(""), &mut files)?;
+    Ok(files)
+}
+
+/// The files of a folder within another, and of the folders in it.
+fn collect(root: &Path, within: &Path, files: &mut Vec<(PathBuf, File)>) -> io::Result<()> {
+    for file in fs::read_dir(root.join(within))? {
+        let file = file?;
+        let path = within.join(file.file_name());
+        match file.file_type()?.is_dir() {
+            true => collect(root, &path, files)?,
+            false => files.push((path, File::Content(fs::read(file.path())?))),
+        }
     }
+    Ok(())
 }

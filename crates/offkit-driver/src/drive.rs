@@ -86,7 +86,7 @@ pub fn drive(
         report.warning(warning);
     }
     let clang = clang::find()?;
-    let support = Support::find(offkit, &clang)?;
+    let support = Support::find(offkit, &clang).map_err(DriveError::Temporary)?;
     let temporary = match command_line.is_planned() {
         true => Some(Temporary::new()?),
         false => None,

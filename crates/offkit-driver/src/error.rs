@@ -2,7 +2,6 @@
 
 use std::io;
 
-use offkit_host::cache::CacheError;
 use offkit_host::clang::ClangError;
 use offkit_link::device_link::LinkError;
 
@@ -18,9 +17,6 @@ pub enum DriveError {
     /// There is no clang.
     #[error(transparent)]
     Clang(#[from] ClangError),
-    /// What the driver brings along has no place.
-    #[error(transparent)]
-    Support(#[from] CacheError),
     /// There is no place for temporary files.
     #[error("cannot use a temporary file")]
     Temporary(#[source] io::Error),
@@ -34,7 +30,7 @@ impl DriveError {
     pub fn is_of_machine(&self) -> bool {
         match self {
             Self::Usage(_) => false,
-            Self::Clang(_) | Self::Support(_) | Self::Temporary(_) => true,
+            Self::Clang(_) | Self::Temporary(_) => true,
             Self::Run(RunError::Start { .. }) => true,
             Self::Run(RunError::Link { error, .. }) => error.is_of_machine(),
             Self::Run(_) => false,
@@ -45,7 +41,6 @@ impl DriveError {
     pub fn hints(&self) -> Vec<String> {
         match self {
             Self::Clang(error) => vec![error.hint()],
-            Self::Support(error) => vec![error.hint()],
             Self::Temporary(_) => vec!["TMPDIR names the folder for temporary files".to_owned()],
             Self::Run(RunError::Link { error, is_program }) => {
                 let mut hints = error.hints();

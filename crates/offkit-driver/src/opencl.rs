@@ -10,6 +10,7 @@ use std::fmt::{Display, Write as _};
 use std::path::{Path, PathBuf};
 use std::{fs, io, thread};
 
+use offkit_cache::{Key, Kind};
 use offkit_host::clang;
 use offkit_link::device_link::{DeviceLink, Input, LinkError};
 use offkit_llvm::Worker;
@@ -107,9 +108,9 @@ impl Source<'_> {
         }
     }
 
-    /// What the result depends on, as a text: the source, the options, and the programs that compile it. None where
-    /// that is not all: where files are included, or a program is missing.
-    pub fn identity(&self) -> Option<String> {
+    /// What the result depends on: the source, the options, and the programs that compile it. None where that is not
+    /// all: where files are included, or a program is missing.
+    pub fn key(&self) -> Option<Key> {
         // Whatever may read a file, also where a backslash splits the word.
         let reads = ["include", "import", "embed", "\\\n", "\\\r"];
         let names_files = |option: &OsString| {
@@ -122,24 +123,14 @@ impl Source<'_> {
         {
             return None;
         }
-        let programs = [
-            clang::find().ok()?,
-            Worker::find_near(self.programs.as_deref()).ok()?,
-        ];
-        let mut identity = env!("CARGO_PKG_VERSION").to_owned();
-        for program in programs {
-            let metadata = fs::metadata(&program).ok()?;
-            let changed = metadata.modified().ok()?;
-            write!(
-                identity,
-                "\0{}\0{changed:?}\0{}",
-                program.display(),
-                metadata.len()
-            )
-            .ok()?;
+        let mut key = Key::new(Kind::OpenclC, NAME)
+            .text("offkit", env!("CARGO_PKG_VERSION"))
+            .file("clang", &clang::find().ok()?)
+            .file("worker", &Worker::find_near(self.programs.as_deref()).ok()?);
+        for option in &self.options {
+            key = key.text("option", option.display());
         }
-        write!(identity, "\0{:?}\0{}", self.options, self.text).ok()?;
-        Some(identity)
+        Some(key.bytes("source", self.text.as_bytes()))
     }
 
     /// Compiles it to LLVM's text without changing the code, for what is said there and not in SPIR-V.

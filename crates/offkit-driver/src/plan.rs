@@ -178,7 +178,9 @@ impl Planner<'_> {
         self.command_line.arguments.iter().any(|argument| {
             let text = argument.spelling();
             let values = NAMED_BY.iter().filter_map(|option| text.strip_prefix(option));
-            values.flat_map(|values| values.split(',')).any(|name| is_one(target_named(name).family()))
+            values
+                .flat_map(|values| values.split(','))
+                .any(|name| is_one(target_named(name).family()))
         })
     }
 

@@ -1,13 +1,9 @@
 //! What the driver brings along: headers, the runtime for programs, and itself under the name that clang calls.
 
-use std::collections::hash_map::DefaultHasher;
-use std::fmt::Display;
-use std::hash::{Hash, Hasher};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
-use offkit_host::cache::{self, CacheError};
-use offkit_host::files;
+use offkit_cache::{Cache, File, Key, Kind};
 
 macro_rules! headers {
     ($($file:literal)*) => { &[$(($file, include_str!(concat!("../../../include/", $file)))),*] };
@@ -40,65 +36,40 @@ pub(crate) struct Support {
 }
 
 impl Support {
-    /// Finds everything, and writes what is not installed to the user's cache folder: the same place every
-    /// time, so that the same command line leads to the same commands. Without such a folder it is one among
-    /// the temporary ones that nobody else can write to.
-    pub(crate) fn find(program: &Path, clang: &Path) -> Result<Self, CacheError> {
+    /// Finds everything, and writes what is not installed to the user's cache: the same place every time, so that the
+    /// same command line leads to the same commands.
+    pub(crate) fn find(program: &Path, clang: &Path) -> io::Result<Self> {
         let clang = std::path::absolute(clang).unwrap_or_else(|_| clang.to_owned());
-        let mut hasher = DefaultHasher::new();
-        (HEADERS, program, &clang).hash(&mut hasher);
-        let name = format!("cc-{}-{:016x}", env!("CARGO_PKG_VERSION"), hasher.finish());
-        let cache = cache::folder(&name)?;
-        let cannot = |error: &dyn Display| CacheError::new(&cache, error);
+        let mut key = Key::new(Kind::Driver, program.display().to_string())
+            .text("offkit", env!("CARGO_PKG_VERSION"))
+            .text("program", program.display())
+            .text("clang", clang.display());
+        for &(name, text) in HEADERS {
+            key = key.bytes(name, text.as_bytes());
+        }
+        let folder = Cache::user().folder(&key, || {
+            let suffix = std::env::consts::EXE_SUFFIX;
+            let tool = |name: &str| PathBuf::from(format!("bin/{name}{suffix}"));
+            let header = |(name, text): &(&str, &str)| {
+                let path = Path::new("include").join(name);
+                (path, File::Content(text.as_bytes().into()))
+            };
+            let mut files: Vec<_> = HEADERS.iter().map(header).collect();
+            files.push((tool(LINKER_WRAPPER), File::Link(program.to_owned())));
+            files.push((tool(CLANG), File::Link(clang.clone())));
+            io::Result::Ok(files)
+        })?;
         let root = program.parent().and_then(Path::parent);
         let installed = root.map(|root| root.join("include"));
         let has_all = |include: &PathBuf| HEADERS.iter().all(|(name, _)| include.join(name).is_file());
-        let include = match installed.filter(has_all) {
-            Some(include) => include,
-            None => {
-                let include = cache.join("include");
-                for (name, text) in HEADERS {
-                    let header = include.join(name);
-                    if fs::metadata(&header).map_or(true, |file| file.len() != text.len() as u64) {
-                        let folder = header.parent().unwrap_or(&include);
-                        fs::create_dir_all(folder).map_err(|error| cannot(&error))?;
-                        files::write(&header, &[text.as_bytes()]).map_err(|error| cannot(&error))?;
-                    }
-                }
-                include
-            }
-        };
         let beside = program.parent().map(Path::to_owned);
         let mut libraries = root.map(|root| root.join("lib")).into_iter().chain(beside);
-        let runtime = libraries.find(|folder| folder.join(RUNTIME).is_file());
-        let tools = cache.join("bin");
-        for (name, program) in [(LINKER_WRAPPER, program), (CLANG, &*clang)] {
-            let link = tools.join(name);
-            if link.exists() {
-                continue;
-            }
-            fs::create_dir_all(&tools).map_err(|error| cannot(&error))?;
-            match point_to(program, &link) {
-                // Somebody else was faster.
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                result => result.map_err(|error| cannot(&error))?,
-            }
-        }
         Ok(Self {
-            include,
-            runtime,
-            tools,
+            include: installed
+                .filter(has_all)
+                .unwrap_or_else(|| folder.join("include")),
+            runtime: libraries.find(|folder| folder.join(RUNTIME).is_file()),
+            tools: folder.join("bin"),
         })
     }
-}
-
-#[cfg(unix)]
-fn point_to(program: &Path, link: &Path) -> io::Result<()> {
-    std::os::unix::fs::symlink(program, link)
-}
-
-#[cfg(not(unix))]
-fn point_to(program: &Path, link: &Path) -> io::Result<()> {
-    let link = link.with_extension("exe");
-    fs::hard_link(program, &link).or_else(|_| fs::copy(program, &link).map(drop))
 }

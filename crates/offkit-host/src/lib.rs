@@ -15,11 +15,11 @@
 //! # }
 //! ```
 
-pub mod cache;
 pub mod clang;
 pub mod command_line;
 mod error;
 pub mod files;
+pub mod private;
 pub mod program;
 pub mod temporary;
 

@@ -4,24 +4,21 @@
 //! the memory. So a library that is not known to be good is first loaded by [`HELPER`], a program beside the one that
 //! offkit is in, which lists its devices and says how far it came. A library is known to be good when that went well
 //! with the same file (path, size, time, inode), the same OpenCL drivers listed and the same adapters of Unified Runtime;
-//! offkit's folder `plugins` of the user's cache remembers it.
+//! the user's cache remembers it.
 //!
 //! The helper has [`PATIENCE`] (or as many seconds as [`PATIENCE_VARIABLE`] says) and [`MEMORY`] of resident memory. Where
 //! it is missing, as inside a program that only links offkit, plugins are loaded untried.
 
-use std::collections::hash_map::DefaultHasher;
 use std::env;
 use std::ffi::OsString;
-use std::fmt::Write as _;
 use std::fs;
-use std::hash::{Hash, Hasher};
 use std::io::{self, Read, Seek, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use offkit_host::{cache, files};
+use offkit_cache::{Cache, Key, Kind};
 use offkit_pi::host::{Plugin, trace};
 
 use crate::machine;
@@ -110,15 +107,12 @@ fn signal_name(signal: i32) -> &'static str {
 ///
 /// [`Harm`] if not. A plugin that fails in words, or says nothing that is understood, does none.
 pub fn check(place: &Place) -> Result<Trust, Harm> {
-    let (library, identity) = match place {
+    let (library, key) = match place {
         Place::BuiltIn(_) => return Ok(Trust::BuiltIn),
-        Place::File(path) => (path.as_os_str().to_owned(), identity(path)),
+        Place::File(path) => (path.as_os_str().to_owned(), Some(key(path))),
         Place::System { name, .. } => (OsString::from(name), None),
     };
-    let record = identity.as_ref().and_then(|identity| record(identity));
-    if let (Some(identity), Some(record)) = (&identity, &record)
-        && fs::read_to_string(record).is_ok_and(|known| known == *identity)
-    {
+    if key.as_ref().is_some_and(|key| Cache::user().get(key).is_some()) {
         return Ok(Trust::Known);
     }
     let Some(helper) = helper() else {
@@ -131,10 +125,8 @@ pub fn check(place: &Place) -> Result<Trust, Harm> {
             return Ok(Trust::NotProbed);
         }
     }
-    if let (Some(identity), Some(record)) = (&identity, &record) {
-        // Where it cannot be written down, it is tried again next time.
-        let folder = record.parent().map(files::create_folder);
-        let _again = folder.map(|_| files::replace(record, &[identity.as_bytes()]));
+    if let Some(key) = key {
+        Cache::user().put(&key, &[], b"");
     }
     Ok(Trust::Probed)
 }
@@ -146,36 +138,22 @@ fn helper() -> Option<PathBuf> {
     Some(program.parent()?.join(name)).filter(|helper| helper.is_file())
 }
 
-/// What a trial's outcome depends on, as text.
-fn identity(library: &Path) -> Option<String> {
-    let mut text = format!("offkit {}\n", env!("CARGO_PKG_VERSION"));
-    let mut add = |path: &Path| {
-        let path = fs::canonicalize(path).ok()?;
-        let found = fs::metadata(&path).ok()?;
-        let time = found
-            .modified()
-            .ok()?
-            .duration_since(std::time::UNIX_EPOCH)
-            .ok()?;
-        writeln!(text, "{} {} {}", path.display(), found.len(), time.as_nanos()).ok()
-    };
-    add(library)?;
-    for driver in machine::opencl_drivers() {
-        // What is not there now may be there next time.
-        driver.path.as_deref().and_then(&mut add);
+/// What a trial's outcome depends on.
+fn key(library: &Path) -> Key {
+    let mut key = Key::new(Kind::Plugin, library.display().to_string())
+        .text("offkit", env!("CARGO_PKG_VERSION"))
+        .file("plugin", library);
+    for path in machine::opencl_drivers()
+        .into_iter()
+        .filter_map(|driver| driver.path)
+    {
+        key = key.file(format!("OpenCL driver {}", path.display()), &path);
     }
     for adapter in machine::adapters() {
-        add(&adapter.library);
+        let path = &adapter.library;
+        key = key.file(format!("adapter {}", path.display()), path);
     }
-    Some(text)
-}
-
-/// Where it is remembered that all is well.
-fn record(identity: &str) -> Option<PathBuf> {
-    let mut hasher = DefaultHasher::new();
-    identity.hash(&mut hasher);
-    let folder = cache::folder("plugins").ok()?;
-    Some(folder.join(format!("{:016x}", hasher.finish())))
+    key
 }
 
 /// Runs the helper to its end, or stops it.

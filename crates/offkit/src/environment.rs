@@ -1,7 +1,7 @@
 //! The environment variables that offkit looks at, whichever crate does: what `offkit --help` and the README say.
 
+use offkit_cache::{AGE_VARIABLE, CACHE_VARIABLE, SIZE_VARIABLE, SWITCH_VARIABLE};
 use offkit_devlib::LIBRARY_PATH_VARIABLE;
-use offkit_host::cache::CACHE_VARIABLE;
 use offkit_host::clang::CLANG_VARIABLE;
 use offkit_link::device_link::LLVM_FOLDER_VARIABLE;
 use offkit_llvm::WORKER_VARIABLE;
@@ -87,7 +87,19 @@ pub(crate) const VARIABLES: &[(&str, &str)] = &[
     ),
     (
         CACHE_VARIABLE,
-        "names the folder for files that can be made again, such as headers for `offkit cc` and device libraries",
+        "names the folder for files that can be made again, such as built programs and device libraries",
+    ),
+    (
+        SWITCH_VARIABLE,
+        "switches the cache off if it is `off`: programs and sources are built every time",
+    ),
+    (
+        SIZE_VARIABLE,
+        "says how many MiB the cache may take, instead of 1024",
+    ),
+    (
+        AGE_VARIABLE,
+        "says for how many days the cache keeps what nobody uses, instead of 30",
     ),
     ("NO_COLOR", "switches colours off"),
 ];

@@ -3,10 +3,9 @@
 use crate::device::{EXTENSIONS, FEATURES};
 use core::ffi::CStr;
 use core::mem::MaybeUninit;
+use offkit_cache::Cache;
 use offkit_driver::{DriveError, opencl};
-use offkit_host::cache;
 use offkit_llvm::WORKER_PROGRAM;
-use sha2::{Digest, Sha256};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -143,10 +142,13 @@ fn for_driver<'a>(
 /// files are included that may have changed since.
 pub(crate) fn compile(text: &str, words: &str, headers: &[Header]) -> Result<Compiled, SourceError> {
     let source = for_driver(text, options(words)?, headers);
-    let place = source.identity().and_then(|identity| cached(&identity));
-    if let Some(spirv) = place.as_ref().and_then(|place| std::fs::read(place).ok()) {
+    let key = source.key();
+    if let Some(spirv) = key.as_ref().and_then(|key| Cache::user().get(key)) {
         let log = String::new();
-        return Ok(Compiled { spirv, log });
+        return Ok(Compiled {
+            spirv: spirv.to_vec(),
+            log,
+        });
     }
     let mut log = String::new();
     let spirv = match source.spirv(&mut log) {
@@ -161,14 +163,8 @@ pub(crate) fn compile(text: &str, words: &str, headers: &[Header]) -> Result<Com
         }
     };
     // A warning is to be seen again, so only silence is kept.
-    if let Some(place) = place.filter(|_| log.is_empty()) {
-        // Without a cache the next build takes longer, and that is all.
-        let made = place
-            .parent()
-            .is_some_and(|folder| std::fs::create_dir_all(folder).is_ok());
-        if made {
-            let _ = offkit_host::files::write(&place, &[&spirv]);
-        }
+    if let Some(key) = key.filter(|_| log.is_empty()) {
+        Cache::user().put(&key, &[], &spirv);
     }
     Ok(Compiled { spirv, log })
 }
@@ -187,13 +183,6 @@ pub(crate) fn as_text(text: &str, words: &str) -> Option<String> {
     let mut options = options(words).ok()?;
     options.extend(["-cl-kernel-arg-info", "-w"].map(OsString::from));
     for_driver(text, options, &[]).llvm().ok()
-}
-
-/// Where the SPIR-V of a source is kept.
-fn cached(identity: &str) -> Option<PathBuf> {
-    let hash = Sha256::digest(identity);
-    let name: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
-    Some(cache::folder("opencl").ok()?.join(name).with_extension("spv"))
 }
 
 /// The folder of the programs that were installed with this library: its own, or `bin` beside it. They are not beside the

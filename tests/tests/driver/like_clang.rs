@@ -209,10 +209,10 @@ fn tools_come_from_a_folder_that_nobody_else_writes_to() {
     without_home().ok();
 
     std::fs::set_permissions(&made, PermissionsExt::from_mode(0o777)).expect("it is ours");
-    let message = without_home().fails(3);
-    for part in ["others can write to it", "XDG_CACHE_HOME"] {
-        assert!(message.contains(part), "{message}");
-    }
+    // Its own temporary files do then.
+    let commands = without_home();
+    assert!(!commands.stderr.contains("offkit-cache"), "{commands:?}");
+    commands.ok();
 }
 
 #[test]

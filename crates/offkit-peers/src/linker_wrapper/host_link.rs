@@ -28,7 +28,10 @@ pub(super) fn run(
     let mut objects = Some(objects.into_iter().map(PathBuf::into_os_string));
     let mut arguments: Vec<OsString> = Vec::new();
     let names = |name: &str| Meaning::Library(name.to_owned());
-    let has_offkit = options.linker.iter().any(|argument| argument.meaning == names("offkit"));
+    let has_offkit = options
+        .linker
+        .iter()
+        .any(|argument| argument.meaning == names("offkit"));
     for argument in &options.linker {
         // clang asks for LLVM's runtime. A program that asks for offkit's takes its place, and LLVM's need not be there.
         if has_offkit && argument.meaning == names("omptarget") {

@@ -1,0 +1,159 @@
+//! Files that whoever made an entry had in use, such as the libraries of a driver.
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize};
+
+use crate::key::file_identity;
+
+/// A file, and what tells it from another one in its place: the build that linkers write into it, or else its size
+/// and time. The first is the same on every machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileId {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Which it is.
+    pub identity: String,
+}
+
+/// What was found out about files by this process.
+static KNOWN: Mutex<Option<HashMap<PathBuf, Option<String>>>> = Mutex::new(None);
+
+impl FileId {
+    /// The file that is there now; `None` if there is none. A process asks the disk once.
+    pub fn of(path: &Path) -> Option<Self> {
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = known.get_or_insert_default();
+        if !known.contains_key(path) {
+            known.insert(path.to_owned(), identity(path));
+        }
+        let identity = known.get(path)?.clone()?;
+        Some(Self {
+            path: path.to_owned(),
+            identity,
+        })
+    }
+
+    /// Whether the same file is still there.
+    pub fn is_there(&self) -> bool {
+        Self::of(&self.path).as_ref() == Some(self)
+    }
+}
+
+fn identity(path: &Path) -> Option<String> {
+    build_id(path)
+        .map(|id| format!("build {id}"))
+        .or_else(|| file_identity(path))
+}
+
+/// The shared objects that this process has mapped, as the system lists them. One that is not the file which is there
+/// now makes it `None`: what comes of it cannot be told from what the new one would make.
+pub fn mapped_libraries() -> Option<Vec<FileId>> {
+    let text = fs::read_to_string("/proc/self/maps").ok()?;
+    let program = std::env::current_exe().ok();
+    let mut found: Vec<FileId> = Vec::new();
+    for line in text.lines() {
+        let mut words = line.split_ascii_whitespace();
+        let (permissions, inode) = (words.nth(1)?, words.nth(2)?);
+        let Some(start) = line.find('/').filter(|_| permissions.contains('x')) else {
+            continue;
+        };
+        let path = Path::new(line.get(start..)?);
+        if Some(path) == program.as_deref() || found.last().is_some_and(|last| last.path == path) {
+            continue;
+        }
+        if !is_inode(path, inode) {
+            // A compiler at run time maps what it has made from files without names.
+            let is_anonymous = path.starts_with("/memfd:") || path.starts_with("/dev/");
+            match is_anonymous {
+                true => continue,
+                false => return None,
+            }
+        }
+        found.push(FileId::of(path)?);
+    }
+    Some(found)
+}
+
+#[cfg(unix)]
+fn is_inode(path: &Path, inode: &str) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    fs::metadata(path).is_ok_and(|found| found.ino().to_string() == inode)
+}
+
+#[cfg(not(unix))]
+fn is_inode(_: &Path, _: &str) -> bool {
+    false
+}
+
+/// The longest note, or table of segments, that is looked at.
+const MAX_READ: u64 = 1 << 16;
+
+/// The build ID of a 64-bit ELF file of this machine, as hexadecimal digits.
+fn build_id(path: &Path) -> Option<String> {
+    let mut file = File::open(path).ok()?;
+    let mut start = Vec::new();
+    file.by_ref().take(MAX_READ).read_to_end(&mut start).ok()?;
+    // 64-bit, little endian.
+    if start.get(..6)? != b"\x7fELF\x02\x01" {
+        return None;
+    }
+    let word = |bytes: &[u8], at: usize| Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?));
+    let long = |bytes: &[u8], at: usize| -> Option<usize> {
+        usize::try_from(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?)).ok()
+    };
+    let half = |at: usize| Some(usize::from(u16::from_le_bytes(*start.get(at..)?.first_chunk()?)));
+    let (table, size, count) = (long(&start, 32)?, half(54)?, half(56)?);
+    for number in 0..count {
+        let at = size.checked_mul(number)?.checked_add(table)?;
+        let segment = start.get(at..)?.get(..56)?;
+        const NOTE: u32 = 4;
+        if word(segment, 0)? != NOTE {
+            continue;
+        }
+        let (offset, length) = (long(segment, 8)?, long(segment, 32)?);
+        // Linkers put notes first.
+        let Some(mut notes) = start.get(offset..).and_then(|rest| rest.get(..length)) else {
+            continue;
+        };
+        while notes.len() >= 12 {
+            let (name, content) = (word(notes, 0)? as usize, word(notes, 4)? as usize);
+            const BUILD_ID: u32 = 3;
+            let is_id = word(notes, 8)? == BUILD_ID;
+            let body = 12_usize.checked_add(name.checked_next_multiple_of(4)?)?;
+            let end = body.checked_add(content)?;
+            if is_id && notes.get(12..16) == Some(b"GNU\0") {
+                let id = notes.get(body..end)?;
+                return Some(id.iter().map(|byte| format!("{byte:02x}")).collect());
+            }
+            notes = notes.get(end.checked_next_multiple_of(4)?..)?;
+        }
+    }
+    None
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn libraries_of_this_process_are_found_and_known_by_their_builds() {
+        let libraries = mapped_libraries().expect("they are what is on disk");
+        let libc = libraries.iter().find(|file| {
+            let name = file.path.file_name().unwrap_or_default();
+            name.to_string_lossy().starts_with("libc.so")
+        });
+        let libc = libc.expect("the C library is mapped");
+        assert!(libc.identity.starts_with("build "), "{libc:?}");
+        assert!(libc.is_there());
+        let other = FileId {
+            identity: "build 00".into(),
+            ..libc.clone()
+        };
+        assert!(!other.is_there());
+    }
+}

@@ -1,0 +1,278 @@
+//! One store for what can be made again: built programs, compiled sources, device libraries, plugins known to be good.
+//!
+//! A [`Key`] names everything that a result depends on; the digest of that is what the result goes by. An entry has the
+//! names as well, so that a miss can be explained by what is nearest ([`Cache::why`]), and digests of all of it: what
+//! comes from a disk, another process or another machine is checked before it is used. A bad entry is a miss. Nothing
+//! here fails: where the folder is full, read-only, not the user's own or gone, things are made again.
+//!
+//! ```
+//! use offkit_cache::{Cache, Key, Kind, Limits};
+//!
+//! # fn main() -> std::io::Result<()> {
+//! # let folder = tempfile::tempdir()?;
+//! let cache = Cache::at(folder.path().join("offkit"), Limits::default());
+//! let key = Key::new(Kind::OpenclC, "saxpy.cl")
+//!     .bytes("source", b"kernel void saxpy() {}")
+//!     .text("options", "-cl-std=CL3.0");
+//! assert!(cache.get(&key).is_none());
+//! cache.put(&key, &[], b"the result");
+//! assert_eq!(&*cache.get(&key).expect("it was put there"), b"the result");
+//! # Ok(())
+//! # }
+//! ```
+#![forbid(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::arithmetic_side_effects,
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        clippy::panic,
+        clippy::unreachable,
+        clippy::unwrap_used,
+    )
+)]
+
+mod entry;
+mod files;
+mod folder;
+mod key;
+mod limits;
+mod store;
+mod why;
+
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+use std::{env, io};
+
+use offkit_host::{private, temporary};
+
+pub use entry::{BadEntry, Entry, Header, Part};
+pub use files::{FileId, mapped_libraries};
+pub use folder::Found;
+pub use key::{Digest, Input, Key, Kind};
+pub use limits::{AGE_VARIABLE, Limits, SIZE_VARIABLE, SWITCH_VARIABLE};
+pub use offkit_host::private::CACHE_VARIABLE;
+pub use store::Store;
+pub use why::{Difference, Why};
+
+use folder::{Folder, write_parts};
+
+/// What is kept for a user.
+#[derive(Debug)]
+pub struct Cache {
+    folder: Folder,
+    is_on: bool,
+}
+
+/// A file of a folder that other programs read.
+#[derive(Clone, Debug)]
+pub enum File {
+    /// With that content.
+    Content(Vec<u8>),
+    /// A symbolic link to there.
+    Link(PathBuf),
+}
+
+impl Cache {
+    /// The cache of the user that runs this program, as the environment has it.
+    pub fn user() -> &'static Self {
+        static USER: LazyLock<Cache> = LazyLock::new(|| {
+            // Without a cache it is one among the temporary folders.
+            let folder = private::cache_folder().map(|cache| cache.join("offkit"));
+            let folder = folder.unwrap_or_else(|| env::temp_dir().join("offkit-cache"));
+            Cache {
+                is_on: limits::is_on(),
+                ..Cache::at(folder, Limits::from_environment())
+            }
+        });
+        &USER
+    }
+
+    /// A cache in a folder, which is made when something is put there.
+    pub fn at(folder: PathBuf, limits: Limits) -> Self {
+        Self {
+            folder: Folder::new(folder, limits),
+            is_on: true,
+        }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Whether anything is kept: [`SWITCH_VARIABLE`] switches it off.
+    pub fn is_on(&self) -> bool {
+        self.is_on
+    }
+
+    /// What is kept for a key; `None` if there is nothing, or nothing good.
+    pub fn get(&self, key: &Key) -> Option<Entry> {
+        let found = self.is_on.then(|| self.look(key)).flatten();
+        self.tell(key, found.is_some());
+        found
+    }
+
+    fn look(&self, key: &Key) -> Option<Entry> {
+        let name = key.digest();
+        let entry = self.read(name)?;
+        if !entry.header.files.iter().all(FileId::is_there) {
+            return None;
+        }
+        self.folder.touch(name);
+        Some(entry)
+    }
+
+    /// The entry of that name. A bad one goes.
+    fn read(&self, name: Digest) -> Option<Entry> {
+        let bytes = match self.folder.read(name) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+            Err(error) => {
+                tracing::info!(%error, folder = %self.path().display(), "the cache cannot be read");
+                return None;
+            }
+        };
+        match Entry::read_for(name, bytes) {
+            Ok(entry) => Some(entry),
+            Err(error) => {
+                tracing::warn!(%error, %name, "a bad entry of the cache is removed");
+                let _made_again = self.folder.remove(name);
+                None
+            }
+        }
+    }
+
+    /// Says what came of a look, and why.
+    fn tell(&self, key: &Key, is_there: bool) {
+        let kind = key.kind.name();
+        if is_there {
+            tracing::debug!(kind, subject = key.subject, "taken from the cache");
+        } else if tracing::enabled!(tracing::Level::DEBUG) {
+            let why = self.why(key);
+            tracing::debug!(kind, subject = key.subject, %why, "not in the cache");
+        }
+    }
+
+    /// Keeps a content, which is good as long as the files are those that are there now. Where it cannot be kept, it
+    /// is made again next time.
+    pub fn put(&self, key: &Key, files: &[FileId], content: &[u8]) {
+        if self.is_on {
+            self.keep(&Entry::new(key, files.to_vec(), Vec::new(), content));
+        }
+    }
+
+    fn keep(&self, entry: &Entry) {
+        if let Err(error) = self.folder.write(entry.name(), entry.bytes()) {
+            tracing::info!(%error, folder = %self.path().display(), "the cache cannot be written");
+        }
+    }
+
+    /// The folder with files that other programs read by their names, the same every time; `make` makes them if they are
+    /// not there. Where they cannot be kept, they are among the temporary files. Of use also if the cache is off.
+    ///
+    /// # Errors
+    ///
+    /// Those of `make`, and of writing temporary files.
+    pub fn folder<E: From<io::Error>>(
+        &self,
+        key: &Key,
+        make: impl FnOnce() -> Result<Vec<(PathBuf, File)>, E>,
+    ) -> Result<PathBuf, E> {
+        let found = self.look(key);
+        self.tell(key, found.is_some());
+        let entry = match found {
+            Some(entry) => entry,
+            None => {
+                let entry = of_files(key, make()?);
+                self.keep(&entry);
+                entry
+            }
+        };
+        match self.folder.unpack(&entry) {
+            Ok(folder) => Ok(folder),
+            Err(error) => {
+                tracing::info!(%error, folder = %self.path().display(), "the cache cannot be written");
+                let folder = tempfile::Builder::new().prefix("offkit-").tempdir()?.keep();
+                temporary::remove_when_stopped(&folder);
+                write_parts(&folder, &entry)?;
+                Ok(folder)
+            }
+        }
+    }
+
+    /// All entries, those used last first.
+    pub fn entries(&self) -> Vec<Found> {
+        let mut found = self.folder.described();
+        found.sort_by_key(|entry| (std::cmp::Reverse(entry.used), entry.name));
+        found
+    }
+
+    /// Checks an entry: all of its digests, the files in use, and what is unpacked from it.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it. It may be gone by now, which is not wrong.
+    pub fn verify(&self, name: Digest) -> Result<(), BadEntry> {
+        let Ok(bytes) = self.folder.read(name) else {
+            return Ok(());
+        };
+        let entry = Entry::read_for(name, bytes)?;
+        match self.folder.is_unpacked_well(&entry) {
+            true => Ok(()),
+            false => Err(BadEntry::Content),
+        }
+    }
+
+    /// The bytes of an entry, for [`add`](Self::add) of another cache.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be read, or is bad.
+    pub fn bytes(&self, name: Digest) -> io::Result<Entry> {
+        Entry::read_for(name, self.folder.read(name)?).map_err(io::Error::other)
+    }
+
+    /// Adds an entry of another cache, unless there is one of that name; whether there was not.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be written.
+    pub fn add(&self, entry: &Entry) -> io::Result<bool> {
+        let name = entry.name();
+        if self.read(name).is_some() {
+            return Ok(false);
+        }
+        self.folder.write(name, entry.bytes())?;
+        Ok(true)
+    }
+
+    /// Removes an entry.
+    ///
+    /// # Errors
+    ///
+    /// Why it is still there.
+    pub fn remove(&self, name: Digest) -> io::Result<()> {
+        self.folder.remove(name)
+    }
+}
+
+/// An entry of several files.
+fn of_files(key: &Key, files: Vec<(PathBuf, File)>) -> Entry {
+    let (mut parts, mut content) = (Vec::new(), Vec::new());
+    for (path, file) in files {
+        let link = matches!(file, File::Link(_));
+        let bytes = match file {
+            File::Content(bytes) => bytes,
+            File::Link(target) => target.into_os_string().into_encoded_bytes(),
+        };
+        parts.push(Part {
+            path,
+            length: bytes.len() as u64,
+            link,
+        });
+        content.extend(bytes);
+    }
+    Entry::new(key, Vec::new(), parts, &content)
+}
