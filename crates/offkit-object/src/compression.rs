@@ -24,8 +24,6 @@ use std::io;
 
 use offkit_image::{Compression, Error, ErrorKind};
 
-use crate::host::bitcode::section;
-
 /// Unpacks `bytes`; no more than `limit` bytes come out, whatever the input claims.
 ///
 /// `size` is what the container promises; another size is an error.
@@ -59,7 +57,8 @@ pub(crate) fn inflate_passing(
         Compression::Deflate => zlib::inflate_bare(stream, size, limit),
         Compression::Zstd => zstd::inflate(stream, size, limit),
         Compression::Lz4 => lz4::inflate(bytes, size, limit),
-        Compression::Bitcode => Ok(section(bytes)),
+        // What is in a module is taken out by the container that the module is.
+        Compression::Bitcode => Err(Error::unsupported("bitcode is no stream of compressed bytes")),
     }?;
     let length = out.len() as u64;
     if length > limit {
@@ -104,7 +103,7 @@ pub fn inflate_whole(compression: Compression, bytes: &[u8], size: u64) -> Resul
     inflate(compression, bytes, Some(size), size)
 }
 
-fn too_large(limit: u64) -> Error {
+pub(crate) fn too_large(limit: u64) -> Error {
     Error::new(ErrorKind::LimitExceeded, "too much compressed data")
         .expecting(format!("at most {limit} bytes"))
 }

@@ -47,8 +47,8 @@ pub(crate) fn inflated(
     passed: &dyn Fn(&[u8]),
 ) -> Result<Vec<u8>, Error> {
     let format = match part.content {
-        // A section in bitcode is taken out of that before it is one of its kind.
-        Content::Container(kind) if coding.compression != Compression::Bitcode => of_kind(kind),
+        _ if coding.compression == Compression::Bitcode => Some(&host::bitcode::FORMAT),
+        Content::Container(kind) => of_kind(kind),
         _ => None,
     };
     match format {

@@ -4,6 +4,7 @@
 use offkit_image::PartName as Name;
 use offkit_image::{Compression, ContainerKind, Error, Family, ImageFormat};
 
+use crate::compression::too_large;
 use crate::format::{ContainerFormat, Standing};
 use crate::inspect::{embedded_in_bitcode, header_target};
 use crate::layout::pad_to_8;
@@ -20,6 +21,13 @@ pub(crate) static FORMAT: ContainerFormat = ContainerFormat {
     standing: Standing::File,
     is: |bytes| is_for_host(bytes) && !section(bytes).is_empty(),
     parts,
+    inflate: |stored, _, most| {
+        let section = section(stored.bytes());
+        match section.len() as u64 > most {
+            true => Err(too_large(most)),
+            false => Ok(section),
+        }
+    },
     ..ContainerFormat::USUAL
 };
 
@@ -39,7 +47,7 @@ pub(super) fn architecture(bytes: &[u8]) -> Option<&'static str> {
 
 /// What the section of the object will hold: the binaries one after the other. Empty for bitcode that is damaged, too,
 /// which is an image with that problem then.
-pub(crate) fn section(bytes: &[u8]) -> Vec<u8> {
+fn section(bytes: &[u8]) -> Vec<u8> {
     let mut all = Vec::new();
     for binary in embedded_in_bitcode(bytes).unwrap_or_default() {
         all.extend(binary);

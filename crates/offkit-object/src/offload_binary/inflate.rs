@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
-use offkit_image::{Compression, Error, ErrorKind, Limits};
+use offkit_image::{Compression, Error, Limits};
 
 use super::MAGIC;
 use super::raw::{Header, HeaderV3};
 use super::read::read_header;
 use super::sequence::{Binary, Sequence};
-use crate::compression::inflate;
+use crate::compression::{inflate, too_large};
 use crate::layout::{align_to_8, is_zero, pad_to_8};
 use crate::reading::Reading;
 use crate::source::Source;
@@ -100,11 +100,6 @@ impl<'data> Compressed<'data> {
         out.extend_from_slice(&body);
         Ok(out)
     }
-}
-
-fn too_large(limit: u64) -> Error {
-    Error::new(ErrorKind::LimitExceeded, "too much compressed data")
-        .expecting(format!("at most {limit} bytes"))
 }
 
 /// The equivalent of the binary at the start of `source` that is not compressed: offsets in it count from its
