@@ -1,10 +1,11 @@
 //! OpenCL drivers that tests use, each in a process that finds no others.
 
-use std::path::{Path, PathBuf};
+use std::ffi::OsStr;
+use std::path::PathBuf;
 use std::process::Command;
 
 use crate::sycl_runtime::SyclRuntime;
-use crate::{Folder, skip};
+use crate::{Folder, programs, skip};
 
 /// A plugin finds its drivers once in a process, by the environment. So the part of a test that uses the plugin runs in a
 /// process of its own: this program again, told so by a variable.
@@ -16,7 +17,7 @@ pub const INSIDE: &str = "OFFKIT_TEST_INSIDE";
 ///
 /// If the part fails.
 #[track_caller]
-pub fn is_inside(test: &str, variables: &[(&str, &Path)]) -> bool {
+pub fn is_inside(test: &str, variables: &[(&str, impl AsRef<OsStr>)]) -> bool {
     if std::env::var_os(INSIDE).is_some() {
         return true;
     }
@@ -28,12 +29,37 @@ pub fn is_inside(test: &str, variables: &[(&str, &Path)]) -> bool {
     false
 }
 
+/// A command that sees nothing of this machine's drivers, adapters and plugins, of their user's variables and cache. All
+/// tests share a cache: the libraries that come with offkit are built once.
+pub fn alone(command: &mut Command) -> &mut Command {
+    for name in [
+        "OCL_ICD_FILENAMES",
+        "UR_ADAPTERS_SEARCH_PATH",
+        "OFFKIT_PLUGINS",
+        "ONEAPI_DEVICE_SELECTOR",
+        "SYCL_DEVICE_FILTER",
+        "SYCL_BE",
+        "SYCL_PI_TRACE",
+        "OFFKIT_TRACE",
+    ] {
+        command.env_remove(name);
+    }
+    command
+        .env("OCL_ICD_VENDORS", "/nowhere/")
+        .env("UR_ADAPTERS_FORCE_LOAD", "")
+        .env("SYCL_PI_CONFIG", "/dev/null")
+        .env("XDG_CACHE_HOME", programs().join("test-cache"))
+}
+
 /// A command that finds the drivers that the variables name, and no others.
-pub fn with_drivers<'a>(command: &'a mut Command, variables: &[(&str, &Path)]) -> &'a mut Command {
+pub fn with_drivers<'a>(
+    command: &'a mut Command,
+    variables: &[(&str, impl AsRef<OsStr>)],
+) -> &'a mut Command {
     for name in ["OCL_ICD_VENDORS", "OCL_ICD_FILENAMES"] {
         command.env_remove(name);
     }
-    command.envs(variables.iter().copied())
+    command.envs(variables.iter().map(|(name, value)| (name, value)))
 }
 
 /// What names Intel's driver.

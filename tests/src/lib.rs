@@ -8,6 +8,7 @@ pub mod drivers;
 pub mod packages;
 pub mod pi_releases;
 pub mod sycl_runtime;
+pub mod ur_adapters;
 
 use std::env;
 use std::ffi::OsStr;
@@ -385,17 +386,13 @@ impl Folder {
     }
 
     /// Runs `offkit` with the words of a command line. What it links is checked with spirv-val, where that is installed.
-    /// All tests share a cache: the libraries that come with offkit are built once. Devices of this machine's OpenCL
-    /// drivers and adapters of Unified Runtime are out of sight.
+    /// It sees no devices but its own.
     pub fn offkit(&self, line: &str) -> Outcome {
         let links = line.trim_start().starts_with("link ");
         let verify = (links && tool("spirv-val").is_some()).then_some("--verify");
         let mut command = Command::new(offkit());
         command.args(line.split_whitespace().chain(verify));
-        command.env("XDG_CACHE_HOME", programs().join("test-cache"));
-        command.env("OCL_ICD_VENDORS", "/nowhere/");
-        command.env("UR_ADAPTERS_FORCE_LOAD", "");
-        let outcome = self.run_command(&mut command);
+        let outcome = self.run_command(drivers::alone(&mut command));
         self.check_output_of(line, &outcome);
         outcome
     }

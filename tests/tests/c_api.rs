@@ -10,6 +10,7 @@ use std::sync::OnceLock;
 
 use offkit_object::{BundleState, ByteArray, DeviceImage, OutputFormat, SyclBinVersion, Target, pack};
 use offkit_tests::documentation::blocks;
+use offkit_tests::drivers::alone;
 use offkit_tests::sycl_runtime::SyclRuntime;
 use offkit_tests::{Folder, Outcome, example, need, programs, root, tool};
 
@@ -74,12 +75,8 @@ fn run_under(folder: &Folder, under: &[&str], program: &str, arguments: &[&str])
     let program = folder.path(program).display().to_string();
     let words: Vec<_> = under.iter().copied().chain([program.as_str()]).collect();
     let mut command = Command::new(words[0]);
-    command
-        .args(&words[1..])
-        .args(arguments)
-        .env("OCL_ICD_VENDORS", "/nowhere/")
-        .env("XDG_CACHE_HOME", programs().join("test-cache"));
-    folder.run_command(&mut command)
+    command.args(&words[1..]).args(arguments);
+    folder.run_command(alone(&mut command))
 }
 
 /// Ends with an error for what is used wrongly, and for what is never freed.

@@ -8,6 +8,7 @@ use offkit_pi::ffi::{PI_DEVICE_TYPE_ALL, PI_LINK_PROGRAM_FAILURE, PI_UNSUPPORTED
 use offkit_pi::host::{
     Argument, BinaryType, BuildStatus, Context, Device, NdRange, Plugin, Program, QueueProperties, UsmKind,
 };
+use offkit_tests::drivers::alone;
 use offkit_tests::pi_releases::PI_RELEASES;
 use offkit_tests::sycl_runtime::SyclRuntime;
 use offkit_tests::{Folder, need, npy_i32, offkit, read_i32, tool};
@@ -37,8 +38,7 @@ fn inside(test: &str) -> Option<PathBuf> {
     let runtime = SyclRuntime::get()?;
     for release in PI_RELEASES {
         let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args([test, "--exact", "--nocapture"]);
-        command
+        alone(command.args([test, "--exact", "--nocapture"]))
             .env(INSIDE, release.opencl_plugin()?)
             .envs(runtime.environment());
         let text = Folder::new().run_command(&mut command).ok();
@@ -209,7 +209,7 @@ fn a_plugin_that_cannot_be_loaded_is_told_of_in_the_words_of_the_loader() {
 
         let mut command = Command::new(offkit());
         command.args("run app.syclbin k --global 1 --arg i32[1] --device gpu".split(' '));
-        let outcome = folder.run_command(command.env("OFFKIT_PLUGINS", &path));
+        let outcome = folder.run_command(alone(&mut command).env("OFFKIT_PLUGINS", &path));
         assert!(
             outcome.stderr.contains("warning: a plugin is left out"),
             "{}",
@@ -242,8 +242,9 @@ fn offkit_runs_kernels_on_a_real_driver_through_real_plugins() {
         };
         let run = |line: &str| {
             let mut command = Command::new(offkit());
-            command.args(line.split_whitespace());
-            command.env("OFFKIT_PLUGINS", &plugin).envs(runtime.environment());
+            alone(command.args(line.split_whitespace()))
+                .env("OFFKIT_PLUGINS", &plugin)
+                .envs(runtime.environment());
             folder.run_command(&mut command)
         };
         let kernel = "run app.syclbin k --link library.syclbin --global 8 --arg a.npy --out b.npy";

@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use offkit_tests::drivers::alone;
 use offkit_tests::sycl_runtime::SyclRuntime;
 use offkit_tests::{Folder, Outcome, offkit};
 
@@ -9,15 +10,7 @@ use offkit_tests::{Folder, Outcome, offkit};
 fn sycl_ls(options: &[&str], variables: &[(&str, &str)]) -> Outcome {
     let mut command = Command::new(offkit());
     command.args(["as", "sycl-ls"]).args(options);
-    for name in [
-        "ONEAPI_DEVICE_SELECTOR",
-        "SYCL_DEVICE_FILTER",
-        "OCL_ICD_FILENAMES",
-    ] {
-        command.env_remove(name);
-    }
-    command.env("OCL_ICD_VENDORS", "/nowhere/");
-    Folder::new().run_command(command.envs(variables.iter().copied()))
+    Folder::new().run_command(alone(&mut command).envs(variables.iter().copied()))
 }
 
 #[test]

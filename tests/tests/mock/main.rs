@@ -12,6 +12,7 @@ use offkit_pi::NdRange;
 use offkit_pi::ffi::*;
 use offkit_pi::host::{Context, Device, Plugin, Queue, QueueProperties, UsmKind};
 use offkit_runtime::{Buffer, ImageRegistry, Runtime, Usm};
+use offkit_tests::drivers::alone;
 use offkit_tests::{Folder, mock, need, offkit};
 use pi_mock::{BUILT_IN, Play, SCRIPT_VARIABLE, play};
 
@@ -220,11 +221,8 @@ fn offkit_itself_copes() {
     let run = |script: &str, line: &str| {
         folder.write("script", script);
         let mut command = Command::new(offkit());
-        command
-            .args(line.split(' '))
+        alone(command.args(line.split(' ')))
             .env("OFFKIT_PLUGINS", mock())
-            .env("OCL_ICD_VENDORS", "/nowhere/")
-            .env("XDG_CACHE_HOME", folder.path("cache"))
             .env(SCRIPT_VARIABLE, "script");
         folder.run_command(&mut command)
     };
@@ -255,10 +253,8 @@ fn launches_that_take_too_long_are_stopped() {
         folder.write("script", script);
         let mut command = Command::new(offkit());
         let line = format!("run app.syclbin fill --global 1 --arg i32[1] --device mock --timeout {time}");
-        command
-            .args(line.split(' '))
+        alone(command.args(line.split(' ')))
             .env("OFFKIT_PLUGINS", mock())
-            .env("OCL_ICD_VENDORS", "/nowhere/")
             .env(SCRIPT_VARIABLE, "script");
         folder.run_command(&mut command)
     };
