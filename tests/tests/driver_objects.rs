@@ -1,11 +1,15 @@
-//! Images, samplers and parts of devices through the plugin over OpenCL drivers, as a host in C uses them.
+//! Images, samplers, parts of devices and objects of a driver's own, through the plugins over OpenCL drivers and over
+//! adapters of Unified Runtime, as a host in C uses them.
 
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
 
+use offkit_opencl::{CL_SUCCESS, cl_command_queue, cl_context};
 use offkit_pi::ffi::*;
 use offkit_pi::host::Plugin;
 use offkit_tests::drivers::{intel, is_inside, pocl};
+use offkit_tests::ur_adapters::{RELEASES, Release};
+use offkit_tests::{Folder, library, need, tool};
 
 /// What a function of a plugin's table returns.
 macro_rules! result {
@@ -60,10 +64,6 @@ fn words(plugin: &Plugin) -> String {
     }
 }
 
-fn plugin() -> Plugin {
-    Plugin::built_in(&offkit_plugin_opencl::BUILT_IN).unwrap()
-}
-
 fn device(plugin: &Plugin) -> pi_device {
     let (mut platform, mut device) = (null_mut(), null_mut());
     done!(plugin, piPlatformsGet(1, &raw mut platform, null_mut()));
@@ -81,13 +81,19 @@ fn context(plugin: &Plugin, device: pi_device) -> pi_context {
     )
 }
 
+/// OpenCL C as SPIR-V.
+fn spirv(source: &str) -> Vec<u8> {
+    let folder = Folder::new();
+    folder.write("k.cl", source);
+    let options = ["--target=spirv64v1.1", "-O1", "-c", "k.cl", "-o", "k.spv"];
+    folder.run(tool("clang-22").unwrap(), options).ok();
+    folder.read("k.spv")
+}
+
 /// A kernel of OpenCL C.
 fn kernel(plugin: &Plugin, context: pi_context, source: &str) -> (pi_program, pi_kernel) {
-    let (mut text, length) = (source.as_ptr().cast(), source.len());
-    let program = made!(
-        plugin,
-        piclProgramCreateWithSource(context, 1, &raw mut text, &raw const length)
-    );
+    let il = spirv(source);
+    let program = made!(plugin, piProgramCreate(context, il.as_ptr().cast(), il.len()));
     done!(
         plugin,
         piProgramBuild(program, 0, null(), null(), None, null_mut())
@@ -183,22 +189,8 @@ fn images_are_moved(plugin: &Plugin, context: pi_context, queue: pi_queue) {
     }
 
     // Two columns go to another image, which has one colour before, and are written over in part.
-    let to = image(plugin, context, None);
-    let (origin, region) = ([0_usize; 3], [WIDTH, HEIGHT, 1]);
-    let color = [9_u32, 8, 7, 6];
-    done!(
-        plugin,
-        piEnqueueMemImageFill(
-            queue,
-            to,
-            color.as_ptr().cast(),
-            origin.as_ptr(),
-            region.as_ptr(),
-            0,
-            null(),
-            null_mut()
-        )
-    );
+    let c = [9, 8, 7, 6];
+    let to = image(plugin, context, Some([c; WIDTH * HEIGHT].as_flattened()));
     let (mut first, mut third, mut columns) = (at(0, 0), at(2, 0), area(2, HEIGHT));
     done!(
         plugin,
@@ -233,10 +225,29 @@ fn images_are_moved(plugin: &Plugin, context: pi_context, queue: pi_queue) {
             null_mut()
         )
     );
-    let c = [9, 8, 7, 6];
     let e = element;
     let expected = [[c, c, e(0), e(1)], [c, c, e(4), [1; 4]], [c, c, e(8), [2; 4]]];
     assert_eq!(read(plugin, queue, to), expected.as_flattened());
+
+    // And all of it becomes another colour, where there is a function for that.
+    let (origin, region, color) = ([0_usize; 3], [WIDTH, HEIGHT, 1], [1_u32, 2, 3, 4]);
+    let filled = result!(
+        plugin,
+        piEnqueueMemImageFill(
+            queue,
+            to,
+            color.as_ptr().cast(),
+            origin.as_ptr(),
+            region.as_ptr(),
+            0,
+            null(),
+            null_mut()
+        )
+    );
+    match plugin.name().contains("_ur") {
+        true => assert_eq!(filled, PI_INVALID_OPERATION),
+        false => assert_eq!(read(plugin, queue, to), [[1, 2, 3, 4]; WIDTH * HEIGHT]),
+    }
 
     // Outside of the image, and as a buffer, it is refused.
     let mut byte = [0_u8; 4];
@@ -326,7 +337,9 @@ fn kernels_read_images_through_samplers(plugin: &Plugin, context: pi_context, qu
             .collect();
         assert_eq!(read(plugin, queue, to), expected, "{addressing:#x}");
         done!(plugin, piSamplerRelease(sampler));
-        let gone = result!(plugin, piextKernelSetArgSampler(kernel, 1, &raw const sampler));
+        let unused = made!(plugin, piSamplerCreate(context, properties.as_ptr()));
+        done!(plugin, piSamplerRelease(unused));
+        let gone = result!(plugin, piextKernelSetArgSampler(kernel, 1, &raw const unused));
         assert_eq!(gone, PI_INVALID_SAMPLER);
     }
     done!(plugin, piMemRelease(from));
@@ -463,22 +476,159 @@ fn parts_are_devices(plugin: &Plugin, whole: pi_device) {
     assert_ne!(refused, PI_SUCCESS);
 }
 
-#[test]
-fn images_samplers_and_parts_are_the_drivers() {
-    let Some(intel) = intel() else { return };
-    let test = "images_samplers_and_parts_are_the_drivers";
-    if !is_inside(test, &[("OCL_ICD_VENDORS", &intel)]) {
-        return;
-    }
-    let plugin = plugin();
-    let device = device(&plugin);
-    let context = context(&plugin, device);
+/// What a host does that talks to the driver as well: it makes a program of the driver's own, and has the plugin build
+/// it.
+fn native_objects_go_both_ways(plugin: &Plugin, device: pi_device) {
+    let (context, mut native) = (context(plugin, device), 0);
+    done!(plugin, piextContextGetNativeHandle(context, &raw mut native));
+    let native_context: cl_context = std::ptr::with_exposed_provenance_mut(native);
+    let il = spirv("kernel void k(global int *p) { p[get_global_id(0)] = 3; }");
+    let mut code = CL_SUCCESS;
+    // SAFETY: every handle begins with a pointer to the table of its driver.
+    let native_program = unsafe {
+        let create = (*(*native_context).dispatch).clCreateProgramWithIL.unwrap();
+        create(native_context, il.as_ptr().cast(), il.len(), &raw mut code)
+    };
+    assert_eq!(code, CL_SUCCESS);
+    let (mut program, mut kernel) = (null_mut(), null_mut());
+    let address = native_program.expose_provenance();
+    done!(
+        plugin,
+        piextProgramCreateWithNativeHandle(address, context, &raw mut program)
+    );
+    done!(
+        plugin,
+        piProgramBuild(program, 0, null(), null(), None, null_mut())
+    );
+    done!(plugin, piKernelCreate(program, c"k".as_ptr(), &raw mut kernel));
+
+    // A queue that has come back from the driver runs what the host has mapped.
+    let (mut queue, mut same) = (null_mut(), null_mut());
+    done!(
+        plugin,
+        piQueueCreate(context, device, PI_QUEUE_PROFILING_ENABLE, &raw mut queue)
+    );
+    done!(plugin, piextQueueGetNativeHandle(queue, &raw mut native));
+    let native_queue: cl_command_queue = std::ptr::with_exposed_provenance_mut(native);
+    // SAFETY: as above. The plugin takes over the reference.
+    let retained = unsafe { (*(*native_queue).dispatch).clRetainCommandQueue.unwrap()(native_queue) };
+    assert_eq!(retained, CL_SUCCESS);
+    done!(
+        plugin,
+        piextQueueCreateWithNativeHandle(native, context, &raw mut same)
+    );
+    done!(plugin, piQueueRelease(queue));
+    let (mut properties, size) = (0_u64, size_of::<u64>());
+    let answer = (&raw mut properties).cast();
+    done!(
+        plugin,
+        piQueueGetInfo(same, PI_QUEUE_INFO_PROPERTIES, size, answer, null_mut())
+    );
+    assert_eq!(properties, PI_QUEUE_PROFILING_ENABLE);
+    let (mut buffer, mut mapped, mut event) = (null_mut(), null_mut(), null_mut());
+    let (flags, written) = (PI_MEM_FLAGS_ACCESS_RW, PI_MAP_READ | PI_MAP_WRITE);
+    done!(
+        plugin,
+        piMemBufferCreate(context, flags, 16, null_mut(), &raw mut buffer, null())
+    );
+    done!(plugin, piextKernelSetArgMemObj(kernel, 0, &raw const buffer));
+    let (global, none) = ([3_usize], null());
+    done!(
+        plugin,
+        piEnqueueKernelLaunch(
+            same,
+            kernel,
+            1,
+            null(),
+            global.as_ptr(),
+            null(),
+            0,
+            none,
+            &raw mut event
+        )
+    );
+    done!(
+        plugin,
+        piEnqueueMemBufferMap(
+            same,
+            buffer,
+            PI_TRUE,
+            written,
+            4,
+            8,
+            1,
+            &raw const event,
+            null_mut(),
+            &raw mut mapped
+        )
+    );
+    // SAFETY: mapped, as many bytes.
+    assert_eq!(unsafe { mapped.cast::<[i32; 2]>().read_unaligned() }, [3, 3]);
+    done!(
+        plugin,
+        piEnqueueMemUnmap(same, buffer, mapped, 0, null(), null_mut())
+    );
+    done!(plugin, piQueueFinish(same));
+    // Devices of the driver are found again.
+    let mut found = null_mut();
+    done!(plugin, piextDeviceGetNativeHandle(device, &raw mut native));
+    done!(
+        plugin,
+        piextDeviceCreateWithNativeHandle(native, null_mut(), &raw mut found)
+    );
+    assert_eq!(found, device);
+    done!(plugin, piEventRelease(event));
+    done!(plugin, piMemRelease(buffer));
+    done!(plugin, piQueueRelease(same));
+    done!(plugin, piKernelRelease(kernel));
+    done!(plugin, piProgramRelease(program));
+    done!(plugin, piContextRelease(context));
+}
+
+/// The first device has it all.
+fn objects_are_the_drivers(plugin: &Plugin) {
+    let device = device(plugin);
+    let has_images = number!(plugin, u32, piDeviceGetInfo(device, PI_DEVICE_INFO_IMAGE_SUPPORT));
+    assert_eq!(has_images, PI_TRUE);
+    let context = context(plugin, device);
     let queue = made!(plugin, piQueueCreate(context, device, 0));
-    images_are_moved(&plugin, context, queue);
-    kernels_read_images_through_samplers(&plugin, context, queue);
+    images_are_moved(plugin, context, queue);
+    kernels_read_images_through_samplers(plugin, context, queue);
     done!(plugin, piQueueRelease(queue));
     done!(plugin, piContextRelease(context));
-    parts_are_devices(&plugin, device);
+    parts_are_devices(plugin, device);
+    native_objects_go_both_ways(plugin, device);
+}
+
+#[test]
+fn objects_are_those_of_an_opencl_driver() {
+    need!("clang-22");
+    let Some(intel) = intel() else { return };
+    let test = "objects_are_those_of_an_opencl_driver";
+    if is_inside(test, &[("OCL_ICD_VENDORS", &intel)]) {
+        objects_are_the_drivers(&Plugin::load(library("offkit_plugin_opencl")).unwrap());
+    }
+}
+
+#[test]
+fn objects_are_those_of_the_adapter_of_2025_1() {
+    objects_are_the_adapters("objects_are_those_of_the_adapter_of_2025_1", &RELEASES[0]);
+}
+
+#[test]
+fn objects_are_those_of_the_adapter_of_2025_3() {
+    objects_are_the_adapters("objects_are_those_of_the_adapter_of_2025_3", &RELEASES[1]);
+}
+
+#[track_caller]
+fn objects_are_the_adapters(test: &str, release: &Release) {
+    need!("clang-22");
+    let Some((_, variables)) = release.get() else {
+        return;
+    };
+    if is_inside(test, &variables) {
+        objects_are_the_drivers(&Plugin::load(library("offkit_plugin_ur")).unwrap());
+    }
 }
 
 #[test]
@@ -488,7 +638,7 @@ fn a_driver_has_images_or_says_that_it_has_none() {
     if !is_inside(test, &[("OCL_ICD_VENDORS", &pocl)]) {
         return;
     }
-    let plugin = plugin();
+    let plugin = Plugin::load(library("offkit_plugin_opencl")).unwrap();
     let device = device(&plugin);
     let context = context(&plugin, device);
     match number!(plugin, u32, piDeviceGetInfo(device, PI_DEVICE_INFO_IMAGE_SUPPORT)) {

@@ -5,7 +5,8 @@ use std::process::Command;
 
 use offkit_pi::host::Plugin;
 use offkit_plugin_tests::{Code, Outcome, names, run};
-use offkit_tests::drivers::{intel, is_inside};
+use offkit_tests::drivers::{intel, is_inside, pocl};
+use offkit_tests::ur_adapters::{RELEASES, Release};
 use offkit_tests::{Folder, library, need, root, tool};
 
 /// The tests that a plugin does not pass for want of something. None fails.
@@ -34,6 +35,57 @@ fn intels_driver_passes() {
     let plugin = Plugin::load(library("offkit_plugin_opencl")).unwrap();
     let code = Code::compile().unwrap();
     assert_eq!(unsupported(&plugin, Some(&code)), []);
+}
+
+#[test]
+fn a_driver_that_takes_no_spirv_passes_what_needs_no_kernel() {
+    let Some(pocl) = pocl() else { return };
+    let test = "a_driver_that_takes_no_spirv_passes_what_needs_no_kernel";
+    if !is_inside(test, &[("OCL_ICD_VENDORS", &pocl)]) {
+        return;
+    }
+    let plugin = Plugin::load(library("offkit_plugin_opencl")).unwrap();
+    for (name, outcome) in run(&plugin, None) {
+        let is_expected = match &outcome {
+            Outcome::Passed => true,
+            Outcome::Unsupported(what) => {
+                what.contains("there is no device code to run") || what.contains("no unified shared memory")
+            }
+            // PoCL 3.1 runs what waits for an event that has failed.
+            Outcome::Failed(_) => name == "an_event_that_is_abandoned_fails_what_waits_for_it",
+        };
+        assert!(is_expected, "{name}: {outcome:?}");
+    }
+}
+
+#[test]
+fn the_adapter_of_2025_1_passes() {
+    adapter_passes("the_adapter_of_2025_1_passes", &RELEASES[0]);
+}
+
+#[test]
+fn the_adapter_of_2025_3_passes() {
+    adapter_passes("the_adapter_of_2025_3_passes", &RELEASES[1]);
+}
+
+/// Unified Runtime has no events of the host's own, which some tests hold commands up by.
+#[track_caller]
+fn adapter_passes(test: &str, release: &Release) {
+    need!("clang-22");
+    let Some((_, variables)) = release.get() else {
+        return;
+    };
+    if !is_inside(test, &variables) {
+        return;
+    }
+    let plugin = Plugin::load(library("offkit_plugin_ur")).unwrap();
+    let code = Code::compile().unwrap();
+    let unsupported = unsupported(&plugin, Some(&code));
+    let held_up = |what: &str| what.contains("an event of the host's own is not supported");
+    assert!(
+        unsupported.len() == 8 && unsupported.iter().all(|(_, what)| held_up(what)),
+        "{unsupported:#?}"
+    );
 }
 
 #[test]

@@ -22,3 +22,5 @@ kernel void ids(global uint *out) {
   size_t x = get_global_id(0), y = get_global_id(1), z = get_global_id(2);
   out[(z * 4 + y) * 4 + x] = 1 + get_group_id(0) + 10 * get_local_id(1) + 100 * get_work_dim();
 }
+
+kernel void follow(global ulong *list) { *(global int *)list[0] += 1; }

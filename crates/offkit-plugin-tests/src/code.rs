@@ -5,11 +5,13 @@ use std::process::Command;
 
 use offkit_host::clang;
 
-/// Three modules of SPIR-V, made of the OpenCL C in this crate.
+/// Modules of SPIR-V, made of the OpenCL C in this crate.
 #[derive(Debug, Clone)]
 pub struct Code {
     /// Kernels.
     pub(crate) kernels: Vec<u8>,
+    /// A kernel that writes a specialization constant.
+    pub(crate) constant: Vec<u8>,
     /// A kernel that calls a function of the library.
     pub(crate) app: Vec<u8>,
     /// The library.
@@ -25,6 +27,7 @@ impl Code {
     pub fn compile() -> io::Result<Code> {
         Ok(Code {
             kernels: spirv(include_str!("../kernels/kernels.cl"))?,
+            constant: spirv(include_str!("../kernels/constant.cl"))?,
             app: spirv(include_str!("../kernels/app.cl"))?,
             library: spirv(include_str!("../kernels/library.cl"))?,
         })

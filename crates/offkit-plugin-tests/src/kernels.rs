@@ -1,7 +1,7 @@
 //! Programs and kernels.
 
 use offkit_pi::ffi::*;
-use offkit_pi::host::{Argument, BinaryType, NdRange, PiError, QueueProperties, UsmKind};
+use offkit_pi::host::{Argument, BinaryType, NdRange, PiError, Program, QueueProperties, UsmKind};
 
 use crate::events::in_threads;
 use crate::machine::{Machine, bytes, refused, words};
@@ -43,6 +43,23 @@ pub(crate) fn a_kernel_runs_with_unified_shared_memory(machine: &Machine<'_>) ->
         assert_eq!(out[..128], [0; 128]);
         assert_eq!(out[128..], bytes(&[4.5; 32]));
     }
+    Ok(())
+}
+
+pub(crate) fn a_kernel_follows_addresses_in_memory(machine: &Machine<'_>) -> Result {
+    let mut kernel = machine.kernels()?.kernel("follow")?;
+    let usm = || machine.context.usm(UsmKind::Shared, &machine.device, 64, 0);
+    let (list, number) = (usm()?, usm()?);
+    machine
+        .queue
+        .write_usm(&list, 0, &number.address().to_ne_bytes(), &[])?;
+    machine.queue.set_usm(&number, 0, 7, 4, &[])?.wait()?;
+    kernel.set_argument(0, &list)?;
+    kernel.set_indirect_access(true)?;
+    machine.queue.launch(&kernel, &NdRange::new([1]), &[])?.wait()?;
+    let mut out = [0; 4];
+    machine.queue.read_usm(&number, 0, &mut out, &[])?;
+    assert_eq!(out, [8, 7, 7, 7]);
     Ok(())
 }
 
@@ -159,6 +176,40 @@ pub(crate) fn several_threads_launch_one_kernel(machine: &Machine<'_>) -> Result
         queue.finish()
     })?;
     assert_eq!(words(&machine.read(&buffer)?), [500; 32]);
+    Ok(())
+}
+
+/// What the kernel `number` of a program writes.
+fn constant(machine: &Machine<'_>, program: &Program) -> core::result::Result<i32, PiError> {
+    let out = machine.context.buffer(4)?;
+    let mut kernel = program.kernel("number")?;
+    kernel.set_argument(0, &out)?;
+    machine.queue.launch(&kernel, &NdRange::new([1]), &[])?.wait()?;
+    Ok(words(&machine.read(&out)?)[0])
+}
+
+pub(crate) fn specialization_constants_have_their_values(machine: &Machine<'_>) -> Result {
+    let program = machine.context.program_with_il(&machine.code().constant)?;
+    program.build("")?;
+    assert_eq!(constant(machine, &program)?, 11, "the value in the module");
+    let program = machine.context.program_with_il(&machine.code().constant)?;
+    program.set_specialization_constant(7, &42_i32.to_ne_bytes())?;
+    program.build("")?;
+    assert_eq!(constant(machine, &program)?, 42, "the value that was set");
+    Ok(())
+}
+
+pub(crate) fn machine_code_is_a_program_of_its_own(machine: &Machine<'_>) -> Result {
+    let program = machine.context.program_with_il(&machine.code().constant)?;
+    program.set_specialization_constant(7, &42_i32.to_ne_bytes())?;
+    program.build("")?;
+    let binaries = program.binaries()?;
+    assert_eq!(binaries.len(), 1, "one device");
+    let reloaded = machine
+        .context
+        .program_with_binary(&machine.device, &binaries[0])?;
+    reloaded.build("")?;
+    assert_eq!(constant(machine, &reloaded)?, 42);
     Ok(())
 }
 

@@ -69,15 +69,18 @@ const WITHOUT_CODE: [Test; 15] = tests!(false:
     events::drops_do_not_wait
 );
 
-const WITH_CODE: [Test; 11] = tests!(true:
+const WITH_CODE: [Test; 14] = tests!(true:
     kernels::a_kernel_runs_with_buffers
     kernels::a_kernel_runs_with_unified_shared_memory
+    kernels::a_kernel_follows_addresses_in_memory
     kernels::an_in_order_queue_keeps_the_order
     kernels::a_launch_uses_the_arguments_of_its_moment
     kernels::ranges_have_offsets_and_three_dimensions
     kernels::work_groups_have_local_memory_and_barriers
     kernels::several_threads_use_one_context
     kernels::several_threads_launch_one_kernel
+    kernels::specialization_constants_have_their_values
+    kernels::machine_code_is_a_program_of_its_own
     kernels::two_modules_compiled_and_linked_run
     kernels::a_missing_function_fails_the_link
     kernels::what_is_not_there_is_refused

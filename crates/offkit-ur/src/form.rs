@@ -71,6 +71,8 @@ pub enum Table {
     Queue,
     /// Of memory objects.
     Mem,
+    /// Of samplers.
+    Sampler,
     /// Of unified shared memory.
     Usm,
     /// Of programs.
@@ -87,13 +89,14 @@ pub enum Table {
 
 impl Table {
     /// All tables, in the order of their numbers.
-    pub const ALL: [Table; 12] = [
+    pub const ALL: [Table; 13] = [
         Table::Adapter,
         Table::Platform,
         Table::Device,
         Table::Context,
         Table::Queue,
         Table::Mem,
+        Table::Sampler,
         Table::Usm,
         Table::Program,
         Table::Kernel,
@@ -111,6 +114,7 @@ impl Table {
             Table::Context => "urGetContextProcAddrTable",
             Table::Queue => "urGetQueueProcAddrTable",
             Table::Mem => "urGetMemProcAddrTable",
+            Table::Sampler => "urGetSamplerProcAddrTable",
             Table::Usm => "urGetUSMProcAddrTable",
             Table::Program => "urGetProgramProcAddrTable",
             Table::Kernel => "urGetKernelProcAddrTable",

@@ -18,6 +18,9 @@ macro_rules! for_each_function {
             Platform [2] urPlatformGetNativeHandle(platform: ur_platform_handle_t, native_platform: *mut ur_native_handle_t);
             Device [0] urDeviceGet(platform: ur_platform_handle_t, device_type: u32, num_entries: u32, devices: *mut ur_device_handle_t, num_devices: *mut u32);
             Device [1] urDeviceGetInfo(device: ur_device_handle_t, prop_name: u32, prop_size: usize, prop_value: *mut c_void, prop_size_ret: *mut usize);
+            Device [2] urDeviceRetain(device: ur_device_handle_t);
+            Device [3] urDeviceRelease(device: ur_device_handle_t);
+            Device [4] urDevicePartition(device: ur_device_handle_t, properties: *const ur_device_partition_properties_t, num_devices: u32, sub_devices: *mut ur_device_handle_t, num_devices_ret: *mut u32);
             Device [5] urDeviceSelectBinary(device: ur_device_handle_t, binaries: *const ur_device_binary_t, num_binaries: u32, selected_binary: *mut u32);
             Device [6] urDeviceGetNativeHandle(device: ur_device_handle_t, native_device: *mut ur_native_handle_t);
             Device [8] urDeviceGetGlobalTimestamps(device: ur_device_handle_t, device_timestamp: *mut u64, host_timestamp: *mut u64);
@@ -34,6 +37,7 @@ macro_rules! for_each_function {
             Queue [5] urQueueCreateWithNativeHandle(native_queue: ur_native_handle_t, context: ur_context_handle_t, device: ur_device_handle_t, properties: *const ur_native_properties_t, queue: *mut ur_queue_handle_t);
             Queue [6] urQueueFinish(queue: ur_queue_handle_t);
             Queue [7] urQueueFlush(queue: ur_queue_handle_t);
+            Mem [0] urMemImageCreate(context: ur_context_handle_t, flags: u32, image_format: *const ur_image_format_t, image_desc: *const ur_image_desc_t, host: *mut c_void, mem: *mut ur_mem_handle_t);
             Mem [1] urMemBufferCreate(context: ur_context_handle_t, flags: u32, size: usize, properties: *const ur_buffer_properties_t, buffer: *mut ur_mem_handle_t);
             Mem [2] urMemRetain(mem: ur_mem_handle_t);
             Mem [3] urMemRelease(mem: ur_mem_handle_t);
@@ -41,6 +45,10 @@ macro_rules! for_each_function {
             Mem [5] urMemGetNativeHandle(mem: ur_mem_handle_t, device: ur_device_handle_t, native_mem: *mut ur_native_handle_t);
             Mem [6] urMemBufferCreateWithNativeHandle(native_mem: ur_native_handle_t, context: ur_context_handle_t, properties: *const ur_native_properties_t, mem: *mut ur_mem_handle_t);
             Mem [8] urMemGetInfo(memory: ur_mem_handle_t, prop_name: u32, prop_size: usize, prop_value: *mut c_void, prop_size_ret: *mut usize);
+            Mem [9] urMemImageGetInfo(memory: ur_mem_handle_t, prop_name: u32, prop_size: usize, prop_value: *mut c_void, prop_size_ret: *mut usize);
+            Sampler [0] urSamplerCreate(context: ur_context_handle_t, desc: *const ur_sampler_desc_t, sampler: *mut ur_sampler_handle_t);
+            Sampler [1] urSamplerRetain(sampler: ur_sampler_handle_t);
+            Sampler [2] urSamplerRelease(sampler: ur_sampler_handle_t);
             Usm [0] urUSMHostAlloc(context: ur_context_handle_t, usm_desc: *const ur_usm_desc_t, pool: ur_usm_pool_handle_t, size: usize, mem: *mut *mut c_void);
             Usm [1] urUSMDeviceAlloc(context: ur_context_handle_t, device: ur_device_handle_t, usm_desc: *const ur_usm_desc_t, pool: ur_usm_pool_handle_t, size: usize, mem: *mut *mut c_void);
             Usm [2] urUSMSharedAlloc(context: ur_context_handle_t, device: ur_device_handle_t, usm_desc: *const ur_usm_desc_t, pool: ur_usm_pool_handle_t, size: usize, mem: *mut *mut c_void);
@@ -69,6 +77,7 @@ macro_rules! for_each_function {
             Kernel [9 9 9 _] urKernelSetArgValue(kernel: ur_kernel_handle_t, arg_index: u32, arg_size: usize, properties: *const c_void, arg_value: *const c_void);
             Kernel [10 10 10 _] urKernelSetArgLocal(kernel: ur_kernel_handle_t, arg_index: u32, arg_size: usize, properties: *const c_void);
             Kernel [11 11 11 _] urKernelSetArgPointer(kernel: ur_kernel_handle_t, arg_index: u32, properties: *const c_void, arg_value: *const c_void);
+            Kernel [13 13 13 _] urKernelSetArgSampler(kernel: ur_kernel_handle_t, arg_index: u32, properties: *const c_void, arg_value: ur_sampler_handle_t);
             Kernel [14 14 14 _] urKernelSetArgMemObj(kernel: ur_kernel_handle_t, arg_index: u32, properties: *const c_void, arg_value: ur_mem_handle_t);
             Kernel [12 12 12 10] urKernelSetExecInfo(kernel: ur_kernel_handle_t, prop_name: u32, prop_size: usize, properties: *const c_void, prop_value: *const c_void);
             Event [0] urEventGetInfo(event: ur_event_handle_t, prop_name: u32, prop_size: usize, prop_value: *mut c_void, prop_size_ret: *mut usize);
@@ -91,6 +100,9 @@ macro_rules! for_each_function {
             Enqueue [7 7 7 6] urEnqueueMemBufferCopy(queue: ur_queue_handle_t, buffer_src: ur_mem_handle_t, buffer_dst: ur_mem_handle_t, src_offset: usize, dst_offset: usize, size: usize, num_events_in_wait_list: u32, event_wait_list: *const ur_event_handle_t, event: *mut ur_event_handle_t);
             Enqueue [8 8 8 7] urEnqueueMemBufferCopyRect(queue: ur_queue_handle_t, buffer_src: ur_mem_handle_t, buffer_dst: ur_mem_handle_t, src_origin: ur_rect_offset_t, dst_origin: ur_rect_offset_t, region: ur_rect_region_t, src_row_pitch: usize, src_slice_pitch: usize, dst_row_pitch: usize, dst_slice_pitch: usize, num_events_in_wait_list: u32, event_wait_list: *const ur_event_handle_t, event: *mut ur_event_handle_t);
             Enqueue [9 9 9 8] urEnqueueMemBufferFill(queue: ur_queue_handle_t, buffer: ur_mem_handle_t, pattern: *const c_void, pattern_size: usize, offset: usize, size: usize, num_events_in_wait_list: u32, event_wait_list: *const ur_event_handle_t, event: *mut ur_event_handle_t);
+            Enqueue [10 10 10 9] urEnqueueMemImageRead(queue: ur_queue_handle_t, image: ur_mem_handle_t, blocking_read: bool, origin: ur_rect_offset_t, region: ur_rect_region_t, row_pitch: usize, slice_pitch: usize, dst: *mut c_void, num_events_in_wait_list: u32, event_wait_list: *const ur_event_handle_t, event: *mut ur_event_handle_t);
+            Enqueue [11 11 11 10] urEnqueueMemImageWrite(queue: ur_queue_handle_t, image: ur_mem_handle_t, blocking_write: bool, origin: ur_rect_offset_t, region: ur_rect_region_t, row_pitch: usize, slice_pitch: usize, src: *mut c_void, num_events_in_wait_list: u32, event_wait_list: *const ur_event_handle_t, event: *mut ur_event_handle_t);
+            Enqueue [12 12 12 11] urEnqueueMemImageCopy(queue: ur_queue_handle_t, image_src: ur_mem_handle_t, image_dst: ur_mem_handle_t, src_origin: ur_rect_offset_t, dst_origin: ur_rect_offset_t, region: ur_rect_region_t, num_events_in_wait_list: u32, event_wait_list: *const ur_event_handle_t, event: *mut ur_event_handle_t);
             Enqueue [13 13 13 12] urEnqueueMemBufferMap(queue: ur_queue_handle_t, buffer: ur_mem_handle_t, blocking_map: bool, map_flags: u32, offset: usize, size: usize, num_events_in_wait_list: u32, event_wait_list: *const ur_event_handle_t, event: *mut ur_event_handle_t, ret_map: *mut *mut c_void);
             Enqueue [14 14 14 13] urEnqueueMemUnmap(queue: ur_queue_handle_t, mem: ur_mem_handle_t, mapped_ptr: *mut c_void, num_events_in_wait_list: u32, event_wait_list: *const ur_event_handle_t, event: *mut ur_event_handle_t);
             Enqueue [15 15 15 14] urEnqueueUSMFill(queue: ur_queue_handle_t, mem: *mut c_void, pattern_size: usize, pattern: *const c_void, size: usize, num_events_in_wait_list: u32, event_wait_list: *const ur_event_handle_t, event: *mut ur_event_handle_t);

@@ -23,6 +23,7 @@ handles! {
     _ur_context, ur_context_handle_t, "a context";
     _ur_queue, ur_queue_handle_t, "a queue";
     _ur_mem, ur_mem_handle_t, "a memory object";
+    _ur_sampler, ur_sampler_handle_t, "a sampler";
     _ur_program, ur_program_handle_t, "a program";
     _ur_kernel, ur_kernel_handle_t, "a kernel";
     _ur_event, ur_event_handle_t, "an event";
@@ -71,6 +72,84 @@ pub struct ur_buffer_region_t {
     pub origin: usize,
     /// Number of bytes.
     pub size: usize,
+}
+
+/// What an image's elements are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(C)]
+pub struct ur_image_format_t {
+    /// `UR_IMAGE_CHANNEL_ORDER_*`
+    pub channel_order: u32,
+    /// `UR_IMAGE_CHANNEL_TYPE_*`
+    pub channel_type: u32,
+}
+
+/// An image's kind and size.
+#[derive(Debug)]
+#[repr(C)]
+pub struct ur_image_desc_t {
+    /// Which record this is.
+    pub stype: u32,
+    /// More records.
+    pub next: *const c_void,
+    /// `UR_MEM_TYPE_*`
+    pub kind: u32,
+    /// Columns.
+    pub width: usize,
+    /// Rows.
+    pub height: usize,
+    /// Slices.
+    pub depth: usize,
+    /// Images of an array.
+    pub array_size: usize,
+    /// Bytes from row to row of the host's memory.
+    pub row_pitch: usize,
+    /// Bytes from slice to slice of the host's memory.
+    pub slice_pitch: usize,
+    /// 0.
+    pub num_mip_level: u32,
+    /// 0.
+    pub num_samples: u32,
+}
+
+/// How a sampler reads images.
+#[derive(Debug)]
+#[repr(C)]
+pub struct ur_sampler_desc_t {
+    /// Which record this is.
+    pub stype: u32,
+    /// More records.
+    pub next: *const c_void,
+    /// Whether coordinates go from 0 to 1.
+    pub normalized_coords: bool,
+    /// `UR_SAMPLER_ADDRESSING_MODE_*`
+    pub addressing_mode: u32,
+    /// `UR_SAMPLER_FILTER_MODE_*`
+    pub filter_mode: u32,
+}
+
+/// A way to divide a device, or a part to make of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(C)]
+pub struct ur_device_partition_property_t {
+    /// `UR_DEVICE_PARTITION_*`
+    pub kind: u32,
+    /// Compute units of each part or of this one, or what the parts share.
+    pub value: u32,
+}
+
+/// How a device is to be divided.
+#[derive(Debug)]
+#[repr(C)]
+pub struct ur_device_partition_properties_t {
+    /// Which record this is.
+    pub stype: u32,
+    /// More records.
+    pub next: *mut c_void,
+    /// The way, or the parts.
+    pub properties: *const ur_device_partition_property_t,
+    /// How many there are.
+    pub prop_count: usize,
 }
 
 /// How shared memory is to be allocated.

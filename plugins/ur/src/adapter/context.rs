@@ -2,18 +2,30 @@
 
 use super::object::native_properties;
 use super::{Adapter, DeviceId, Owned, Result, ask, call, pointer, words};
+use core::ffi::c_void;
 use core::ptr::{null, null_mut};
 use offkit_pi::plugin::{HostTarget, NativeHandle};
 use offkit_ur::*;
 
-/// What a buffer's memory is at first.
+/// What the memory of a buffer or an image is at first.
 pub(crate) enum Buffer<'a> {
     /// Nothing in particular.
     Fresh,
     /// A copy of these bytes.
     Copy(&'a [u8]),
-    /// This memory of the host. It must be kept for as long as the buffer.
+    /// This memory of the host. It must be kept for as long as the object.
     Storage(&'a HostTarget),
+}
+
+impl Buffer<'_> {
+    /// The memory of the host, or null.
+    pub(super) fn pointer(&self) -> *mut c_void {
+        match self {
+            Buffer::Fresh => null_mut(),
+            Buffer::Copy(bytes) => bytes.as_ptr().cast_mut().cast(),
+            Buffer::Storage(host) => pointer(host.address()),
+        }
+    }
 }
 
 /// Makes an object: [`call!`] without the last argument, the place for the handle.
@@ -112,17 +124,12 @@ impl Owned<_ur_context> {
         size: usize,
         content: &Buffer<'_>,
     ) -> Result<Owned<_ur_mem>> {
-        let host = match content {
-            Buffer::Fresh => null_mut(),
-            Buffer::Copy(bytes) => {
-                assert!(bytes.len() >= size, "as many bytes as the buffer has");
-                bytes.as_ptr().cast_mut().cast()
-            }
-            Buffer::Storage(host) => {
-                assert!(host.size() >= size, "as much memory as the buffer has");
-                pointer(host.address())
-            }
-        };
+        match content {
+            Buffer::Fresh => {}
+            Buffer::Copy(bytes) => assert!(bytes.len() >= size, "as many bytes as the buffer has"),
+            Buffer::Storage(host) => assert!(host.size() >= size, "as much memory as the buffer has"),
+        }
+        let host = content.pointer();
         let properties = ur_buffer_properties_t {
             stype: UR_STRUCTURE_TYPE_BUFFER_PROPERTIES,
             next: null(),

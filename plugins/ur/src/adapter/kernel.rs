@@ -10,7 +10,7 @@ use offkit_ur::*;
 
 /// An argument of a kernel. What it refers to must be there when the kernel runs.
 #[derive(Debug)]
-pub(crate) enum Held<B> {
+pub(crate) enum Held<M, S> {
     /// None has been set.
     Unset,
     /// A value.
@@ -19,11 +19,13 @@ pub(crate) enum Held<B> {
     Local(usize),
     /// An address, or null.
     Pointer(usize),
-    /// A buffer.
-    Buffer(B),
+    /// A buffer or an image.
+    Memory(M),
+    /// A sampler.
+    Sampler(S),
 }
 
-impl<B: AsRef<Owned<_ur_mem>>> Held<B> {
+impl<M: AsRef<Owned<_ur_mem>>, S: AsRef<Owned<_ur_sampler>>> Held<M, S> {
     /// The argument for a launch that brings its own; `None` if it has not been set.
     fn property(&self, index: u32) -> Option<ur_exp_kernel_arg_properties_t> {
         let (kind, size, value) = match self {
@@ -35,10 +37,15 @@ impl<B: AsRef<Owned<_ur_mem>>> Held<B> {
                 size_of::<usize>(),
                 pointer(*address).cast_const(),
             ),
-            Held::Buffer(buffer) => (
+            Held::Memory(memory) => (
                 UR_EXP_KERNEL_ARG_TYPE_MEM_OBJ,
                 size_of::<ur_mem_handle_t>(),
-                buffer.as_ref().handle().cast_const().cast(),
+                memory.as_ref().handle().cast_const().cast(),
+            ),
+            Held::Sampler(sampler) => (
+                UR_EXP_KERNEL_ARG_TYPE_SAMPLER,
+                size_of::<ur_sampler_handle_t>(),
+                sampler.as_ref().handle().cast_const().cast(),
             ),
         };
         Some(ur_exp_kernel_arg_properties_t {
@@ -72,12 +79,16 @@ impl Owned<_ur_kernel> {
     /// # Safety
     ///
     /// No other thread sets an argument of the kernel or launches it meanwhile.
-    pub(crate) unsafe fn set<B: AsRef<Owned<_ur_mem>>>(&self, index: u32, value: &Held<B>) -> Result<()> {
+    pub(crate) unsafe fn set<M, S>(&self, index: u32, value: &Held<M, S>) -> Result<()>
+    where
+        M: AsRef<Owned<_ur_mem>>,
+        S: AsRef<Owned<_ur_sampler>>,
+    {
         if self.is_given_all() {
             return Ok(());
         }
         let (adapter, kernel) = (self.adapter(), self.handle());
-        // SAFETY: by the caller's promise; so many bytes are there; the buffer is the adapter's. That an address is one,
+        // SAFETY: by the caller's promise; so many bytes are there; the object is the adapter's. That an address is one,
         // the host vouches for.
         unsafe {
             match value {
@@ -91,9 +102,13 @@ impl Owned<_ur_kernel> {
                     adapter,
                     urKernelSetArgPointer(kernel, index, null(), pointer(*address))
                 ),
-                Held::Buffer(buffer) => call!(
+                Held::Memory(memory) => call!(
                     adapter,
-                    urKernelSetArgMemObj(kernel, index, null(), buffer.as_ref().handle())
+                    urKernelSetArgMemObj(kernel, index, null(), memory.as_ref().handle())
+                ),
+                Held::Sampler(sampler) => call!(
+                    adapter,
+                    urKernelSetArgSampler(kernel, index, null(), sampler.as_ref().handle())
                 ),
             }
         }

@@ -41,6 +41,9 @@ objects! {
     _ur_context, urContextRetain, urContextRelease;
     _ur_queue, urQueueRetain, urQueueRelease;
     _ur_mem, urMemRetain, urMemRelease;
+    _ur_sampler, urSamplerRetain, urSamplerRelease;
+    // Parts of devices are; devices themselves ignore it.
+    _ur_device, urDeviceRetain, urDeviceRelease;
     _ur_program, urProgramRetain, urProgramRelease;
     _ur_kernel, urKernelRetain, urKernelRelease;
     _ur_event, urEventRetain, urEventRelease;

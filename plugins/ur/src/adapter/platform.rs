@@ -1,6 +1,6 @@
 //! Adapters, platforms and devices. They are there for good.
 
-use super::{Functions, Result, ask, call, text};
+use super::{Functions, Owned, Result, ask, call, text};
 use core::ptr::null_mut;
 use offkit_ur::*;
 
@@ -151,6 +151,40 @@ impl DeviceId {
     pub(crate) fn info(self, name: u32) -> Result<Vec<u8>> {
         // SAFETY: the device is the adapter's; `ask` passes a place of the size it says.
         ask!(self.1, unsafe urDeviceGetInfo(self.0, name))
+    }
+
+    /// The parts of a device that some properties ask for.
+    pub(crate) fn parts(
+        self,
+        properties: &[ur_device_partition_property_t],
+    ) -> Result<Vec<Owned<_ur_device>>> {
+        const FUNCTION: &str = "urDevicePartition";
+        let DeviceId(device, adapter) = self;
+        let properties = ur_device_partition_properties_t {
+            stype: UR_STRUCTURE_TYPE_DEVICE_PARTITION_PROPERTIES,
+            next: null_mut(),
+            properties: properties.as_ptr(),
+            prop_count: properties.len(),
+        };
+        let list = |room, places, count| {
+            // SAFETY: the device is the adapter's; as many properties as are said, and places as it is told of.
+            unsafe {
+                call!(
+                    adapter,
+                    urDevicePartition(device, &raw const properties, room, places, count)
+                )
+            }
+        };
+        let parts = handles(list)?.into_iter();
+        // SAFETY: the adapter has made them for the caller.
+        parts
+            .map(|part| unsafe { Owned::new(adapter, FUNCTION, part) })
+            .collect()
+    }
+
+    /// The handle of a part.
+    pub(crate) fn of_part(part: &Owned<_ur_device>) -> DeviceId {
+        DeviceId(part.handle(), part.adapter())
     }
 
     /// The time by the device's clock, in nanoseconds.

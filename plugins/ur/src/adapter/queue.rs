@@ -24,7 +24,7 @@ impl<'a> Order<'a> {
     }
 
     /// Count and pointer; the pointer is null where there are none, as drivers want it.
-    fn list(&self) -> (u32, *const ur_event_handle_t) {
+    pub(super) fn list(&self) -> (u32, *const ur_event_handle_t) {
         match self.handles.as_slice() {
             [] => (0, null()),
             handles => (handles.len() as u32, handles.as_ptr()),
@@ -51,6 +51,8 @@ macro_rules! submit {
             .and_then(|()| Owned::new(adapter, stringify!($function), event))
     }};
 }
+
+pub(super) use submit;
 
 /// A side of a box as Unified Runtime wants it.
 struct Side {
@@ -118,10 +120,10 @@ impl Owned<_ur_queue> {
     /// # Safety
     ///
     /// No other thread sets an argument of the kernel meanwhile; `arguments` are those that were set.
-    pub(crate) unsafe fn launch<B: AsRef<Owned<_ur_mem>>>(
+    pub(crate) unsafe fn launch<M: AsRef<Owned<_ur_mem>>, S: AsRef<Owned<_ur_sampler>>>(
         &self,
         kernel: &Owned<_ur_kernel>,
-        arguments: &[Held<B>],
+        arguments: &[Held<M, S>],
         range: &NdRange,
         order: &Order<'_>,
     ) -> Result<Event> {

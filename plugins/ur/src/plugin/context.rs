@@ -3,16 +3,20 @@
 use offkit_pi::ffi::*;
 use offkit_pi::host::UsmKind;
 use offkit_pi::plugin::{
-    BufferRequest, Context, Error, NativeHandle, NativeMemory, Ref, Result, UsmAllocation,
+    BufferRequest, Context, Error, ImageRequest, NativeHandle, NativeMemory, Ref, Result, SamplerRequest,
+    UsmAllocation,
 };
+use offkit_spirv::Outline;
 use offkit_sync::Arc;
 use offkit_ur::*;
+use std::collections::BTreeSet;
 
 use super::UnifiedRuntime;
 use super::device::UrDevice;
 use super::event::UrEvent;
+use super::image::UrSampler;
 use super::kernel::UrKernel;
-use super::memory::UrBuffer;
+use super::memory::UrMemory;
 use super::program::UrProgram;
 use super::queue::UrQueue;
 use crate::adapter::{Adapter, DeviceId, Owned};
@@ -38,6 +42,17 @@ impl UrContext {
         self.first
     }
 
+    /// An error unless all devices have images.
+    fn check_images(&self) -> Result<()> {
+        match self.devices.iter().all(|device| device.has_images()) {
+            true => Ok(()),
+            false => Err(Error::new(
+                PI_INVALID_OPERATION,
+                "the adapter's device has no images",
+            )),
+        }
+    }
+
     pub(super) fn devices(&self) -> &[Arc<UrDevice>] {
         &self.devices
     }
@@ -55,6 +70,25 @@ fn adapter_of(devices: &[Arc<UrDevice>]) -> Result<(&'static Adapter, Vec<Device
     }
     let message = "devices of several adapters of Unified Runtime cannot share a context";
     Err(Error::new(PI_INVALID_DEVICE, message))
+}
+
+/// What some programs in SPIR-V import and none of them exports, in words.
+fn missing(programs: &[Ref<UrProgram>]) -> Option<String> {
+    let il = programs
+        .iter()
+        .map(|program| program.object().info(UR_PROGRAM_INFO_IL));
+    let il: Vec<Vec<u8>> = il.map(std::result::Result::unwrap_or_default).collect();
+    let outlines: Vec<_> = il.iter().map(|il| Outline::read(il)).collect();
+    let exports: BTreeSet<_> = outlines
+        .iter()
+        .flat_map(Outline::exports)
+        .map(|symbol| symbol.name.to_str())
+        .collect();
+    let imports = outlines.iter().flat_map(Outline::imports);
+    let names = imports.map(|symbol| symbol.name.to_str());
+    let names: BTreeSet<_> = names.filter(|name| !exports.contains(name)).collect();
+    let names: Vec<_> = names.into_iter().map(|name| format!("`{name}`")).collect();
+    (!names.is_empty()).then(|| format!("no program has {}", names.join(", ")))
 }
 
 impl Context<UnifiedRuntime> for UrContext {
@@ -79,8 +113,18 @@ impl Context<UnifiedRuntime> for UrContext {
         ))
     }
 
-    fn create_buffer(context: &Ref<Self>, request: BufferRequest<'_>) -> Result<UrBuffer> {
-        UrBuffer::new(context, request)
+    fn create_buffer(context: &Ref<Self>, request: BufferRequest<'_>) -> Result<UrMemory> {
+        UrMemory::new(context, request)
+    }
+
+    fn create_image(context: &Ref<Self>, request: ImageRequest<'_, UnifiedRuntime>) -> Result<UrMemory> {
+        context.check_images()?;
+        UrMemory::image(context, request)
+    }
+
+    fn create_sampler(context: &Ref<Self>, request: &SamplerRequest) -> Result<UrSampler> {
+        context.check_images()?;
+        UrSampler::new(&context.object, request)
     }
 
     fn create_program(context: &Ref<Self>, il: &[u8]) -> Result<UrProgram> {
@@ -99,9 +143,14 @@ impl Context<UnifiedRuntime> for UrContext {
 
     fn link(context: &Ref<Self>, programs: &[Ref<UrProgram>], options: &str) -> Result<UrProgram> {
         let objects: Vec<_> = programs.iter().map(|program| program.object()).collect();
-        let (linked, error) = context
-            .object
-            .link(&objects, &super::program::options(options)?)?;
+        let linked = context.object.link(&objects, &super::program::options(options)?);
+        let (linked, error) = linked.map_err(|error| match missing(programs) {
+            // Some adapters leave neither a program nor a log.
+            Some(words) if error.is(UR_RESULT_ERROR_PROGRAM_LINK_FAILURE) => {
+                Error::new(error.result(), format_args!("{words} ({error})"))
+            }
+            _ => error.into(),
+        })?;
         match error {
             // The program says why.
             Some(error) if !error.is(UR_RESULT_ERROR_PROGRAM_LINK_FAILURE) => Err(error.into()),
@@ -173,7 +222,7 @@ impl Context<UnifiedRuntime> for UrContext {
         Ok(NativeMemory {
             flags: PI_MEM_FLAGS_ACCESS_RW,
             size: object.size()?,
-            memory: UrBuffer::of(object, context.first),
+            memory: UrMemory::of(object, context.first),
         })
     }
 

@@ -3,13 +3,13 @@
 use offkit_image::target::triples;
 use offkit_image::{DeviceImage, ImageFormat, Target};
 use offkit_pi::ffi::*;
-use offkit_pi::plugin::{Device, Error, Info, Platform, Result};
+use offkit_pi::plugin::{Device, Error, Info, Partition, Platform, Result};
 use offkit_sync::{Arc, OnceLock};
 use offkit_ur::*;
 use std::ffi::CString;
 
 use super::{UnifiedRuntime, query};
-use crate::adapter::{DeviceId, PlatformId, number, text};
+use crate::adapter::{DeviceId, Owned, PlatformId, number, text};
 
 /// A platform of an adapter.
 pub(crate) struct UrPlatform {
@@ -23,6 +23,9 @@ pub(crate) struct UrDevice {
     kind: pi_device_type,
     /// The versions of SPIR-V that it takes modules of; empty if it takes none.
     il_version: String,
+    has_images: bool,
+    /// The reference to a part of a device.
+    _part: Option<Owned<_ur_device>>,
 }
 
 impl UrPlatform {
@@ -84,7 +87,15 @@ impl UrDevice {
                 _ => PI_DEVICE_TYPE_ACC,
             },
             il_version: id.info(UR_DEVICE_INFO_IL_VERSION).map(text).unwrap_or_default(),
+            has_images: id
+                .info(UR_DEVICE_INFO_IMAGE_SUPPORT)
+                .is_ok_and(|answer| answer.first() == Some(&1)),
+            _part: None,
         }
+    }
+
+    pub(super) fn has_images(&self) -> bool {
+        self.has_images
     }
 
     /// What Unified Runtime calls the target of an image, as DPC++'s runtimes do; none for SPIR-V that the device does not
@@ -123,26 +134,42 @@ impl Device<UnifiedRuntime> for UrDevice {
                 format!("{} ({adapter})", version.unwrap_or_default()).into()
             }
 
-            // Images are not passed on.
-            PI_DEVICE_INFO_IMAGE_SUPPORT | PI_DEVICE_INFO_IMAGE_SRGB => false.into(),
-            PI_DEVICE_INFO_MAX_READ_IMAGE_ARGS
-            | PI_DEVICE_INFO_MAX_WRITE_IMAGE_ARGS
-            | PI_DEVICE_INFO_MAX_SAMPLERS => 0u32.into(),
-            PI_DEVICE_INFO_IMAGE2D_MAX_WIDTH..=PI_DEVICE_INFO_IMAGE3D_MAX_DEPTH
-            | PI_DEVICE_INFO_IMAGE_MAX_BUFFER_SIZE
-            | PI_DEVICE_INFO_IMAGE_MAX_ARRAY_SIZE => 0usize.into(),
-
-            // Nor are parts of devices.
-            PI_DEVICE_INFO_PARTITION_MAX_SUB_DEVICES => 0u32.into(),
-            PI_DEVICE_INFO_PARTITION_PROPERTIES | PI_DEVICE_INFO_PARTITION_TYPE => [0usize].into(),
-            PI_DEVICE_INFO_PARTITION_AFFINITY_DOMAIN => 0u64.into(),
-            PI_DEVICE_INFO_BUILD_ON_SUBDEVICE => false.into(),
-
             name => {
                 let (theirs, answer) = query::of_device(name).ok_or_else(|| Error::unknown_query(name))?;
                 answer.translate(self.id.info(theirs)?)
             }
         })
+    }
+
+    fn partition(device: &Arc<Self>, how: &Partition) -> Result<Vec<Arc<Self>>> {
+        let property = |kind, value: usize| {
+            let too_much = |_| Error::new(PI_INVALID_VALUE, format_args!("parts of {value} compute units"));
+            let value = value.try_into().map_err(too_much)?;
+            Ok(ur_device_partition_property_t { kind, value })
+        };
+        let properties = match how {
+            Partition::Equally(units) => vec![property(UR_DEVICE_PARTITION_EQUALLY, *units)?],
+            Partition::ByCounts(counts) => {
+                let counts = counts.iter();
+                let counts = counts.map(|count| property(UR_DEVICE_PARTITION_BY_COUNTS, *count));
+                counts.collect::<Result<_>>()?
+            }
+            Partition::ByAffinityDomain(domain) => {
+                vec![property(
+                    UR_DEVICE_PARTITION_BY_AFFINITY_DOMAIN,
+                    *domain as usize,
+                )?]
+            }
+            _ => return Err(Error::unsupported("this way to divide a device")),
+        };
+        let part = |part| {
+            let new = UrDevice::new(DeviceId::of_part(&part));
+            Arc::new(UrDevice {
+                _part: Some(part),
+                ..new
+            })
+        };
+        Ok(device.id.parts(&properties)?.into_iter().map(part).collect())
     }
 
     fn timer(&self) -> Result<u64> {

@@ -8,25 +8,41 @@ use offkit_ur::*;
 
 use super::UnifiedRuntime;
 use super::device::UrDevice;
-use super::memory::UrBuffer;
-use crate::adapter::{Event, Held, Order, Owned, number, text};
+use super::image::UrSampler;
+use super::memory::UrMemory;
+use crate::adapter::{Event, Order, Owned, number, text};
 
-/// A kernel of an adapter, with its arguments: buffers among them must be there when it runs, and the newest adapters
+/// An argument of a kernel.
+type Held = crate::adapter::Held<Ref<UrMemory>, Ref<UrSampler>>;
+
+/// The objects among the arguments of a launch.
+#[derive(Default)]
+pub(super) struct Used {
+    pub(super) memory: Vec<Ref<UrMemory>>,
+    pub(super) samplers: Vec<Ref<UrSampler>>,
+}
+
+/// A kernel of an adapter, with its arguments: objects among them must be there when it runs, and the newest adapters
 /// want all of them at each launch.
 pub(crate) struct UrKernel {
     object: Owned<_ur_kernel>,
-    arguments: Mutex<Vec<Held<Ref<UrBuffer>>>>,
+    /// How many arguments it takes.
+    count: u32,
+    arguments: Mutex<Vec<Held>>,
 }
 
 impl UrKernel {
     pub(super) fn new(object: Owned<_ur_kernel>) -> UrKernel {
+        let count = object.info(UR_KERNEL_INFO_NUM_ARGS).ok();
+        let count = count.and_then(|bytes| number(&bytes)).unwrap_or(0);
         UrKernel {
             object,
-            arguments: Mutex::default(),
+            count,
+            arguments: Mutex::new((0..count).map(|_| Held::Unset).collect()),
         }
     }
 
-    /// Launches the kernel with the arguments as they are, and says which buffers it reaches. Launches of several threads
+    /// Launches the kernel with the arguments as they are, and says which objects it uses. Launches of several threads
     /// come one after the other: adapters that note things at a kernel do not say that they may come at once.
     #[expect(unsafe_code, reason = "the kernel is this thread's alone")]
     pub(super) fn launch(
@@ -34,15 +50,27 @@ impl UrKernel {
         queue: &Owned<_ur_queue>,
         range: &NdRange,
         order: &Order<'_>,
-    ) -> Result<(Event, Vec<Ref<UrBuffer>>)> {
+    ) -> Result<(Event, Used)> {
         let arguments = self.arguments.lock().unwrap_or_else(PoisonError::into_inner);
+        // Not all adapters say so.
+        if let Some(index) = arguments
+            .iter()
+            .position(|argument| matches!(argument, Held::Unset))
+        {
+            let message = format!("argument {index} of kernel {} is not set", self.name());
+            return Err(Error::new(PI_INVALID_KERNEL_ARGS, message));
+        }
         // SAFETY: no other thread is between these lines with the same kernel, and these are its arguments.
         let event = unsafe { queue.launch(&self.object, &arguments, range, order) }?;
-        let buffers = arguments.iter().filter_map(|argument| match argument {
-            Held::Buffer(buffer) => Some(buffer.clone()),
-            _ => None,
-        });
-        Ok((event, buffers.collect()))
+        let mut used = Used::default();
+        for argument in arguments.iter() {
+            match argument {
+                Held::Memory(memory) => used.memory.push(memory.clone()),
+                Held::Sampler(sampler) => used.samplers.push(sampler.clone()),
+                _ => {}
+            }
+        }
+        Ok((event, used))
     }
 }
 
@@ -53,13 +81,12 @@ impl Kernel<UnifiedRuntime> for UrKernel {
     }
 
     fn num_args(&self) -> u32 {
-        let bytes = self.object.info(UR_KERNEL_INFO_NUM_ARGS).unwrap_or_default();
-        number(&bytes).unwrap_or(0)
+        self.count
     }
 
     #[expect(unsafe_code, reason = "the kernel is this thread's alone")]
     fn set_argument(&self, index: u32, value: Argument<'_, UnifiedRuntime>) -> Result<()> {
-        let count = self.num_args();
+        let count = self.count;
         if index >= count {
             let message = format!("kernel {} has {count} arguments", self.name());
             return Err(Error::new(PI_INVALID_ARG_INDEX, message));
@@ -68,8 +95,8 @@ impl Kernel<UnifiedRuntime> for UrKernel {
         let held = match value {
             Argument::Bytes(bytes) => Held::Bytes(bytes.to_vec()),
             Argument::Local(size) => Held::Local(size),
-            Argument::Memory(Some(buffer)) => Held::Buffer(buffer),
-            Argument::Sampler(sampler) => match *sampler {},
+            Argument::Memory(Some(buffer)) => Held::Memory(buffer),
+            Argument::Sampler(sampler) => Held::Sampler(sampler),
             Argument::Memory(None) => Held::Pointer(0),
             Argument::Pointer(address) => Held::Pointer(address),
         };
@@ -91,9 +118,6 @@ impl Kernel<UnifiedRuntime> for UrKernel {
             }
             _ => error.into(),
         })?;
-        if arguments.len() < count as usize {
-            arguments.resize_with(count as usize, || Held::Unset);
-        }
         arguments[index as usize] = held;
         Ok(())
     }

@@ -3,6 +3,7 @@
 mod context;
 mod device;
 mod event;
+mod image;
 mod kernel;
 mod memory;
 mod program;
@@ -10,15 +11,16 @@ mod query;
 mod queue;
 
 use offkit_pi::ffi::PI_DEVICE_NOT_FOUND;
-use offkit_pi::plugin::{Error, Plugin, Result, Unsupported};
+use offkit_pi::plugin::{Error, Plugin, Result};
 use offkit_sync::{Arc, LazyLock};
 use offkit_ur::NamedBy;
 
 use self::context::UrContext;
 use self::device::{UrDevice, UrPlatform};
 use self::event::UrEvent;
+use self::image::UrSampler;
 use self::kernel::UrKernel;
-use self::memory::UrBuffer;
+use self::memory::UrMemory;
 use self::program::UrProgram;
 use self::queue::UrQueue;
 use crate::discover::{Found, Outcome, adapters, platforms};
@@ -31,8 +33,8 @@ impl Plugin for UnifiedRuntime {
     type Device = UrDevice;
     type Context = UrContext;
     type Queue = UrQueue;
-    type Memory = UrBuffer;
-    type Sampler = Unsupported;
+    type Memory = UrMemory;
+    type Sampler = UrSampler;
     type Program = UrProgram;
     type Kernel = UrKernel;
     type Event = UrEvent;

@@ -4,7 +4,7 @@ use offkit_pi::ffi::*;
 use offkit_pi::plugin::Info;
 use offkit_ur::*;
 
-use crate::adapter::number;
+use crate::adapter::{number, words};
 
 /// How an answer is given.
 #[derive(Clone, Copy)]
@@ -19,6 +19,10 @@ pub(super) enum Answer {
     Floats,
     /// The first numbers of an array.
     First(usize),
+    /// Ways to divide a device: numbers of 32 bits here, words there.
+    Partitions,
+    /// How a device was made as a part: properties here, a list with an end there.
+    Part,
 }
 use Answer::*;
 
@@ -33,8 +37,38 @@ impl Answer {
             First(count) => bytes[..bytes.len().min(count * size_of::<usize>())]
                 .to_vec()
                 .into(),
+            Partitions => {
+                let ways = numbers(&bytes).map(|way| way as usize);
+                match ways.collect::<Vec<_>>() {
+                    ways if ways.is_empty() => [0].into(),
+                    ways => ways.as_slice().into(),
+                }
+            }
+            Part => part(&numbers(&bytes).collect::<Vec<_>>()).as_slice().into(),
         }
     }
+}
+
+/// The answer as numbers of 32 bits.
+fn numbers(bytes: &[u8]) -> impl Iterator<Item = u32> {
+    words(bytes).map(u32::from_ne_bytes)
+}
+
+/// The list that made a part, of the kind and the value of each property; 0 for a device that is no part.
+fn part(properties: &[u32]) -> Vec<usize> {
+    let Some(kind) = properties.first() else {
+        return vec![0];
+    };
+    let values = properties.iter().skip(1).step_by(2);
+    let mut list: Vec<usize> = std::iter::once(kind)
+        .chain(values)
+        .map(|word| *word as usize)
+        .collect();
+    if *kind == UR_DEVICE_PARTITION_BY_COUNTS {
+        list.push(PI_DEVICE_PARTITION_BY_COUNTS_LIST_END as usize);
+    }
+    list.push(0);
+    list
 }
 
 fn floats(theirs: u32) -> u64 {
@@ -95,6 +129,23 @@ queries! {
     PI_DEVICE_INFO_MAX_CLOCK_FREQUENCY = UR_DEVICE_INFO_MAX_CLOCK_FREQUENCY Same;
     PI_DEVICE_INFO_ADDRESS_BITS = UR_DEVICE_INFO_ADDRESS_BITS Same;
     PI_DEVICE_INFO_MAX_MEM_ALLOC_SIZE = UR_DEVICE_INFO_MAX_MEM_ALLOC_SIZE Same;
+    PI_DEVICE_INFO_IMAGE_SUPPORT = UR_DEVICE_INFO_IMAGE_SUPPORT Bool;
+    PI_DEVICE_INFO_IMAGE_SRGB = UR_DEVICE_INFO_IMAGE_SRGB Bool;
+    PI_DEVICE_INFO_MAX_READ_IMAGE_ARGS = UR_DEVICE_INFO_MAX_READ_IMAGE_ARGS Same;
+    PI_DEVICE_INFO_MAX_WRITE_IMAGE_ARGS = UR_DEVICE_INFO_MAX_WRITE_IMAGE_ARGS Same;
+    PI_DEVICE_INFO_MAX_SAMPLERS = UR_DEVICE_INFO_MAX_SAMPLERS Same;
+    PI_DEVICE_INFO_IMAGE2D_MAX_WIDTH = UR_DEVICE_INFO_IMAGE2D_MAX_WIDTH Same;
+    PI_DEVICE_INFO_IMAGE2D_MAX_HEIGHT = UR_DEVICE_INFO_IMAGE2D_MAX_HEIGHT Same;
+    PI_DEVICE_INFO_IMAGE3D_MAX_WIDTH = UR_DEVICE_INFO_IMAGE3D_MAX_WIDTH Same;
+    PI_DEVICE_INFO_IMAGE3D_MAX_HEIGHT = UR_DEVICE_INFO_IMAGE3D_MAX_HEIGHT Same;
+    PI_DEVICE_INFO_IMAGE3D_MAX_DEPTH = UR_DEVICE_INFO_IMAGE3D_MAX_DEPTH Same;
+    PI_DEVICE_INFO_IMAGE_MAX_BUFFER_SIZE = UR_DEVICE_INFO_IMAGE_MAX_BUFFER_SIZE Same;
+    PI_DEVICE_INFO_IMAGE_MAX_ARRAY_SIZE = UR_DEVICE_INFO_IMAGE_MAX_ARRAY_SIZE Same;
+    PI_DEVICE_INFO_PARTITION_MAX_SUB_DEVICES = UR_DEVICE_INFO_PARTITION_MAX_SUB_DEVICES Same;
+    PI_DEVICE_INFO_PARTITION_PROPERTIES = UR_DEVICE_INFO_SUPPORTED_PARTITIONS Partitions;
+    PI_DEVICE_INFO_PARTITION_AFFINITY_DOMAIN = UR_DEVICE_INFO_PARTITION_AFFINITY_DOMAIN Flags;
+    PI_DEVICE_INFO_PARTITION_TYPE = UR_DEVICE_INFO_PARTITION_TYPE Part;
+    PI_DEVICE_INFO_BUILD_ON_SUBDEVICE = UR_DEVICE_INFO_BUILD_ON_SUBDEVICE Bool;
     PI_DEVICE_INFO_MAX_PARAMETER_SIZE = UR_DEVICE_INFO_MAX_PARAMETER_SIZE Same;
     PI_DEVICE_INFO_MEM_BASE_ADDR_ALIGN = UR_DEVICE_INFO_MEM_BASE_ADDR_ALIGN Same;
     PI_DEVICE_INFO_GLOBAL_MEM_CACHE_TYPE = UR_DEVICE_INFO_GLOBAL_MEM_CACHE_TYPE Same;

@@ -10,8 +10,8 @@ use std::thread;
 use super::UnifiedRuntime;
 use super::context::UrContext;
 use super::event::UrEvent;
-use super::memory::UrBuffer;
-use crate::adapter::{Event, Order, Owned, Transfer};
+use super::kernel::Used;
+use crate::adapter::{Event, HostSide, Order, Owned, Transfer};
 
 /// A queue of an adapter. Dropped with commands in it, it stays until they are done.
 pub(crate) struct UrQueue(Arc<Shared>);
@@ -27,7 +27,7 @@ struct Shared {
 struct Running {
     event: Event,
     _command: Command<UnifiedRuntime>,
-    _arguments: Vec<Ref<UrBuffer>>,
+    _used: Used,
 }
 
 impl Running {
@@ -110,12 +110,8 @@ impl UrQueue {
         Ok(Order::new(events.iter().map(|event| event.object())))
     }
 
-    /// Submits a command: its event, and the buffers among a kernel's arguments.
-    fn submit(
-        &self,
-        command: &Command<UnifiedRuntime>,
-        order: &Order<'_>,
-    ) -> Result<(Event, Vec<Ref<UrBuffer>>)> {
+    /// Submits a command: its event, and the objects among a kernel's arguments.
+    fn submit(&self, command: &Command<UnifiedRuntime>, order: &Order<'_>) -> Result<(Event, Used)> {
         let queue = &self.0.object;
         let event = match command {
             Command::Launch { kernel, range } => return kernel.launch(queue, range, order),
@@ -159,6 +155,29 @@ impl UrQueue {
                 offset,
                 size,
             } => queue.fill(buffer.object(), pattern, *offset, *size, order),
+            Command::ReadImage {
+                image,
+                area,
+                target,
+                pitches,
+            } => queue.transfer_image(image.object(), area, &HostSide::To(target), *pitches, order),
+            Command::WriteImage {
+                image,
+                area,
+                source,
+                pitches,
+            } => queue.transfer_image(image.object(), area, &HostSide::From(source), *pitches, order),
+            Command::CopyImage {
+                source,
+                source_area,
+                target,
+                target_origin,
+            } => queue.copy_image(
+                (source.object(), source_area),
+                (target.object(), target_origin),
+                order,
+            ),
+            Command::FillImage { .. } => return Err(Error::unsupported("filling an image")),
             Command::Unmap { buffer, address } => queue.unmap(buffer.object(), *address, order),
             Command::FillUsm {
                 address,
@@ -180,7 +199,7 @@ impl UrQueue {
             }
             _ => return Err(Error::unsupported("this command")),
         };
-        Ok((event?, Vec::new()))
+        Ok((event?, Used::default()))
     }
 
     /// Keeps what a command uses until it is done, and gives its event to the host.
@@ -227,11 +246,11 @@ impl Queue<UnifiedRuntime> for UrQueue {
         wait: &[Ref<UrEvent>],
         event: NewEvent<'_, UnifiedRuntime>,
     ) -> Result<()> {
-        let (made, arguments) = queue.submit(&command, &queue.order(wait)?)?;
+        let (made, used) = queue.submit(&command, &queue.order(wait)?)?;
         let running = Running {
             event: made,
             _command: command,
-            _arguments: arguments,
+            _used: used,
         };
         queue.give(running, event)
     }
@@ -258,7 +277,10 @@ impl Queue<UnifiedRuntime> for UrQueue {
         let running = Running {
             event: made,
             _command: Command::Marker,
-            _arguments: vec![buffer],
+            _used: Used {
+                memory: vec![buffer],
+                ..Used::default()
+            },
         };
         queue.give(running, event)?;
         Ok(address)
