@@ -598,6 +598,26 @@ fn functions_are_where_the_newest_header_puts_them() {
 }
 
 #[test]
+fn an_adapter_that_the_loader_finds_is_tried_again_when_its_file_changes() {
+    need!("clang-22");
+    let folder = Folder::new();
+    let devices = |options: &str| {
+        own(&folder, "cuda", options);
+        let mut command = Command::new(offkit());
+        alone(command.args(["devices", "-v"]))
+            .env("OFFKIT_PLUGINS", library())
+            .env("UR_ADAPTERS_FORCE_LOAD", "libur_adapter_cuda.so.0")
+            .env("LD_LIBRARY_PATH", folder.path(""));
+        folder.run_command(&mut command)
+    };
+    let good = devices("-DFORM=2 -DODD=0 -DVERSION=12").ok();
+    assert!(good.contains("Toaster"), "{good}");
+    let outcome = devices("-DFORM=2 -DODD=0 -DVERSION=12 -DCRASH");
+    assert!(outcome.stderr.contains("it crashes while"), "{outcome:#?}");
+    assert!(outcome.ok().contains("offkit CPU"));
+}
+
+#[test]
 fn adapters_are_looked_for_where_unified_runtime_does() {
     need!("clang-22");
     let folder = Folder::new();

@@ -2,7 +2,7 @@
 // which writes what a sampler reads outside of images to the first byte of an image.
 //
 // VERSION: the version that it speaks, 11 or 12. FORM: 0 to 3, as in offkit-ur's `Form::ALL`. ODD: one function of
-// kernels more than any release has.
+// kernels more than any release has. CRASH: loading it ends the process.
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,6 +12,10 @@
 
 typedef uint32_t result;
 enum { SUCCESS = 0, INVALID_ENUMERATION = 53, INVALID_KERNEL_NAME = 29, UNSUPPORTED_VERSION = 43, ADAPTER_SPECIFIC = 66 };
+
+#ifdef CRASH
+__attribute__((constructor)) static void crash(void) { abort(); }
+#endif
 
 // What all handles point to but those of memory, samplers, the other kernel and parts of the device.
 static int object, outside, parts[2];

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use offkit_opencl::icd;
 
-pub use offkit_ur::{Adapter, adapters};
+pub use offkit_ur::Adapter;
 
 /// A device's node in the file system.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -119,10 +119,7 @@ pub fn driver_libraries() -> Vec<DriverLibrary> {
     let library = |(name, of)| DriverLibrary {
         name,
         of,
-        path: folders
-            .iter()
-            .map(|folder| folder.join(name))
-            .find(|path| path.exists()),
+        path: in_folders(&folders, Path::new(name)),
     };
     libraries.into_iter().map(library).collect()
 }
@@ -131,16 +128,11 @@ pub fn driver_libraries() -> Vec<DriverLibrary> {
 pub fn opencl_drivers() -> Vec<OpenClDriver> {
     let folders = library_folders();
     let driver = |(named_by, library): icd::Candidate| {
-        let path = library
-            .as_ref()
-            .ok()
-            .and_then(|library| match library.is_absolute() {
-                true => Some(library.clone()).filter(|path| path.exists()),
-                false => folders
-                    .iter()
-                    .map(|folder| folder.join(library))
-                    .find(|path| path.exists()),
-            });
+        let path = library.as_ref().ok();
+        let path = path.and_then(|library| match library.is_absolute() {
+            true => Some(library.clone()).filter(|path| path.exists()),
+            false => in_folders(&folders, library),
+        });
         OpenClDriver {
             listed_in: PathBuf::from(named_by.to_string()),
             library: library.map_or_else(|reason| reason, |library| library.display().to_string()),
@@ -148,6 +140,25 @@ pub fn opencl_drivers() -> Vec<OpenClDriver> {
         }
     };
     icd::candidates().into_iter().map(driver).collect()
+}
+
+/// The adapters of Unified Runtime: see [`offkit_ur::adapters`]. One that is named without a folder is the file that the
+/// system's loader finds.
+pub fn adapters() -> Vec<Adapter> {
+    let (mut adapters, folders) = (offkit_ur::adapters(), library_folders());
+    for adapter in &mut adapters {
+        let is_name = adapter.library.parent() == Some(Path::new(""));
+        if let Some(path) = is_name.then(|| in_folders(&folders, &adapter.library)).flatten() {
+            adapter.library = path;
+        }
+    }
+    adapters
+}
+
+/// The first library of that name.
+fn in_folders(folders: &[PathBuf], library: &Path) -> Option<PathBuf> {
+    let mut paths = folders.iter().map(|folder| folder.join(library));
+    paths.find(|path| path.exists())
 }
 
 /// The folders that libraries are looked for in: those of `LD_LIBRARY_PATH`, of the loader's configuration, and its own.

@@ -240,7 +240,6 @@ fn adapters(found: &[FoundDevice]) -> Vec<Finding> {
             driver.is_ok_and(|driver| driver.contains(&file))
         });
         let (state, why, advice) = match adapter.library.exists() {
-            // One that is named without a folder is looked for by the system.
             _ if is_used => ("ok", "in use", None),
             false => ("problem", "the library that it names is not there", None),
             true => {
