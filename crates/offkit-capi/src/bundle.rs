@@ -2,11 +2,12 @@
 
 use std::ffi::{c_char, c_int};
 use std::ptr;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::Arc;
 
 use offkit_object::{BundleState, Limits, SyclBinVersion};
 use offkit_pi::host;
 use offkit_runtime::{Executable, Input, KernelBundle, Object};
+use offkit_sync::{PoisonError, RwLock, RwLockReadGuard};
 
 use crate::c::{
     Array, In, New, Objects, Out, Owned, Result, Status, Text, Texts, answer, attempt, free, given, make,

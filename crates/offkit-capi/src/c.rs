@@ -6,7 +6,8 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use offkit_sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::error::{Code, Error, Failure};
 

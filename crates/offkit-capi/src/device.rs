@@ -1,9 +1,9 @@
 //! The runtime and its devices.
 
 use std::ffi::{c_char, c_int};
-use std::sync::Mutex;
 
 use offkit_pi::host::{self, DeviceType, PiError};
+use offkit_sync::Mutex;
 
 use crate::c::{In, New, Out, Owned, Status, Text, Texts, answer, free, given, lock, make};
 use crate::error::{Code, Failure};

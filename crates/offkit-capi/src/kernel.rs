@@ -2,10 +2,10 @@
 
 use std::ffi::{CString, c_char, c_int};
 use std::ptr;
-use std::sync::Mutex;
 
 use offkit_pi::NdRange;
 use offkit_pi::host::Argument as HostArgument;
+use offkit_sync::Mutex;
 
 use crate::c::{
     Array, In, New, Objects, Owned, Result, Status, attempt, c_text, free, given, lock, make_if_wanted, tell,

@@ -12,11 +12,12 @@ use std::collections::HashMap;
 use std::ffi::{CStr, c_void};
 use std::ops::{ControlFlow, Range};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError, RwLock};
+use std::sync::Arc;
 
 use offkit_object::sycl_wrapped::AddressSpace;
 use offkit_object::{Item, Limits, RunningDescriptor, offload_binary, walk, walk_names};
 use offkit_runtime::{ImageRegistry, Lent, LibraryId};
+use offkit_sync::{LazyLock, Mutex, PoisonError, RwLock};
 
 use crate::c::lock;
 use crate::object::SharedObject;

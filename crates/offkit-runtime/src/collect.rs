@@ -6,10 +6,11 @@
 //! images of a set. What is found is linked together by the device's own linker.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use offkit_object::{DeviceImage, ImageFormat, Location};
 use offkit_pi::host::Device;
+use offkit_sync::OnceLock;
 
 use crate::build::BuildError;
 use crate::exporter::{CollectError, Needed, Search};
@@ -221,6 +222,8 @@ impl ImageRegistry {
     /// is needed is linked as it is, but for what would clash: where two that are needed export the same symbol, and the
     /// rule allows it, each importer gets the one that it was resolved to. Only SPIR-V can be linked like that.
     ///
+    /// Where libraries come and go at the same time, the answer is one for what is there at a time.
+    ///
     /// # Errors
     ///
     /// [`CollectError`] says which symbol is missing, who needs it, and who has it nevertheless.
@@ -229,6 +232,17 @@ impl ImageRegistry {
         kernel: &KernelId,
         options: &CollectOptions<'_>,
     ) -> Result<Collection, CollectError> {
+        loop {
+            let withdrawals = self.read().withdrawals;
+            let collected = self.collected(kernel, options);
+            // A library that goes meanwhile tells nothing any more of what it needs, or goes from under an error.
+            if self.read().withdrawals == withdrawals {
+                return collected;
+            }
+        }
+    }
+
+    fn collected(&self, kernel: &KernelId, options: &CollectOptions<'_>) -> Result<Collection, CollectError> {
         let code = self.code(kernel.image)?;
         let mut closure = Closure {
             registry: self,

@@ -3,16 +3,20 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
+use std::sync::{Arc, Weak};
 
 use offkit_object::{
     DeviceImage, ImageFormat, Inspect, Limits, Location, Problem, SharedBytes, Symbols, Target,
 };
+use offkit_sync::{Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::index::{Index, NameId, number};
 use crate::library::{Draft, Library, Told};
 use crate::scope::{ExporterRule, Loader, Visibility};
 use crate::source::{ImageError, Lent, Opening, Source};
+
+#[cfg(all(test, loom))]
+mod models;
 
 /// The device images a process knows, in the order in which they became known.
 ///
@@ -39,6 +43,8 @@ pub(crate) struct State {
     unread: [Vec<ImageId>; 2],
     /// How much of the index is about images that were withdrawn.
     stale: usize,
+    /// How many libraries were.
+    pub(crate) withdrawals: u64,
     /// The images with virtual functions, by the names of their sets.
     pub(crate) virtual_functions: BTreeMap<String, Vec<ImageId>>,
     exporter_rule: ExporterRule,
@@ -224,6 +230,7 @@ impl ImageRegistry {
                 }
             }
         }
+        state.withdrawals += 1;
         let entered = |image| library.kernels(image).len() + library.exports(image).len();
         state.stale += (0..library.len()).map(entered).sum::<usize>();
         // Clearing up costs as much as all that is there, so it waits until half of that is stale.

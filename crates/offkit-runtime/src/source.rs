@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::{ControlFlow, Range};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use offkit_host::files::{self, Content};
@@ -13,6 +13,7 @@ use offkit_object::{
     Bytes, Code, Compression, DeviceImage, ImageFormat, Item, Limits, Location, SharedBytes, Target,
     inflate_whole, walk,
 };
+use offkit_sync::{Mutex, PoisonError};
 
 use crate::library::Options;
 use crate::scope::SharedObjectId;

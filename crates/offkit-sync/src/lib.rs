@@ -30,7 +30,7 @@ pub use loom::{
     cell::UnsafeCell as Cell,
     hint::spin_loop,
     sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering},
-    sync::{Arc, Condvar, Mutex, MutexGuard},
+    sync::{Arc, Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard},
     thread::{self, Thread},
 };
 #[cfg(not(loom))]
@@ -44,9 +44,9 @@ pub use std::{
 #[cfg(tsan)]
 pub use seen::{Condvar, LazyLock, Mutex, MutexGuard, OnceLock, RwLock, RwLockReadGuard, RwLockWriteGuard};
 #[cfg(not(any(loom, tsan)))]
-pub use std::sync::{Condvar, Mutex, MutexGuard};
+pub use std::sync::{Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 #[cfg(not(tsan))]
-pub use std::sync::{LazyLock, OnceLock, RwLock, RwLockReadGuard, RwLockWriteGuard};
+pub use std::sync::{LazyLock, OnceLock};
 
 pub use std::sync::{PoisonError, TryLockError};
 

@@ -9,11 +9,12 @@ mod open;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::marker::PhantomData;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use offkit_image::{BundleState, KernelName};
 use offkit_object::{DeviceImage, Inspect, Limits};
 use offkit_pi::host::{Context, Device, Program};
+use offkit_sync::{Mutex, PoisonError};
 
 use crate::build::BuildError;
 use crate::kernel::Kernel;
