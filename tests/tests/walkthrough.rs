@@ -9,19 +9,30 @@ use offkit_tests::{Folder, need, root};
 const PAGE: &str = "docs/walkthrough.md";
 const ARCHITECTURE: &str = "docs/architecture.md";
 
-#[test]
-fn its_commands_do_what_it_says() {
-    need!("clang-22", "llc");
+/// Types the commands of a page in a copy of the demo's folder.
+fn type_commands(page: &str, least: usize) {
     let folder = Folder::new();
     for entry in fs::read_dir(root().join("examples/shared-library")).unwrap() {
         let path = entry.unwrap().path();
         fs::copy(&path, folder.path(&path.file_name().unwrap().to_string_lossy())).unwrap();
     }
-    let commands = commands(PAGE);
-    assert!(commands.len() > 8, "{}", commands.len());
+    let commands = commands(page);
+    assert!(commands.len() > least, "{}", commands.len());
     for command in commands {
         command.check(&folder);
     }
+}
+
+#[test]
+fn its_commands_do_what_it_says() {
+    need!("clang-22", "llc");
+    type_commands(PAGE, 8);
+}
+
+#[test]
+fn so_do_those_of_the_page_on_the_runtime() {
+    need!("clang-22", "llc", "jq");
+    type_commands("docs/runtime.md", 10);
 }
 
 /// The sources of a package that is called so, or lies there.

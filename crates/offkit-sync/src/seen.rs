@@ -203,6 +203,16 @@ impl<T> Default for OnceLock<T> {
     }
 }
 
+impl<T: Clone> Clone for OnceLock<T> {
+    fn clone(&self) -> OnceLock<T> {
+        let clone = OnceLock::new();
+        if let Some(value) = self.get() {
+            clone.get_or_init(|| value.clone());
+        }
+        clone
+    }
+}
+
 impl<T: fmt::Debug> fmt::Debug for OnceLock<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("OnceLock").field(&self.get()).finish()
