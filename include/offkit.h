@@ -204,7 +204,48 @@ OFFKIT_API offkit_error *offkit_registry_image(const offkit_registry *registry, 
 // device takes no image, OFFKIT_ERROR_UNRESOLVED which symbol is missing and who needs it.
 OFFKIT_API offkit_error *offkit_registry_collect(const offkit_registry *registry, const char *kernel,
     const offkit_device *device, offkit_collection **collection);
+// The same where symbols are looked for in these libraries before all others, in this order, also if they were opened as
+// OFFKIT_LOCAL.
+OFFKIT_API offkit_error *offkit_registry_collect_with(const offkit_registry *registry, const char *kernel,
+    const offkit_device *device, const offkit_library *const *libraries, size_t library_count,
+    offkit_collection **collection);
+
+// Which image supplies a symbol that several images export. docs/shared-libraries.md says who takes part.
+typedef enum offkit_exporter_rule {
+  // None: OFFKIT_ERROR_AMBIGUOUS names them all.
+  OFFKIT_EXPORTER_UNIQUE = 0,
+  // One of the library that comes first: in the loader's order for the program and its shared libraries, then in the
+  // order in which files were opened.
+  OFFKIT_EXPORTER_FIRST = 1,
+  // One of the importer's own library, if it exports the symbol; otherwise the first.
+  OFFKIT_EXPORTER_OWN_FIRST = 2
+} offkit_exporter_rule;
+
+// Changes the rule for what is collected from now on. It is OFFKIT_EXPORTER_FIRST in the registry of the process, and
+// OFFKIT_EXPORTER_UNIQUE in others.
+OFFKIT_API offkit_error *offkit_registry_set_exporter_rule(const offkit_registry *registry, offkit_exporter_rule rule);
 OFFKIT_API void offkit_registry_free(offkit_registry *registry);
+
+// Whom a library serves.
+typedef enum offkit_visibility {
+  // Itself, and collections that ask for it: offkit_registry_collect_with.
+  OFFKIT_LOCAL = 0,
+  // Everybody.
+  OFFKIT_GLOBAL = 1
+} offkit_visibility;
+
+// Opens a library of device code, as dlopen does for host code: any file that offkit_registry_open takes. In the registry
+// of the process, a shared library that is loaded is not opened again: this is the handle for it, and OFFKIT_GLOBAL lets
+// it serve everybody although it was loaded with RTLD_LOCAL. OFFKIT_ERROR_FORMAT if there is no device code.
+OFFKIT_API offkit_error *offkit_device_dlopen(const offkit_registry *registry, const char *path,
+    offkit_visibility visibility, offkit_library **library);
+// Finds a kernel of this library alone, and collects the images that it needs: of this library first, then of those
+// that serve everybody.
+OFFKIT_API offkit_error *offkit_device_dlsym(const offkit_library *library, const char *kernel,
+    const offkit_device *device, offkit_collection **collection);
+// Withdraws the images of the library and frees the object; those of a loaded shared library stay until that is unloaded.
+// What was built of them lives on.
+OFFKIT_API offkit_error *offkit_device_dlclose(offkit_library *library);
 
 // How many images the file has.
 OFFKIT_API size_t offkit_library_image_count(const offkit_library *library);

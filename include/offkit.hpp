@@ -275,13 +275,6 @@ public:
   }
 };
 
-class library : public detail::object<offkit_library, offkit_library_free> {
-public:
-  using object::object;
-  size_t image_count() const { return offkit_library_image_count(get()); }
-  std::string problems() const { return offkit_library_problems(get()); }
-};
-
 class collection : public detail::object<offkit_collection, offkit_collection_free> {
 public:
   using object::object;
@@ -294,6 +287,29 @@ public:
   }
   std::string resolutions() const { return offkit_collection_resolutions(get()); }
   kernel build(const context &context) const { return kernel(offkit_collection_build, get(), context.get()); }
+};
+
+// The images stay registered when this goes; see offkit::device_library for a handle that takes them with it.
+class library : public detail::object<offkit_library, offkit_library_free> {
+public:
+  using object::object;
+  size_t image_count() const { return offkit_library_image_count(get()); }
+  std::string problems() const { return offkit_library_problems(get()); }
+};
+
+namespace detail {
+
+inline void close(offkit_library *library) { offkit_error_free(offkit_device_dlclose(library)); }
+
+} // namespace detail
+
+// A library opened by registry::dlopen, closed with this.
+class device_library : public detail::object<offkit_library, detail::close> {
+public:
+  using object::object;
+  collection dlsym(const std::string &kernel, const device &device) const {
+    return collection(offkit_device_dlsym, get(), kernel.c_str(), device.get());
+  }
 };
 
 class registry : public detail::object<offkit_registry, offkit_registry_free> {
@@ -313,6 +329,19 @@ public:
   }
   offkit::collection collect(const std::string &kernel, const device &device) const {
     return offkit::collection(offkit_registry_collect, get(), kernel.c_str(), device.get());
+  }
+  // The same where symbols are looked for in these libraries first.
+  offkit::collection collect(const std::string &kernel, const device &device,
+                             std::initializer_list<const device_library *> libraries) const {
+    detail::pointers<offkit_library> first(libraries);
+    return offkit::collection(offkit_registry_collect_with, get(), kernel.c_str(), device.get(), first.data(),
+                              first.size());
+  }
+  void set_exporter_rule(offkit_exporter_rule rule) const {
+    detail::check(offkit_registry_set_exporter_rule(get(), rule));
+  }
+  device_library dlopen(const std::string &path, offkit_visibility visibility = OFFKIT_LOCAL) const {
+    return device_library(offkit_device_dlopen, get(), path.c_str(), visibility);
   }
 };
 

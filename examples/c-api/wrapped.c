@@ -64,7 +64,8 @@ int main(int argc, char **argv) {
   void *libraries[16];
   int count = 0, failed = 0;
   for (; count + 1 < argc && count < 16; ++count)
-    if (!(libraries[count] = dlopen(argv[count + 1], RTLD_NOW | RTLD_LOCAL))) {
+    // With RTLD_LOCAL the device functions of a library would serve its own kernels only.
+    if (!(libraries[count] = dlopen(argv[count + 1], RTLD_NOW | RTLD_GLOBAL))) {
       fprintf(stderr, "%s\n", dlerror());
       return 1;
     }

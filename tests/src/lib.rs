@@ -3,6 +3,7 @@
 //! A test that needs a tool asks for it with [`tool`] or [`need!`]. A missing tool skips the test with a
 //! line that says so; with `OFFKIT_REQUIRE_TOOLS=1`, as in CI, it fails instead.
 
+pub mod c_program;
 pub mod documentation;
 pub mod drivers;
 pub mod packages;

@@ -2,13 +2,11 @@
 //! against them.
 
 use std::collections::BTreeSet;
-use std::env;
 use std::fs;
-use std::path::PathBuf;
 use std::process::Command;
-use std::sync::OnceLock;
 
 use offkit_object::{BundleState, ByteArray, DeviceImage, OutputFormat, SyclBinVersion, Target, pack};
+use offkit_tests::c_program::{compile, liboffkit as library};
 use offkit_tests::documentation::blocks;
 use offkit_tests::drivers::alone;
 use offkit_tests::sycl_runtime::SyclRuntime;
@@ -23,42 +21,6 @@ const REGISTRATION: [&str; 4] = [
 ];
 
 const STRICT: &str = "-Wall -Wextra -Wpedantic -Werror -g";
-
-/// The library, built once.
-fn library() -> PathBuf {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    let library = BUILT.get_or_init(|| {
-        let programs = programs();
-        let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        cargo
-            .args(["build", "--quiet", "-p", "offkit-capi"])
-            .current_dir(root());
-        if programs.ends_with("release") {
-            cargo.arg("--release");
-        }
-        assert!(
-            cargo.status().expect("cargo starts").success(),
-            "the library does not build"
-        );
-        programs.join("liboffkit.so")
-    });
-    library.clone()
-}
-
-/// Compiles a program or library against the header and the library, which programs find when they run.
-#[track_caller]
-fn compile(folder: &Folder, compiler: &str, words: &str, output: &str) {
-    let library = library();
-    let place = library.parent().expect("a folder").display();
-    let mut command = Command::new(tool(compiler).expect("asked for before"));
-    command
-        .args(words.split_whitespace())
-        .args(["-o", output])
-        .arg(format!("-I{}", root().join("include").display()))
-        .args([&format!("-L{place}"), &format!("-Wl,-rpath,{place}")])
-        .args(["-loffkit", "-ldl", "-pthread"]);
-    folder.run_command(&mut command).ok();
-}
 
 /// A source of `examples/c-api`.
 fn source(name: &str) -> String {

@@ -189,7 +189,7 @@ extern "C" fn offkit_bundle_of_registry(
         let context = &given(context, "the context")?.0;
         // SAFETY: the caller says how many there are.
         let devices = unsafe { devices(device_list, device_count) }?;
-        let registry = &given(registry, "the registry")?.registry;
+        let registry = given(registry, "the registry")?.images();
         Ok(in_state!(state, registered, (context, &devices, registry)).into())
     })
 }

@@ -87,7 +87,7 @@ extern "C" fn offkit_runtime_choose(
 ) -> Status {
     make(device, || {
         let runtime = given(runtime, "the runtime")?;
-        let registry = &given(registry, "the registry")?.registry;
+        let registry = given(registry, "the registry")?.images();
         let found = registry.find_kernel(kernel.get("the kernel's name")?, |_| true)?;
         let selector = selector.if_given("the selector")?;
         let (device, _) = lock(&runtime.runtime).choose(selector, registry, &found)?;

@@ -139,6 +139,7 @@ impl Coded for CollectError {
     fn code(&self) -> Code {
         match self {
             Self::Image(error) => error.code(),
+            Self::Select(error) => error.code(),
             Self::SeveralExporters { .. } | Self::Clash { .. } => Code::Ambiguous,
             _ => Code::Unresolved,
         }

@@ -13,6 +13,7 @@ mod device;
 mod error;
 mod event;
 mod kernel;
+mod loader;
 mod memory;
 mod object;
 mod programs;

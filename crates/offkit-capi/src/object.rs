@@ -1,27 +1,43 @@
-//! Shared objects of this process.
+//! Programs and shared libraries of this process, as its loader knows them.
 
-use std::ffi::{CStr, CString, c_int, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ops::Range;
 
-/// The program or library that an address is in.
-#[derive(Default)]
+use offkit_runtime::SharedObjectId;
+
+/// A program or library of this process.
 pub(crate) struct SharedObject {
+    pub(crate) id: SharedObjectId,
     /// Its file; the program's own, and what is in no file, have other names.
     pub(crate) path: String,
+    /// What other objects call it.
+    name: Option<String>,
     /// The names of the libraries that it was linked with.
     needed: Vec<String>,
+    /// Where its code and data are.
+    segments: Vec<Range<u64>>,
+    /// A few of the host symbols that it defines for others.
+    pub(crate) defined: Vec<CString>,
+    /// Whether it calls a function that registers device images.
+    pub(crate) registers: bool,
 }
 
-/// What an address is looked for with.
+/// What is looked for among the objects.
 struct Search {
-    address: u64,
-    found: SharedObject,
+    /// The only one that counts is where this address is.
+    address: Option<usize>,
+    found: Vec<SharedObject>,
 }
 
 const PROGRAM_LOADED: u32 = libc::PT_LOAD;
 const PROGRAM_DYNAMIC: u32 = libc::PT_DYNAMIC;
+
 const DYNAMIC_END: i64 = 0;
 const DYNAMIC_NEEDED: i64 = 1;
 const DYNAMIC_TEXTS: i64 = 5;
+const DYNAMIC_SYMBOLS: i64 = 6;
+const DYNAMIC_NAME: i64 = 14;
+const DYNAMIC_HASHES: i64 = 0x6fff_fef5;
 
 /// An entry of an object's dynamic section.
 #[repr(C)]
@@ -30,19 +46,67 @@ struct Dynamic {
     value: u64,
 }
 
+/// `Elf64_Sym`.
+#[repr(C)]
+struct Symbol {
+    name: u32,
+    info: u8,
+    other: u8,
+    section: u16,
+    value: u64,
+    size: u64,
+}
+
+const BINDING_LOCAL: u8 = 0;
+const TYPE_FUNCTION: u8 = 2;
+const TYPE_DATA: u8 = 1;
+
+/// How many symbols of an object are looked at to learn whether it is global.
+const PROBED: usize = 16;
+/// How many undefined symbols are looked at.
+const MOST_UNDEFINED: usize = 1 << 16;
+
 impl SharedObject {
     /// The object that an address is in.
     pub(crate) fn at(address: usize) -> Self {
+        let found = Self::search(Some(address)).pop();
+        found.unwrap_or_else(|| Self {
+            id: SharedObjectId(0),
+            path: "memory".to_owned(),
+            name: None,
+            needed: Vec::new(),
+            segments: Vec::new(),
+            defined: Vec::new(),
+            registers: false,
+        })
+    }
+
+    /// All objects, in the order in which they were loaded; the program is the first.
+    pub(crate) fn all() -> Vec<Self> {
+        Self::search(None)
+    }
+
+    fn search(address: Option<usize>) -> Vec<Self> {
         let mut search = Search {
-            address: address as u64,
-            found: Self {
-                path: "memory".to_owned(),
-                needed: Vec::new(),
-            },
+            address,
+            found: Vec::new(),
         };
         // SAFETY: the function is given what it expects, and nobody else uses that meanwhile.
-        unsafe { libc::dl_iterate_phdr(Some(look_at), (&raw mut search).cast()) };
+        unsafe { libc::dl_iterate_phdr(Some(note), (&raw mut search).cast()) };
         search.found
+    }
+
+    /// How many objects were loaded and unloaded so far.
+    pub(crate) fn changes() -> (u64, u64) {
+        let mut changes = (0, 0);
+        // SAFETY: the function is given what it expects, and nobody else uses that meanwhile.
+        unsafe { libc::dl_iterate_phdr(Some(note_changes), (&raw mut changes).cast()) };
+        changes
+    }
+
+    pub(crate) fn has(&self, address: usize) -> bool {
+        let mut segments = self.segments.iter();
+        segments.any(|segment| segment.contains(&(address as u64)))
     }
 
     /// The whole name of a needed library that begins like this.
@@ -50,64 +114,160 @@ impl SharedObject {
         let mut needed = self.needed.iter();
         needed.find(|needed| needed.starts_with(name)).map(String::as_str)
     }
+
+    /// The names of all libraries that the object was linked with.
+    pub(crate) fn needed(&self) -> impl Iterator<Item = &str> {
+        self.needed.iter().map(String::as_str)
+    }
+
+    /// Whether this is some release of a library: its name begins like that.
+    pub(crate) fn is_release_of(&self, library: &str) -> bool {
+        let file = self.path.rsplit('/').next();
+        let names = [self.name.as_deref(), file];
+        names.into_iter().flatten().any(|name| name.starts_with(library))
+    }
+
+    /// Whether others mean this object by a name.
+    pub(crate) fn is_called(&self, name: &str) -> bool {
+        let file = self.path.rsplit('/').next();
+        self.name.as_deref() == Some(name) || file == Some(name) || self.path == name
+    }
 }
 
-/// Looks at one object, and ends the search if it is the one.
+/// Notes one object, and ends the search if it is the only one that counts.
 ///
 /// # Safety
 ///
 /// `info` must describe an object that is loaded, and `data` must be a [`Search`].
-unsafe extern "C" fn look_at(info: *mut libc::dl_phdr_info, _: usize, data: *mut c_void) -> c_int {
+unsafe extern "C" fn note(info: *mut libc::dl_phdr_info, _: usize, data: *mut c_void) -> c_int {
     // SAFETY: by the caller's promise.
     let (info, search) = unsafe { (&*info, &mut *data.cast::<Search>()) };
     // SAFETY: the object has as many program headers as it says.
     let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
     let base = info.dlpi_addr;
-    let has_address = headers.iter().any(|header| {
+    let loaded = headers.iter().filter(|header| header.p_type == PROGRAM_LOADED);
+    let segments = loaded.map(|header| {
         let start = base.wrapping_add(header.p_vaddr);
-        header.p_type == PROGRAM_LOADED && search.address.wrapping_sub(start) < header.p_memsz
+        start..start.wrapping_add(header.p_memsz)
     });
-    if !has_address {
+    let segments: Vec<_> = segments.collect();
+    let has = |address| segments.iter().any(|segment| segment.contains(&address));
+    if search.address.is_some_and(|address| !has(address as u64)) {
         return 0;
     }
     // SAFETY: names are texts.
-    let name = unsafe { text(info.dlpi_name) };
-    search.found.path = match name.is_empty() {
+    let path = unsafe { text(info.dlpi_name) };
+    let path = match path.is_empty() {
         true => std::env::current_exe().map_or("program".to_owned(), |path| path.display().to_string()),
-        false => name,
+        false => path,
+    };
+    let mut object = SharedObject {
+        id: SharedObjectId(info.dlpi_phdr.addr()),
+        path,
+        name: None,
+        needed: Vec::new(),
+        segments,
+        defined: Vec::new(),
+        registers: false,
     };
     let dynamic = headers.iter().find(|header| header.p_type == PROGRAM_DYNAMIC);
     if let Some(dynamic) = dynamic {
         // SAFETY: the header says where the dynamic section is.
-        search.found.needed = unsafe { needed(base, base.wrapping_add(dynamic.p_vaddr)) };
+        unsafe { object.note_dynamic(base, base.wrapping_add(dynamic.p_vaddr)) };
     }
-    1
+    search.found.push(object);
+    search.address.is_some().into()
 }
 
-/// The names of the libraries that an object needs.
+/// Notes how often something was loaded and unloaded; the first object tells.
 ///
 /// # Safety
 ///
-/// The dynamic section of an object that is loaded must be at the address.
-unsafe fn needed(base: u64, dynamic: u64) -> Vec<String> {
-    let mut entry = pointer::<Dynamic>(dynamic);
-    let (mut names, mut texts) = (Vec::new(), None);
-    // SAFETY: the section ends with an entry that says so; the table of texts has the names.
-    unsafe {
-        while (*entry).tag != DYNAMIC_END {
-            match (*entry).tag {
-                DYNAMIC_NEEDED => names.push((*entry).value),
-                // Most loaders have made an address of it; some leave it as it is in the file.
-                DYNAMIC_TEXTS if (*entry).value < base => texts = Some(base + (*entry).value),
-                DYNAMIC_TEXTS => texts = Some((*entry).value),
-                _ => {}
+/// `info` must describe an object that is loaded, and `data` must be two numbers.
+unsafe extern "C" fn note_changes(info: *mut libc::dl_phdr_info, _: usize, data: *mut c_void) -> c_int {
+    // SAFETY: by the caller's promise.
+    let (info, changes) = unsafe { (&*info, &mut *data.cast::<(u64, u64)>()) };
+    *changes = (info.dlpi_adds, info.dlpi_subs);
+    1
+}
+
+impl SharedObject {
+    /// Notes what the dynamic section says.
+    ///
+    /// # Safety
+    ///
+    /// The dynamic section of the object must be at the address.
+    unsafe fn note_dynamic(&mut self, base: u64, dynamic: u64) {
+        let mut entry = pointer::<Dynamic>(dynamic);
+        let (mut needed, mut name) = (Vec::new(), None);
+        let (mut texts, mut symbols, mut hashes) = (None, None, None);
+        // Most loaders have made an address of it; some leave it as it is in the file.
+        let address = |value: u64| Some(if value < base { base + value } else { value });
+        // SAFETY: the section ends with an entry that says so.
+        unsafe {
+            while (*entry).tag != DYNAMIC_END {
+                let value = (*entry).value;
+                match (*entry).tag {
+                    DYNAMIC_NEEDED => needed.push(value),
+                    DYNAMIC_NAME => name = Some(value),
+                    DYNAMIC_TEXTS => texts = address(value),
+                    DYNAMIC_SYMBOLS => symbols = address(value),
+                    DYNAMIC_HASHES => hashes = address(value),
+                    _ => {}
+                }
+                entry = entry.add(1);
             }
-            entry = entry.add(1);
         }
-        let texts = texts
-            .into_iter()
-            .flat_map(|texts| names.iter().map(move |name| texts + name));
-        texts.map(|name| text(pointer(name))).collect()
+        let Some(texts) = texts else { return };
+        // SAFETY: the table of texts has the names.
+        let name_at = |place: u64| unsafe { text(pointer(texts + place)) };
+        self.name = name.map(name_at);
+        self.needed = needed.into_iter().map(name_at).collect();
+        if let (Some(symbols), Some(hashes)) = (symbols, hashes) {
+            // SAFETY: the dynamic section says where symbols and hashes are.
+            unsafe { self.note_symbols(symbols, texts, hashes) };
+        }
+    }
+
+    /// Notes a few symbols that are defined, by the table of their hashes, and those that are not, which come before
+    /// them.
+    ///
+    /// # Safety
+    ///
+    /// The symbols, texts and hashes of the object must be at the addresses.
+    unsafe fn note_symbols(&mut self, symbols: u64, texts: u64, hashes: u64) {
+        let symbols = pointer::<Symbol>(symbols);
+        // SAFETY: four numbers, then the filter, 64 bits an element, then the buckets.
+        let (buckets, first_defined) = unsafe {
+            let [buckets, first, filter, _] = pointer::<[u32; 4]>(hashes).read();
+            let start = hashes + 16 + u64::from(filter) * 8;
+            let buckets = std::slice::from_raw_parts(pointer::<u32>(start), buckets as usize);
+            (buckets, first as usize)
+        };
+        let name = |symbol: &Symbol| {
+            // SAFETY: the table of texts has the names.
+            unsafe { CStr::from_ptr(pointer::<c_char>(texts + u64::from(symbol.name))) }
+        };
+        let defined = buckets.iter().filter(|first| **first as usize >= first_defined);
+        // SAFETY: buckets lead to symbols.
+        let defined = defined.map(|first| unsafe { &*symbols.add(*first as usize) });
+        let is_plain = |symbol: &&Symbol| {
+            let (binding, kind) = (symbol.info >> 4, symbol.info & 15);
+            let is_visible = symbol.other & 3 == 0;
+            symbol.section != 0
+                && is_visible
+                && binding != BINDING_LOCAL
+                && matches!(kind, TYPE_FUNCTION | TYPE_DATA)
+        };
+        let defined = defined.filter(is_plain).take(PROBED);
+        self.defined = defined.map(|symbol| name(symbol).to_owned()).collect();
+        let undefined = 1..first_defined.min(MOST_UNDEFINED);
+        self.registers = undefined.into_iter().any(|number| {
+            // SAFETY: as many symbols are before those with hashes.
+            let symbol = unsafe { &*symbols.add(number) };
+            let is_one = |name: &CStr| name == c"__sycl_register_lib" || name == c"__tgt_register_lib";
+            symbol.section == 0 && is_one(name(symbol))
+        });
     }
 }
 
@@ -118,7 +278,7 @@ fn pointer<T>(address: u64) -> *const T {
 /// # Safety
 ///
 /// The pointer must be null or to a text.
-unsafe fn text(pointer: *const libc::c_char) -> String {
+unsafe fn text(pointer: *const c_char) -> String {
     match pointer.is_null() {
         true => String::new(),
         // SAFETY: by the caller's promise.
@@ -138,5 +298,20 @@ pub(crate) fn function_of(library: &str, function: &CStr) -> Option<*mut c_void>
         let found = libc::dlsym(handle, function.as_ptr());
         libc::dlclose(handle);
         (!found.is_null()).then_some(found)
+    }
+}
+
+/// Where a symbol is that every object of the process sees: in the program, in what it was linked with, or in what was
+/// loaded with `RTLD_GLOBAL`.
+pub(crate) fn global_symbol(name: &CStr) -> Option<usize> {
+    // SAFETY: no name means the program and all that is global.
+    unsafe {
+        let global = libc::dlopen(std::ptr::null(), libc::RTLD_LAZY | libc::RTLD_NOLOAD);
+        if global.is_null() {
+            return None;
+        }
+        let found = libc::dlsym(global, name.as_ptr());
+        libc::dlclose(global);
+        (!found.is_null()).then(|| found.addr())
     }
 }

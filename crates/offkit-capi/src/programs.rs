@@ -6,20 +6,24 @@
 //! unregistering waits for.
 //!
 //! SYCL and OpenMP runtimes have functions of the same names. Who is called when a process has several is the loader's
-//! choice, the first in its order; registrations that are meant for another runtime are passed on to that.
+//! choice, the first in its order. Registrations that are meant for another runtime are passed on to that, and what
+//! another one was told of objects that are meant for offkit is read from their files ([`adopt`]).
 
 use std::collections::HashMap;
 use std::ffi::{CStr, c_void};
 use std::ops::{ControlFlow, Range};
+use std::os::unix::fs::MetadataExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::sync::Arc;
 
 use offkit_object::sycl_wrapped::AddressSpace;
 use offkit_object::{Item, Limits, RunningDescriptor, offload_binary, walk, walk_names};
-use offkit_runtime::{ImageRegistry, Lent, LibraryId};
+use offkit_runtime::{ImageRegistry, Lent, LibraryId, SharedObjectId};
 use offkit_sync::{LazyLock, Mutex, PoisonError, RwLock};
 
 use crate::c::lock;
+use crate::loader::ProcessLoader;
 use crate::object::SharedObject;
 
 /// The registry of this process.
@@ -27,12 +31,93 @@ pub(crate) fn registry() -> Arc<ImageRegistry> {
     Arc::clone(&PROGRAMS.registry)
 }
 
+/// What a shared object that is loaded from a file has registered.
+pub(crate) fn loaded_from(path: &str) -> Vec<LibraryId> {
+    let is_it = |file: &str| file == path || is_same_file(Path::new(file), Path::new(path));
+    let registered = lock(&PROGRAMS.registered);
+    let programs = registered.programs.values().flatten();
+    let of_file = programs.filter(|(program, _)| is_it(&program.file));
+    let mut libraries: Vec<_> = of_file.map(|(_, library)| *library).collect();
+    libraries.sort_unstable();
+    libraries
+}
+
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    let of = |path: &Path| path.metadata().map(|metadata| (metadata.dev(), metadata.ino()));
+    matches!((of(one), of(other)), (Ok(one), Ok(other)) if one == other)
+}
+
+/// Registers the images of objects that were linked with offkit, and whose registrations reached another runtime: from
+/// their files.
+///
+/// The loader is asked before anything is locked, for objects register themselves while it holds its own lock.
+pub(crate) fn adopt() {
+    let changes = SharedObject::changes();
+    if lock(&PROGRAMS.registered).adopted_at == changes {
+        return;
+    }
+    let objects = SharedObject::all();
+    let mut registered = lock(&PROGRAMS.registered);
+    let Registered {
+        programs,
+        adopted,
+        adopted_at,
+        ..
+    } = &mut *registered;
+    *adopted_at = changes;
+    let registry = &PROGRAMS.registry;
+    adopted.retain(|id, (path, library)| {
+        let is_there = objects
+            .iter()
+            .any(|object| object.id == *id && object.path == *path);
+        if !is_there {
+            registry.withdraw(*library);
+        }
+        is_there
+    });
+    let is_runtime = |object: &SharedObject| OTHER_RUNTIMES.iter().any(|name| object.is_release_of(name));
+    if !objects.iter().any(is_runtime) {
+        return;
+    }
+    for object in objects {
+        let mut known = programs.values().flatten();
+        let is_known =
+            known.any(|(program, _)| program.object == object.id) || adopted.contains_key(&object.id);
+        if is_known || !object.registers || object.needs(OFFKIT).is_none() {
+            continue;
+        }
+        match registry.open_object(&object.path, Some(object.id), &Limits::default()) {
+            Ok(noted) => {
+                tracing::debug!(
+                    file = object.path,
+                    "registered images that another runtime was told of"
+                );
+                adopted.insert(object.id, (object.path, noted.library));
+            }
+            Err(error) => tracing::warn!(file = object.path, %error, "device images cannot be read"),
+        }
+    }
+}
+
+const OFFKIT: &str = "liboffkit.so";
+const SYCL: &str = "libsycl.so";
+const OPENMP: &str = "libomptarget.so";
+const OTHER_RUNTIMES: [&str; 2] = [SYCL, OPENMP];
+
 static PROGRAMS: LazyLock<Programs> = LazyLock::new(Programs::default);
 
-#[derive(Default)]
 struct Programs {
     registry: Arc<ImageRegistry>,
     registered: Mutex<Registered>,
+}
+
+impl Default for Programs {
+    fn default() -> Self {
+        Self {
+            registry: Arc::new(ImageRegistry::of_process(Arc::new(ProcessLoader))),
+            registered: Mutex::default(),
+        }
+    }
 }
 
 #[derive(Default)]
@@ -41,11 +126,17 @@ struct Registered {
     programs: HashMap<usize, Vec<(Arc<Program>, LibraryId)>>,
     /// How many descriptors each file has registered so far, for the locations of their images.
     numbers: HashMap<String, usize>,
+    /// What was read from the files of objects that are meant for offkit, and that registered with another runtime.
+    adopted: HashMap<SharedObjectId, (String, LibraryId)>,
+    /// How many objects were loaded and unloaded when this was done.
+    adopted_at: (u64, u64),
 }
 
 /// What was registered at once.
 struct Program {
-    /// The file that it is in, for messages.
+    /// The object that it is in.
+    object: SharedObjectId,
+    /// The file of that, for messages.
     file: String,
     form: Form,
     /// Whether the memory is still there. Held while it is looked at.
@@ -174,15 +265,23 @@ impl Lent for Program {
         // waits for this.
         self.with(|| unsafe { Bytes { address, size }.get() }.to_vec())
     }
+
+    fn object(&self) -> Option<SharedObjectId> {
+        Some(self.object)
+    }
 }
 
 impl Programs {
     fn register(&self, key: usize, object: &SharedObject, form: impl FnOnce(usize) -> Form) {
         let mut registered = lock(&self.registered);
+        if let Some((_, library)) = registered.adopted.remove(&object.id) {
+            self.registry.withdraw(library);
+        }
         let number = registered.numbers.entry(object.path.clone()).or_default();
         let form = form(*number);
         *number += 1;
         let program = Arc::new(Program {
+            object: object.id,
             file: object.path.clone(),
             form,
             is_there: RwLock::new(true),
@@ -223,11 +322,8 @@ fn quietly(work: impl FnOnce()) {
 type Registration = unsafe extern "C" fn(*const c_void, usize);
 
 /// The function of another runtime that a registration is meant for: the object that it comes from names that among the
-/// libraries it needs, and not offkit's.
+/// libraries it needs. If it needs offkit as well, nobody can tell which of them is meant, and both are told.
 fn meant_for(runtime: &str, object: &SharedObject, function: &CStr) -> Option<Registration> {
-    if object.needs("liboffkit.so").is_some() {
-        return None;
-    }
     let library = object.needs(runtime)?;
     let found = crate::object::function_of(library, function)?;
     // SAFETY: functions of these names take a pointer, and the newer ones a size behind it; a function that takes less
@@ -235,13 +331,22 @@ fn meant_for(runtime: &str, object: &SharedObject, function: &CStr) -> Option<Re
     Some(unsafe { std::mem::transmute::<*mut c_void, Registration>(found) })
 }
 
+/// Whether a registration is meant for another runtime, and not for offkit as well.
+fn is_only_for(other: Option<Registration>, object: &SharedObject) -> bool {
+    other.is_some() && object.needs(OFFKIT).is_none()
+}
+
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __sycl_register_lib(registered: *const c_void, size: usize) {
     quietly(|| {
         let object = SharedObject::at(registered.addr());
-        if let Some(register) = meant_for("libsycl.so", &object, c"__sycl_register_lib") {
+        let other = meant_for(SYCL, &object, c"__sycl_register_lib");
+        if let Some(register) = other {
             // SAFETY: that function expects what this one was given.
-            return unsafe { register(registered, size) };
+            unsafe { register(registered, size) };
+        }
+        if is_only_for(other, &object) {
+            return;
         }
         let address = registered.expose_provenance();
         if address == 0 {
@@ -270,11 +375,12 @@ unsafe extern "C" fn __sycl_register_lib(registered: *const c_void, size: usize)
 unsafe extern "C" fn __sycl_unregister_lib(registered: *const c_void, size: usize) {
     quietly(|| {
         let object = SharedObject::at(registered.addr());
-        match meant_for("libsycl.so", &object, c"__sycl_unregister_lib") {
+        if let Some(unregister) = meant_for(SYCL, &object, c"__sycl_unregister_lib") {
             // SAFETY: that function expects what this one was given.
-            Some(unregister) => unsafe { unregister(registered, size) },
-            None => PROGRAMS.unregister(registered.addr()),
+            unsafe { unregister(registered, size) };
         }
+        // Nothing happens if it was not registered here.
+        PROGRAMS.unregister(registered.addr());
     });
 }
 
@@ -298,9 +404,13 @@ struct OpenMpImage {
 unsafe extern "C" fn __tgt_register_lib(registered: *const OpenMpDescriptor) {
     quietly(|| {
         let object = SharedObject::at(registered.addr());
-        if let Some(register) = meant_for("libomptarget.so", &object, c"__tgt_register_lib") {
+        let other = meant_for(OPENMP, &object, c"__tgt_register_lib");
+        if let Some(register) = other {
             // SAFETY: that function expects what this one was given, and no size.
-            return unsafe { register(registered.cast(), 0) };
+            unsafe { register(registered.cast(), 0) };
+        }
+        if is_only_for(other, &object) {
+            return;
         }
         // SAFETY: the pointer is to a descriptor, if it is to anything.
         let Some(descriptor) = (unsafe { registered.as_ref() }) else {
@@ -325,10 +435,10 @@ unsafe extern "C" fn __tgt_register_lib(registered: *const OpenMpDescriptor) {
 unsafe extern "C" fn __tgt_unregister_lib(registered: *const OpenMpDescriptor) {
     quietly(|| {
         let object = SharedObject::at(registered.addr());
-        match meant_for("libomptarget.so", &object, c"__tgt_unregister_lib") {
+        if let Some(unregister) = meant_for(OPENMP, &object, c"__tgt_unregister_lib") {
             // SAFETY: that function expects what this one was given, and no size.
-            Some(unregister) => unsafe { unregister(registered.cast(), 0) },
-            None => PROGRAMS.unregister(registered.addr()),
+            unsafe { unregister(registered.cast(), 0) };
         }
+        PROGRAMS.unregister(registered.addr());
     });
 }

@@ -1,16 +1,18 @@
 //! Registries of device images, and the way to a kernel.
 
-use std::ffi::{CString, c_char};
+use std::ffi::{CString, c_char, c_int};
 use std::ptr;
 use std::sync::Arc;
 
 use offkit_object::Limits;
 use offkit_pi::host;
-use offkit_runtime::{ImageRegistry, LibraryId, Registered};
+use offkit_runtime::{
+    CollectOptions, ExporterRule, ImageId, ImageRegistry, LibraryId, Registered, Visibility,
+};
 
 use crate::c::{
-    Array, In, New, Out, Owned, Status, Text, Texts, answer, attempt, c_text, free, given, make,
-    make_if_wanted, nth, tell,
+    Array, In, New, Objects, Out, Owned, Result, Status, Text, Texts, answer, attempt, c_text, free, given,
+    make, make_if_wanted, nth, objects, tell,
 };
 use crate::context::Context;
 use crate::device::Device;
@@ -20,14 +22,27 @@ use crate::programs;
 
 /// `offkit_registry`.
 pub(crate) struct Registry {
-    pub(crate) registry: Arc<ImageRegistry>,
+    registry: Arc<ImageRegistry>,
     texts: Texts,
+}
+
+impl Registry {
+    /// The images; those of this process as they are now.
+    pub(crate) fn images(&self) -> &Arc<ImageRegistry> {
+        if Arc::ptr_eq(&self.registry, &programs::registry()) {
+            programs::adopt();
+        }
+        &self.registry
+    }
 }
 
 /// `offkit_library`.
 pub(crate) struct Library {
     registry: Arc<ImageRegistry>,
-    id: LibraryId,
+    /// One, or what a shared object has registered at several times.
+    ids: Vec<LibraryId>,
+    /// Whether the images go when the library is closed, and not with a shared object.
+    is_own: bool,
     images: usize,
     problems: CString,
 }
@@ -37,9 +52,35 @@ impl Library {
         let problems: Vec<_> = registered.problems.iter().map(ToString::to_string).collect();
         Self {
             registry: Arc::clone(registry),
-            id: registered.library,
+            ids: vec![registered.library],
+            is_own: true,
             images: registered.images.len(),
             problems: c_text(&problems.join("\n")),
+        }
+    }
+
+    /// A file, opened.
+    fn open(registry: &Arc<ImageRegistry>, path: &str) -> Result<Self> {
+        let registered = registry.open(path, &Limits::default());
+        let registered =
+            registered.map_err(|error| Failure::new(Code::Read, format!("cannot read `{path}`: {error}")))?;
+        Ok(Self::new(registry, &registered))
+    }
+
+    /// What a shared object has registered.
+    fn loaded(registry: &Arc<ImageRegistry>, ids: Vec<LibraryId>) -> Self {
+        Self {
+            images: ids.iter().map(|id| registry.images_of(*id).len()).sum(),
+            registry: Arc::clone(registry),
+            ids,
+            is_own: false,
+            problems: CString::default(),
+        }
+    }
+
+    fn withdraw(&self) {
+        for id in &self.ids {
+            self.registry.withdraw(*id);
         }
     }
 }
@@ -79,12 +120,9 @@ extern "C" fn offkit_registry_open(
     library: New<'_, Library>,
 ) -> Status {
     make_if_wanted(library, || {
-        let registry = &given(registry, "the registry")?.registry;
+        let registry = given(registry, "the registry")?.images();
         let path = path.get("the path")?;
-        let registered = registry.open(path, &Limits::default());
-        let registered =
-            registered.map_err(|error| Failure::new(Code::Read, format!("cannot read `{path}`: {error}")))?;
-        Ok(Library::new(registry, &registered))
+        Library::open(registry, path)
     })
 }
 
@@ -97,7 +135,7 @@ extern "C" fn offkit_registry_add(
     library: New<'_, Library>,
 ) -> Status {
     make_if_wanted(library, || {
-        let registry = &given(registry, "the registry")?.registry;
+        let registry = given(registry, "the registry")?.images();
         // SAFETY: the caller says how many bytes there are.
         let bytes = unsafe { bytes.get(size, "the bytes") }?.to_vec();
         let registered = registry.add_file(name.get("the name")?, Arc::new(bytes), &Limits::default());
@@ -109,10 +147,94 @@ extern "C" fn offkit_registry_add(
 extern "C" fn offkit_registry_withdraw(registry: In<'_, Registry>, library: In<'_, Library>) -> Status {
     attempt(|| {
         let (registry, library) = (given(registry, "the registry")?, given(library, "the library")?);
-        if !Arc::ptr_eq(&registry.registry, &library.registry) {
-            return Err(Failure::invalid("the library is one of another registry"));
+        check_registry(&registry.registry, library)?;
+        library.withdraw();
+        Ok(())
+    })
+}
+
+fn check_registry(registry: &Arc<ImageRegistry>, library: &Library) -> Result<()> {
+    match Arc::ptr_eq(registry, &library.registry) {
+        true => Ok(()),
+        false => Err(Failure::invalid("the library is one of another registry")),
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn offkit_registry_set_exporter_rule(registry: In<'_, Registry>, rule: c_int) -> Status {
+    attempt(|| {
+        let registry = given(registry, "the registry")?.images();
+        let rule = usize::try_from(rule)
+            .ok()
+            .and_then(|rule| ExporterRule::ALL.get(rule).copied());
+        registry.set_exporter_rule(rule.ok_or_else(|| Failure::invalid("the number is no exporter rule's"))?);
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn offkit_device_dlopen(
+    registry: In<'_, Registry>,
+    path: Text<'_>,
+    visibility: c_int,
+    library: New<'_, Library>,
+) -> Status {
+    make(library, || {
+        let registry = given(registry, "the registry")?.images();
+        let path = path.get("the path")?;
+        let visibility = match visibility {
+            0 => Visibility::Local,
+            1 => Visibility::Global,
+            other => return Err(Failure::invalid(format!("no visibility is {other}"))),
+        };
+        let loaded = match Arc::ptr_eq(registry, &programs::registry()) {
+            true => programs::loaded_from(path),
+            false => Vec::new(),
+        };
+        let is_loaded = !loaded.is_empty();
+        let library = match is_loaded {
+            true => Library::loaded(registry, loaded),
+            false => Library::open(registry, path)?,
+        };
+        if library.images == 0 {
+            library.withdraw();
+            let message = format!(
+                "`{path}` has no device code\n{}",
+                library.problems.to_string_lossy()
+            );
+            return Err(Failure::new(Code::Format, message.trim_end().to_owned()));
         }
-        library.registry.withdraw(library.id);
+        // What the process has loaded for all stays that.
+        if !is_loaded || visibility == Visibility::Global {
+            for id in &library.ids {
+                registry.set_visibility(*id, visibility);
+            }
+        }
+        Ok(library)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn offkit_device_dlsym(
+    library: In<'_, Library>,
+    kernel: Text<'_>,
+    device: In<'_, Device>,
+    collection: New<'_, Collection>,
+) -> Status {
+    make(collection, || {
+        let Library { registry, ids, .. } = given(library, "the library")?;
+        let images: Vec<_> = ids.iter().flat_map(|id| registry.images_of(*id)).collect();
+        let is_own = |image| images.contains(&image);
+        collect(registry, kernel, device, ids, &is_own)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn offkit_device_dlclose(library: Owned<Library>) -> Status {
+    attempt(|| {
+        if let Some(library) = library.filter(|library| library.is_own) {
+            library.withdraw();
+        }
         Ok(())
     })
 }
@@ -120,7 +242,7 @@ extern "C" fn offkit_registry_withdraw(registry: In<'_, Registry>, library: In<'
 #[unsafe(no_mangle)]
 extern "C" fn offkit_registry_image_count(registry: In<'_, Registry>, count: Out<'_, usize>) -> Status {
     answer(count, || {
-        Ok(given(registry, "the registry")?.registry.images().len())
+        Ok(given(registry, "the registry")?.images().images().len())
     })
 }
 
@@ -132,7 +254,7 @@ extern "C" fn offkit_registry_image(
 ) -> Status {
     answer(location, || {
         let registry = given(registry, "the registry")?;
-        let images = registry.registry.images();
+        let images = registry.images().images();
         let image = images.get(number).ok_or_else(|| {
             Failure::invalid(format!(
                 "no image {number} in the registry: there are {}",
@@ -153,28 +275,67 @@ extern "C" fn offkit_registry_collect(
     collection: New<'_, Collection>,
 ) -> Status {
     make(collection, || {
-        let registry = &given(registry, "the registry")?.registry;
-        let device = &given(device, "the device")?.device;
-        let found = registry.find_kernel(kernel.get("the kernel's name")?, |_| true)?;
-        let kernel = registry.select(&found, device)?;
-        let collection = registry.collect(&kernel)?;
-        let place = |image| {
-            let location = registry.location(image);
-            location.map_or_else(String::new, |location| location.to_string())
-        };
-        let resolutions = collection.resolutions.iter().map(|resolution| {
-            let (importer, exporter) = (place(resolution.importer), place(resolution.exporter));
-            format!("{}: {importer} <- {exporter}", resolution.symbol)
-        });
-        let resolutions: Vec<_> = resolutions.collect();
-        let images = collection.images.iter().map(|image| c_text(&place(*image)));
-        Ok(Collection {
-            registry: Arc::clone(registry),
-            device: device.clone(),
-            images: images.collect(),
-            resolutions: c_text(&resolutions.join("\n")),
-            collection,
-        })
+        let registry = given(registry, "the registry")?.images();
+        collect(registry, kernel, device, &[], &|_| true)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn offkit_registry_collect_with(
+    registry: In<'_, Registry>,
+    kernel: Text<'_>,
+    device: In<'_, Device>,
+    library_list: Objects<'_, Library>,
+    library_count: usize,
+    collection: New<'_, Collection>,
+) -> Status {
+    make(collection, || {
+        let registry = given(registry, "the registry")?.images();
+        // SAFETY: the caller says how many there are.
+        let libraries = unsafe { objects(library_list, library_count, "the libraries") }?;
+        for library in &libraries {
+            check_registry(registry, library)?;
+        }
+        let ids: Vec<_> = libraries
+            .iter()
+            .flat_map(|library| library.ids.iter().copied())
+            .collect();
+        collect(registry, kernel, device, &ids, &|_| true)
+    })
+}
+
+/// Collects what a kernel needs, of images that are wanted; these libraries supply symbols before all others do.
+fn collect(
+    registry: &Arc<ImageRegistry>,
+    kernel: Text<'_>,
+    device: In<'_, Device>,
+    libraries: &[LibraryId],
+    is_wanted: &dyn Fn(ImageId) -> bool,
+) -> Result<Collection> {
+    let device = &given(device, "the device")?.device;
+    let found = registry.find_kernel(kernel.get("the kernel's name")?, is_wanted)?;
+    let kernel = registry.select(&found, device)?;
+    let options = CollectOptions {
+        device: Some(device),
+        libraries,
+    };
+    let collection = registry.collect_with(&kernel, &options)?;
+    let place = |image| {
+        let location = registry.location(image);
+        location.map_or_else(String::new, |location| location.to_string())
+    };
+    let resolutions = collection.resolutions.iter().map(|resolution| {
+        let (importer, exporter) = (place(resolution.importer), place(resolution.exporter));
+        format!("{}: {importer} <- {exporter}", resolution.symbol)
+    });
+    let resolutions: Vec<_> = resolutions.collect();
+    let images = collection.images.iter().map(|image| c_text(&place(*image)));
+    Ok(Collection {
+        registry: Arc::clone(registry),
+        device: device.clone(),
+        images: images.collect(),
+        resolutions: c_text(&resolutions.join("\n")),
+        collection,
     })
 }
 

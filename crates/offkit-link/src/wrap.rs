@@ -26,6 +26,8 @@ pub struct Wrap {
     pub allow_empty: bool,
     /// The name of the descriptor, if others are to see it.
     pub descriptor_name: Option<String>,
+    /// Whether the loader is to know the images ([`Registration::is_marked`]).
+    pub is_marked: bool,
     /// Options that the device's compiler is given when the program runs, instead of those that images have.
     pub compile_options: Option<String>,
     /// Options that the device's linker is given when the program runs, instead of those that images have.
@@ -84,6 +86,7 @@ impl Wrap {
             functions: true,
             allow_empty: false,
             descriptor_name: None,
+            is_marked: false,
             compile_options: None,
             link_options: None,
         }
@@ -105,6 +108,7 @@ impl Wrap {
         registration.relocatable = self.relocatable;
         registration.functions = self.functions;
         registration.descriptor_name.clone_from(&self.descriptor_name);
+        registration.is_marked = self.is_marked;
         Ok(if images.is_empty() && self.allow_empty {
             registration.write_nothing()?
         } else {

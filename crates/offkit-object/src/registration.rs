@@ -158,6 +158,10 @@ pub struct Registration {
     pub functions: bool,
     /// The name of the descriptor, which other objects can see then; one of many gets a number after it.
     pub descriptor_name: Option<String>,
+    /// Whether the images have a symbol of their own, `offkit_images_` and a digest, that the loader knows. By that
+    /// offkit tells a library without other symbols that was loaded with `RTLD_GLOBAL` from one with `RTLD_LOCAL`. For
+    /// images of SYCL and OpenMP in ELF.
+    pub is_marked: bool,
 }
 
 impl Registration {
@@ -170,6 +174,7 @@ impl Registration {
             relocatable: false,
             functions: true,
             descriptor_name: None,
+            is_marked: false,
         }
     }
 

@@ -41,11 +41,11 @@ pub enum CollectError {
         /// The kernel that was asked for.
         kernel: String,
         /// The image that needs the symbol.
-        importer: Location,
+        importer: Box<Location>,
         /// The images that were searched.
         searched: Vec<Location>,
         /// Why that image is needed: from the kernel's own on.
-        chain: Vec<Needed>,
+        chain: Box<[Needed]>,
     },
     /// The symbol is there, but in images of another format, or for another target, only.
     #[error(
@@ -61,15 +61,16 @@ pub enum CollectError {
         /// The image that needs the symbol.
         importer: Box<Location>,
         /// What that image is: `SPIR-V for spirv64`.
-        format: String,
+        format: Box<str>,
         /// The images that export it, and what they are.
         exporters: Vec<(Location, String)>,
         /// Why that image is needed: from the kernel's own on.
-        chain: Vec<Needed>,
+        chain: Box<[Needed]>,
     },
     /// The symbol is there, but in libraries that serve themselves only.
     #[error(
-        "kernel `{kernel}` needs {}, which `{importer}` imports and only {} exports, loaded for itself alone{}",
+        "kernel `{kernel}` needs {}, which `{importer}` imports and only {} exports, which serves itself alone: load it \
+         for all (`RTLD_GLOBAL`), or ask for it{}",
         describe_symbol(.symbol), backquoted(.exporters), because(.chain)
     )]
     Local {
@@ -78,11 +79,11 @@ pub enum CollectError {
         /// The kernel that was asked for.
         kernel: String,
         /// The image that needs the symbol.
-        importer: Location,
+        importer: Box<Location>,
         /// The images that export it.
         exporters: Vec<Location>,
         /// Why that image is needed: from the kernel's own on.
-        chain: Vec<Needed>,
+        chain: Box<[Needed]>,
     },
     /// The symbol is there, but in images that the device does not take.
     #[error(
@@ -98,11 +99,11 @@ pub enum CollectError {
         /// The image that needs the symbol.
         importer: Box<Location>,
         /// The device.
-        device: String,
+        device: Box<str>,
         /// Why it takes none of those that export it.
         refusals: Vec<Refusal>,
         /// Why that image is needed: from the kernel's own on.
-        chain: Vec<Needed>,
+        chain: Box<[Needed]>,
     },
     /// Several images supply a symbol, and the rule is [`ExporterRule::Unique`].
     #[error(
@@ -199,9 +200,9 @@ impl ImageRegistry {
             return Err(CollectError::Local {
                 symbol: symbol.to_owned(),
                 kernel: search.kernel.to_owned(),
-                importer: self.place(search.importer),
+                importer: Box::new(self.place(search.importer)),
                 exporters: fitting.iter().map(|&image| self.place(image)).collect(),
-                chain: search.chain.of(search.importer),
+                chain: search.chain.of(search.importer).into(),
             });
         }
         // Sorting keeps the order of registration within a library.
@@ -226,9 +227,9 @@ impl ImageRegistry {
                 symbol: symbol.to_owned(),
                 kernel: search.kernel.to_owned(),
                 importer: Box::new(self.place(search.importer)),
-                device: device.map(crate::select::name).unwrap_or_default(),
+                device: device.map(crate::select::name).unwrap_or_default().into(),
                 refusals,
-                chain: search.chain.of(search.importer),
+                chain: search.chain.of(search.importer).into(),
             });
         }
         // The same library named twice is one library.
@@ -257,11 +258,11 @@ impl ImageRegistry {
             return Err(CollectError::NotExported {
                 symbol: symbol.to_owned(),
                 kernel: search.kernel.to_owned(),
-                importer: state.location(search.importer),
+                importer: Box::new(state.location(search.importer)),
                 searched: state.images().map(|image| state.location(image)).collect(),
                 chain: {
                     drop(state);
-                    search.chain.of(search.importer)
+                    search.chain.of(search.importer).into()
                 },
             });
         }
@@ -285,11 +286,11 @@ impl ImageRegistry {
             symbol: symbol.to_owned(),
             kernel: search.kernel.to_owned(),
             importer: Box::new(state.location(search.importer)),
-            format: code(format, importing.target(position)),
+            format: code(format, importing.target(position)).into(),
             exporters: exporters.collect(),
             chain: {
                 drop(state);
-                search.chain.of(search.importer)
+                search.chain.of(search.importer).into()
             },
         })
     }

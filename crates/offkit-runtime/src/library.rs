@@ -209,17 +209,19 @@ impl Draft {
     }
 
     /// The library, with its names numbered.
-    pub(crate) fn number_names(self, source: Source, limits: Limits, index: &mut Index) -> Library {
+    pub(crate) fn number_names(
+        self,
+        source: Source,
+        object: Option<SharedObjectId>,
+        limits: Limits,
+        index: &mut Index,
+    ) -> Library {
         let mut start = 0;
         let names = self.ends.iter().map(|&end| {
             let name = &self.names[start..end];
             start = end;
             index.intern(name)
         });
-        let object = match &source {
-            Source::Lent(lent) => lent.object(),
-            _ => None,
-        };
         let mut library = Library {
             names: names.collect(),
             visibility: match object {

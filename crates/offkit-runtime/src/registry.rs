@@ -12,7 +12,7 @@ use offkit_sync::{Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard}
 
 use crate::index::{Index, NameId, number};
 use crate::library::{Draft, Library, Told};
-use crate::scope::{ExporterRule, Loader, Visibility};
+use crate::scope::{ExporterRule, Loader, SharedObjectId, Visibility};
 use crate::source::{ImageError, Lent, Opening, Source};
 
 #[cfg(all(test, loom))]
@@ -123,7 +123,8 @@ impl ImageRegistry {
     pub fn add(&self, image: DeviceImage<'static>) -> ImageId {
         let mut draft = Draft::default();
         draft.add(&image);
-        let (LibraryId(first), _) = self.register(draft, Source::Image(Arc::new(image)), &Limits::default());
+        let source = Source::Image(Arc::new(image));
+        let (LibraryId(first), _) = self.register(draft, source, None, &Limits::default());
         ImageId(first)
     }
 
@@ -138,10 +139,24 @@ impl ImageRegistry {
     ///
     /// The system's, if the file cannot be read.
     pub fn open(&self, path: impl AsRef<Path>, limits: &Limits) -> io::Result<Registered> {
+        self.open_object(path, None, limits)
+    }
+
+    /// The same of a program or shared library that is loaded.
+    ///
+    /// # Errors
+    ///
+    /// The system's, if the file cannot be read.
+    pub fn open_object(
+        &self,
+        path: impl AsRef<Path>,
+        object: Option<SharedObjectId>,
+        limits: &Limits,
+    ) -> io::Result<Registered> {
         let path = path.as_ref();
         let (source, content) = Source::open(path)?;
         let place = Location::of_file(path.to_string_lossy());
-        Ok(self.go_through(&place, source, (*content).as_ref(), limits))
+        Ok(self.go_through(&place, source, object, (*content).as_ref(), limits))
     }
 
     /// Registers all images of a file in memory: a container of any kind that offkit reads, or an image by itself.
@@ -154,13 +169,14 @@ impl ImageRegistry {
     /// The problems are those met anywhere in the file.
     pub fn add_within(&self, place: &Location, bytes: SharedBytes, limits: &Limits) -> Registered {
         let source = Source::Memory(Arc::clone(&bytes));
-        self.go_through(place, source, (*bytes).as_ref(), limits)
+        self.go_through(place, source, None, (*bytes).as_ref(), limits)
     }
 
     /// Registers images in memory that its owner takes back one day, and notes of them what it does of a file's.
     pub fn lend(&self, lent: Arc<dyn Lent>, limits: &Limits) -> Registered {
         let (draft, problems) = Draft::of_walk(|visit| lent.walk(true, limits, visit), |_| true);
-        let (library, images) = self.register(draft, Source::Lent(lent), limits);
+        let object = lent.object();
+        let (library, images) = self.register(draft, Source::Lent(lent), object, limits);
         Registered {
             library,
             images,
@@ -168,9 +184,16 @@ impl ImageRegistry {
         }
     }
 
-    fn go_through(&self, place: &Location, source: Source, bytes: &[u8], limits: &Limits) -> Registered {
+    fn go_through(
+        &self,
+        place: &Location,
+        source: Source,
+        object: Option<SharedObjectId>,
+        bytes: &[u8],
+        limits: &Limits,
+    ) -> Registered {
         let (draft, problems) = Draft::of_file(place, bytes, limits);
-        let (library, images) = self.register(draft, source, limits);
+        let (library, images) = self.register(draft, source, object, limits);
         tracing::debug!(%place, images = images.len(), "registered device images");
         Registered {
             library,
@@ -179,7 +202,13 @@ impl ImageRegistry {
         }
     }
 
-    fn register(&self, draft: Draft, source: Source, limits: &Limits) -> (LibraryId, Vec<ImageId>) {
+    fn register(
+        &self,
+        draft: Draft,
+        source: Source,
+        object: Option<SharedObjectId>,
+        limits: &Limits,
+    ) -> (LibraryId, Vec<ImageId>) {
         let mut state = self.write();
         let State {
             index,
@@ -189,7 +218,7 @@ impl ImageRegistry {
             virtual_functions,
             ..
         } = &mut *state;
-        let library = draft.number_names(source, limits.clone(), index);
+        let library = draft.number_names(source, object, limits.clone(), index);
         let first = *next;
         // A library without images has a number of its own, too.
         *next = number(first as usize + library.len().max(1));

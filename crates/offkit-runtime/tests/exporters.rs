@@ -182,7 +182,7 @@ fn what_was_loaded_for_itself_serves_itself_until_it_is_asked_for() {
     assert!(
         error
             .to_string()
-            .contains("only `helper` exports, loaded for itself alone"),
+            .contains("only `helper` exports, which serves itself alone"),
         "{error}"
     );
     // Those that were loaded together see each other, and what is global.

@@ -81,6 +81,7 @@ impl Link {
                     wrap.host_triple.clone_from(triple);
                 }
                 wrap.allow_empty = true;
+                wrap.is_marked = true;
                 wrap.compile_options.clone_from(&registration.compile_options);
                 wrap.link_options.clone_from(&registration.link_options);
                 wrap.run(linked.images)?

@@ -10,6 +10,7 @@ use object::{
     SymbolKind, SymbolScope,
 };
 use offkit_image::{DeviceImage, Error};
+use twox_hash::XxHash3_64;
 
 use super::code::{self, Code, Fixup, Instruction};
 use super::{HostTarget, Registration};
@@ -176,7 +177,10 @@ impl HostObject {
     }
 
     /// The section with offload binaries, which tools find by its type in ELF and by its name in COFF.
-    pub(super) fn offload_section(&mut self, name: &str, bytes: Vec<u8>) -> Place {
+    pub(super) fn offload_section(&mut self, registration: &Registration, bytes: Vec<u8>) -> Place {
+        let name = registration.images_section();
+        let is_marked = registration.is_marked && !self.target.is_coff();
+        let mark = is_marked.then(|| format!("offkit_images_{:016x}", XxHash3_64::oneshot(&bytes)));
         let id = self
             .object
             .add_section(Vec::new(), name.as_bytes().to_vec(), SectionKind::ReadOnlyData);
@@ -187,7 +191,13 @@ impl HostObject {
             };
         }
         self.object.set_section_data(id, bytes, 8);
-        self.object.section_symbol(id).into()
+        let place: Place = self.object.section_symbol(id).into();
+        if let Some(mark) = mark {
+            let marked = self.define(&mark, place, 0, SymbolKind::Data, SymbolScope::Dynamic);
+            // The same images may be in another object of the same link.
+            self.object.symbol_mut(marked).weak = true;
+        }
+        place
     }
 
     /// The place of a variable of 8 bytes that is zero.

@@ -21,7 +21,7 @@ pub(super) fn add(
 ) -> Result<(), Error> {
     let binary = binary(images)?;
     let size = binary.len() as u64;
-    let place = object.offload_section(registration.images_section(), binary);
+    let place = object.offload_section(registration, binary);
     object.name_descriptor(registration, ".sycl_offloading.", place, size);
     if registration.functions {
         let [register, unregister] = ["__sycl_register_lib", "__sycl_unregister_lib"]

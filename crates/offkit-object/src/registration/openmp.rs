@@ -23,7 +23,7 @@ pub(super) fn add(
         embedded.push(&binary(image)?)?;
     }
     let ranges = std::mem::take(&mut embedded.images);
-    let code = object.offload_section(registration.images_section(), embedded.bytes);
+    let code = object.offload_section(registration, embedded.bytes);
     let (entries_begin, entries_end) = entry_array(object);
 
     let tables = &mut object.tables;

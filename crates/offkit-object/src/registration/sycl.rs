@@ -71,7 +71,7 @@ pub(super) fn add(
 ) -> Result<(), Error> {
     let mut embedded = embedded(images)?;
     let ranges = std::mem::take(&mut embedded.images);
-    let code = object.offload_section(registration.images_section(), embedded.bytes);
+    let code = object.offload_section(registration, embedded.bytes);
 
     let mut structures = Vec::new();
     for (image, (begin, end)) in images.iter().zip(ranges) {

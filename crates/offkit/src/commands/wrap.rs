@@ -105,6 +105,7 @@ pub(crate) fn run(options: &WrapOptions, terminal: Terminal) -> Result<(), Failu
     wrap.functions = !options.no_functions;
     wrap.allow_empty = options.allow_empty;
     wrap.descriptor_name.clone_from(&options.descriptor);
+    wrap.is_marked = true;
     wrap.compile_options.clone_from(&options.compile_options);
     wrap.link_options.clone_from(&options.link_options);
     let object = wrap.run(images).map_err(|error| match error {
