@@ -205,7 +205,7 @@ OFFKIT_API offkit_error *offkit_registry_image(const offkit_registry *registry, 
 OFFKIT_API offkit_error *offkit_registry_collect(const offkit_registry *registry, const char *kernel,
     const offkit_device *device, offkit_collection **collection);
 // The same where symbols are looked for in these libraries before all others, in this order, also if they were opened as
-// OFFKIT_LOCAL.
+// OFFKIT_VISIBILITY_LOCAL.
 OFFKIT_API offkit_error *offkit_registry_collect_with(const offkit_registry *registry, const char *kernel,
     const offkit_device *device, const offkit_library *const *libraries, size_t library_count,
     offkit_collection **collection);
@@ -229,14 +229,15 @@ OFFKIT_API void offkit_registry_free(offkit_registry *registry);
 // Whom a library serves.
 typedef enum offkit_visibility {
   // Itself, and collections that ask for it: offkit_registry_collect_with.
-  OFFKIT_LOCAL = 0,
+  OFFKIT_VISIBILITY_LOCAL = 0,
   // Everybody.
-  OFFKIT_GLOBAL = 1
+  OFFKIT_VISIBILITY_GLOBAL = 1
 } offkit_visibility;
 
 // Opens a library of device code, as dlopen does for host code: any file that offkit_registry_open takes. In the registry
-// of the process, a shared library that is loaded is not opened again: this is the handle for it, and OFFKIT_GLOBAL lets
-// it serve everybody although it was loaded with RTLD_LOCAL. OFFKIT_ERROR_FORMAT if there is no device code.
+// of the process, a shared library that is loaded is not opened again: this is the handle for it, and
+// OFFKIT_VISIBILITY_GLOBAL lets it serve everybody although it was loaded with RTLD_LOCAL. OFFKIT_ERROR_FORMAT if there
+// is no device code.
 OFFKIT_API offkit_error *offkit_device_dlopen(const offkit_registry *registry, const char *path,
     offkit_visibility visibility, offkit_library **library);
 // Finds a kernel of this library alone, and collects the images that it needs: of this library first, then of those

@@ -340,7 +340,7 @@ public:
   void set_exporter_rule(offkit_exporter_rule rule) const {
     detail::check(offkit_registry_set_exporter_rule(get(), rule));
   }
-  device_library dlopen(const std::string &path, offkit_visibility visibility = OFFKIT_LOCAL) const {
+  device_library dlopen(const std::string &path, offkit_visibility visibility = OFFKIT_VISIBILITY_LOCAL) const {
     return device_library(offkit_device_dlopen, get(), path.c_str(), visibility);
   }
 };

@@ -3,8 +3,8 @@
 //   local:PATH global:PATH  dlopen with RTLD_LOCAL, with RTLD_GLOBAL
 //   promote:PATH            dlopen with RTLD_NOLOAD and RTLD_GLOBAL
 //   close                   dlclose of what was loaded last
-//   open:PATH               offkit_device_dlopen with OFFKIT_GLOBAL
-//   ask:PATH                offkit_device_dlopen with OFFKIT_LOCAL; later kernels ask for it
+//   open:PATH               offkit_device_dlopen with OFFKIT_VISIBILITY_GLOBAL
+//   ask:PATH                offkit_device_dlopen with OFFKIT_VISIBILITY_LOCAL; later kernels ask for it
 //   forget                  offkit_device_dlclose of what was opened last
 //   rule:NUMBER             offkit_registry_set_exporter_rule
 //   images                  where the images of the process are
@@ -76,9 +76,9 @@ static void step(const char *word) {
   else if (IS("close"))
     dlclose(loaded[--loaded_count]);
   else if (IS("open"))
-    check(offkit_device_dlopen(registry, value, OFFKIT_GLOBAL, &opened[opened_count++]));
+    check(offkit_device_dlopen(registry, value, OFFKIT_VISIBILITY_GLOBAL, &opened[opened_count++]));
   else if (IS("ask")) {
-    if (check(offkit_device_dlopen(registry, value, OFFKIT_LOCAL, &opened[opened_count++])))
+    if (check(offkit_device_dlopen(registry, value, OFFKIT_VISIBILITY_LOCAL, &opened[opened_count++])))
       asked[asked_count++] = opened[opened_count - 1];
   } else if (IS("forget")) {
     if (asked_count && asked[asked_count - 1] == opened[opened_count - 1])
