@@ -61,6 +61,7 @@ macro_rules! for_each_function {
             Program [4] urProgramLink(context: ur_context_handle_t, count: u32, programs: *const ur_program_handle_t, options: *const c_char, program: *mut ur_program_handle_t);
             Program [5] urProgramRetain(program: ur_program_handle_t);
             Program [6] urProgramRelease(program: ur_program_handle_t);
+            Program [8] urProgramGetGlobalVariablePointer(device: ur_device_handle_t, program: ur_program_handle_t, name: *const c_char, size: *mut usize, pointer: *mut *mut c_void);
             Program [9] urProgramGetInfo(program: ur_program_handle_t, prop_name: u32, prop_size: usize, prop_value: *mut c_void, prop_size_ret: *mut usize);
             Program [10] urProgramGetBuildInfo(program: ur_program_handle_t, device: ur_device_handle_t, prop_name: u32, prop_size: usize, prop_value: *mut c_void, prop_size_ret: *mut usize);
             Program [11] urProgramSetSpecializationConstants(program: ur_program_handle_t, count: u32, spec_constants: *const ur_specialization_constant_info_t);

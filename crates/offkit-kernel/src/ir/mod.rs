@@ -115,6 +115,8 @@ described! {
         align: u64,
         /// What it holds at first.
         initializer: Option<ConstantId> = "initializer",
+        /// What the host calls it, where that is something else.
+        host_name: Option<String> = "host name",
     }
 }
 

@@ -34,6 +34,9 @@ pub(super) fn check(module: &dr::Module) -> Result<(), ReadError> {
     }
 }
 
+/// What the grammar knows as `GlobalVariableHostAccessINTEL` and others, as SYCL's compilers still write it.
+const GLOBAL_VARIABLE_DECORATIONS: Capability = Capability(6146);
+
 /// Capabilities whose instructions are executed, and those that are only hints.
 fn is_supported(capability: Capability) -> bool {
     use Capability as C;
@@ -88,6 +91,7 @@ fn is_supported(capability: Capability) -> bool {
             | C::FPFastMathModeINTEL
             | C::MemoryAccessAliasingINTEL
             | C::GlobalVariableHostAccessINTEL
+            | GLOBAL_VARIABLE_DECORATIONS
             | C::CacheControlsINTEL
             | C::UnstructuredLoopControlsINTEL
             // The widths themselves are looked at with the types.

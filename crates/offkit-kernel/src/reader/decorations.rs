@@ -4,6 +4,10 @@ use super::ids::IdMap;
 use offkit_spirv::dr::{self, Operand};
 use offkit_spirv::grammar::{BuiltIn, Decoration, FPRoundingMode, LinkageType, Op, Word};
 
+/// `HostAccessINTEL` as SPV_INTEL_global_variable_decorations had it, which SYCL's compilers still write: how the host
+/// accesses a variable, and by which name. The grammar knows what came after it alone.
+const EARLIER_HOST_ACCESS: Decoration = Decoration(6147);
+
 /// Names and decorations by id.
 #[derive(Default)]
 pub(super) struct Decorations<'a> {
@@ -97,6 +101,23 @@ impl<'a> Decorations<'a> {
             [Operand::BuiltIn(built_in)] => Some(*built_in),
             _ => None,
         }
+    }
+
+    /// The name by which the host reads and writes a variable, where it has one of its own.
+    pub(super) fn host_name(&self, id: Word) -> Option<String> {
+        if let Some([_, Operand::LiteralString(name)]) = self.find(id, Decoration::HostAccessINTEL) {
+            return Some(name.clone());
+        }
+        let [_, name @ ..] = self.find(id, EARLIER_HOST_ACCESS)? else {
+            return None;
+        };
+        let words = name.iter().map(|operand| match operand {
+            Operand::LiteralBit32(word) => *word,
+            _ => 0,
+        });
+        let mut bytes: Vec<u8> = words.flat_map(u32::to_le_bytes).collect();
+        bytes.truncate(bytes.iter().position(|byte| *byte == 0)?);
+        String::from_utf8(bytes).ok()
     }
 
     pub(super) fn rounding(&self, id: Word) -> Option<FPRoundingMode> {

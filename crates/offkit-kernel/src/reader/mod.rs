@@ -259,6 +259,7 @@ impl Reader<'_> {
             align,
             home,
             initializer,
+            host_name: self.decorations.host_name(word),
         });
         self.globals.insert(word, global);
         let address = ir::Constant {

@@ -340,6 +340,34 @@ impl Program {
         Ok(binaries)
     }
 
+    /// The size in bytes of a program-scope variable of a built or linked program on a device.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if there is no such variable, or the plugin does not tell: those before release 2024.2 have no such
+    /// function.
+    pub fn global_size(&self, device: &Device, name: &str) -> Result<usize> {
+        let function = Function::piextGetGlobalVariablePointer;
+        self.plugin()
+            .check_same(device.plugin(), function, PI_INVALID_DEVICE)?;
+        let name = c_string(function, name)?;
+        let (mut size, mut address) = (0, core::ptr::null_mut());
+        // SAFETY: the name is NUL-terminated, and both places are there.
+        unsafe {
+            call!(
+                self.plugin(),
+                piextGetGlobalVariablePointer(
+                    device.raw(),
+                    self.raw(),
+                    name.as_ptr(),
+                    &raw mut size,
+                    &raw mut address
+                )
+            )
+        }?;
+        Ok(size)
+    }
+
     /// A kernel of a built or linked program.
     ///
     /// # Errors
@@ -374,7 +402,7 @@ impl Devices {
     }
 }
 
-fn c_string(function: Function, text: &str) -> Result<CString> {
+pub(super) fn c_string(function: Function, text: &str) -> Result<CString> {
     CString::new(text)
         .map_err(|_| PiError::refused(function, PI_INVALID_VALUE, format!("{text:?} has a NUL inside")))
 }

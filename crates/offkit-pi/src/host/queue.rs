@@ -8,6 +8,7 @@ use super::in_use::InUse;
 use super::kernel::Kernel;
 use super::memory::{Buffer, Usm};
 use super::plugin::{Plugin, call};
+use super::program::{Program, c_string};
 use super::{PiError, Result};
 use crate::NdRange;
 use crate::ffi::*;
@@ -422,6 +423,77 @@ impl Queue {
             .in_use
             .add(event.handle(), |used| used.allocations.extend(both));
         Ok(event)
+    }
+
+    /// Writes to a program-scope variable of a built or linked program on the queue's device, starting at byte `offset`,
+    /// and waits for it.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`](super::PiError) if there is no such variable, the range is not within it, the command or one it waits
+    /// for fails, or the plugin cannot reach variables: those before release 2023.2 have no such function.
+    pub fn write_global(
+        &self,
+        program: &Program,
+        name: &str,
+        offset: usize,
+        data: &[u8],
+        wait: &[&Event],
+    ) -> Result<()> {
+        let function = Function::piextEnqueueDeviceGlobalVariableWrite;
+        self.context.check_same(program.context(), function, "program")?;
+        let (name, pointer) = (c_string(function, name)?, data.as_ptr().cast());
+        // SAFETY: `data` has as many bytes as the size says, and the command is done when this returns.
+        let written = unsafe {
+            submit!(
+                self,
+                wait,
+                piextEnqueueDeviceGlobalVariableWrite(
+                    program.raw(),
+                    name.as_ptr(),
+                    PI_TRUE,
+                    data.len(),
+                    offset,
+                    pointer
+                )
+            )
+        };
+        written?.wait()
+    }
+
+    /// Reads from a program-scope variable of a built or linked program on the queue's device, starting at byte `offset`,
+    /// and waits for it.
+    ///
+    /// # Errors
+    ///
+    /// As [`write_global`](Self::write_global).
+    pub fn read_global(
+        &self,
+        program: &Program,
+        name: &str,
+        offset: usize,
+        out: &mut [u8],
+        wait: &[&Event],
+    ) -> Result<()> {
+        let function = Function::piextEnqueueDeviceGlobalVariableRead;
+        self.context.check_same(program.context(), function, "program")?;
+        let (name, pointer) = (c_string(function, name)?, out.as_mut_ptr().cast());
+        // SAFETY: `out` has as many bytes as the size says, and the command is done when this returns.
+        let read = unsafe {
+            submit!(
+                self,
+                wait,
+                piextEnqueueDeviceGlobalVariableRead(
+                    program.raw(),
+                    name.as_ptr(),
+                    PI_TRUE,
+                    out.len(),
+                    offset,
+                    pointer
+                )
+            )
+        };
+        read?.wait()
     }
 
     /// Sets `count` bytes of a USM allocation, starting at byte `offset`, to `value`.

@@ -8,7 +8,8 @@ use super::state::Registered;
 use super::usm::piextUSMEnqueueMemAdvise as piextUSMEnqueueMemAdvise_c;
 use super::{Error, Plugin, Result};
 use super::{
-    context::*, device::*, enqueue::*, event::*, image::*, kernel::*, memory::*, native::*, program::*,
+    context::*, device::*, enqueue::*, event::*, global::*, image::*, kernel::*, memory::*, native::*,
+    program::*,
 };
 use super::{queue::*, rect::*, revisions::*, state::*, usm::*};
 use crate::ffi::*;

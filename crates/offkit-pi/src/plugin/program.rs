@@ -5,9 +5,10 @@ use super::info::answer;
 use super::shim::{array, give, non_null, options};
 use super::slab::Ref;
 use super::state::{self, ContextRecord, ProgramDetails, ProgramRecord, Registered};
-use super::{Context, Error, Info, Plugin, Result};
+use super::{Context, Error, GlobalVariable, Info, Plugin, Result};
 use crate::ffi::*;
 use core::ffi::{CStr, c_char, c_void};
+use std::sync::Arc;
 
 /// How the last compile, link or build of a program went.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,6 +90,16 @@ pub trait Program<P: Plugin>: Sized + Send + Sync + 'static {
     /// [`Error`] if there is none of that name ([`PI_INVALID_KERNEL_NAME`]), or the program is not built
     /// ([`PI_INVALID_PROGRAM_EXECUTABLE`]).
     fn create_kernel(program: &Ref<Self>, name: &str) -> Result<P::Kernel>;
+
+    /// Where a device has a program-scope variable of a built or linked program, by the name that it is exported by.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if there is none of that name ([`PI_INVALID_VALUE`]), or the program is not built
+    /// ([`PI_INVALID_PROGRAM_EXECUTABLE`]).
+    fn global_variable(&self, device: &Arc<P::Device>, name: &str) -> Result<GlobalVariable> {
+        Err(Error::unsupported("access to the variables of a program"))
+    }
 
     /// The machine code for each device, in the context's order; empty for one that the program is not built for.
     ///

@@ -132,12 +132,15 @@ impl Program {
         &self.kernels
     }
 
-    /// The address and size of a program-scope variable in global memory, by name.
+    /// The address and size of a program-scope variable in global memory, by its name or the one that the host has for it.
     pub fn variable(&self, name: &str) -> Option<(u64, u64)> {
-        let globals = self.module.globals.iter().zip(&self.addresses);
-        let mut found = globals.filter(|(global, _)| global.name == name && global.home == Home::Global);
-        found
-            .next()
+        let globals = || {
+            let globals = self.module.globals.iter().zip(&self.addresses);
+            globals.filter(|(global, _)| global.home == Home::Global)
+        };
+        let by_host = globals().find(|(global, _)| global.host_name.as_deref() == Some(name));
+        by_host
+            .or_else(|| globals().find(|(global, _)| global.name == name))
             .map(|(global, address)| (*address, self.module.types.layout(global.kind).size))
     }
 

@@ -1,12 +1,13 @@
 //! Programs: SPIR-V, compiled, linked and built.
 
 use offkit_pi::ffi::*;
-use offkit_pi::plugin::{Build, Error, Program, Ref, Result};
+use offkit_pi::plugin::{Build, Error, GlobalVariable, Program, Ref, Result};
 use offkit_spirv::{LinkError, LinkInput, LinkOptions, Module, reflect, specialize};
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::Cpu;
+use super::device::CpuDevice;
 use super::kernel::CpuKernel;
 use crate::kernel::KernelCode;
 use crate::native::{self, Table};
@@ -41,19 +42,31 @@ struct State {
     executable: Option<Executable>,
 }
 
-/// The kernels of a program that can be run.
-type Executable = Arc<[Arc<dyn KernelCode>]>;
+/// What can be run.
+#[derive(Clone)]
+struct Executable {
+    kernels: Arc<[Arc<dyn KernelCode>]>,
+    /// The module that has the variables; native functions have none that are known.
+    variables: Option<Arc<crate::Program>>,
+}
 
 /// Builds a module whose specialization constants have their values.
 fn build(module: &Module, memory: &Arc<Memory>) -> Result<Executable, BuildError> {
     let program = Arc::new(crate::Program::from_module(module, Arc::clone(memory))?);
     let kernels = (0..program.kernels().len()).map(|index| Arc::new(program.kernel(index)) as _);
-    Ok(kernels.collect())
+    Ok(Executable {
+        kernels: kernels.collect(),
+        variables: Some(program),
+    })
 }
 
 /// The kernels of a table of native functions.
 fn kernels_of(table: &Table) -> Executable {
-    table.iter().map(|kernel| Arc::clone(kernel) as _).collect()
+    let kernels = table.iter().map(|kernel| Arc::clone(kernel) as _);
+    Executable {
+        kernels: kernels.collect(),
+        variables: None,
+    }
 }
 
 impl CpuProgram {
@@ -290,12 +303,25 @@ impl Program<Cpu> for CpuProgram {
     }
 
     fn kernel_names(&self) -> Result<Vec<String>> {
-        let kernels = self.executable()?;
+        let kernels = self.executable()?.kernels;
         Ok(kernels.iter().map(|kernel| kernel.info().name.clone()).collect())
     }
 
+    fn global_variable(&self, _: &Arc<CpuDevice>, name: &str) -> Result<GlobalVariable> {
+        let variables = self.executable()?.variables;
+        let found = variables.and_then(|program| program.variable(name));
+        let (address, size) = found.ok_or_else(|| {
+            let message = format_args!("the program has no variable `{name}` in global memory");
+            Error::new(PI_INVALID_VALUE, message)
+        })?;
+        Ok(GlobalVariable {
+            address: address as usize,
+            size: size as usize,
+        })
+    }
+
     fn create_kernel(program: &Ref<Self>, name: &str) -> Result<CpuKernel> {
-        let executable = program.executable()?;
+        let executable = program.executable()?.kernels;
         let Some(kernel) = executable.iter().find(|kernel| kernel.info().name == name) else {
             let names: Vec<&str> = executable
                 .iter()

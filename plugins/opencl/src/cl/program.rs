@@ -50,6 +50,25 @@ impl Owned<_cl_program> {
         }
     }
 
+    /// Address and size of a program-scope variable on a device.
+    pub(crate) fn global_variable(&self, device: DeviceId, name: &CStr) -> Result<(usize, usize)> {
+        let (mut size, mut address) = (0, null_mut());
+        // SAFETY: the program is the driver's, the device one of its, and both places are there.
+        unsafe {
+            call!(
+                self.driver().extensions,
+                clGetDeviceGlobalVariablePointerINTEL(
+                    device.handle(),
+                    self.handle(),
+                    name.as_ptr(),
+                    &raw mut size,
+                    &raw mut address
+                )
+            )
+        }?;
+        Ok((address.expose_provenance(), size))
+    }
+
     pub(crate) fn info(&self, name: cl_program_info) -> Result<Vec<u8>> {
         // SAFETY: the program is the driver's.
         ask!(self.driver().table, unsafe clGetProgramInfo(self.handle(), name))

@@ -2,7 +2,7 @@
 
 use offkit_opencl::*;
 use offkit_pi::ffi::*;
-use offkit_pi::plugin::{Build, Error, Program, Ref, Result};
+use offkit_pi::plugin::{Build, Error, GlobalVariable, Program, Ref, Result};
 use offkit_sync::Arc;
 use std::ffi::CString;
 
@@ -108,6 +108,18 @@ impl Program<OpenCl> for ClProgram {
             Error::new(PI_INVALID_KERNEL_NAME, message)
         })?;
         Ok(ClKernel::new(kernel))
+    }
+
+    fn global_variable(&self, device: &Arc<ClDevice>, name: &str) -> Result<GlobalVariable> {
+        let c_name = CString::new(name).map_err(|error| Error::new(PI_INVALID_VALUE, error))?;
+        match self.object.global_variable(device.id, &c_name) {
+            Ok((address, size)) => Ok(GlobalVariable { address, size }),
+            Err(error) if error.code == CL_INVALID_ARG_VALUE => {
+                let message = format!("the program has no variable `{name}` that the host may reach");
+                Err(Error::new(PI_INVALID_VALUE, message))
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 
     fn binaries(&self) -> Result<Vec<Vec<u8>>> {

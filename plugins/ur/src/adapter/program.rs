@@ -123,6 +123,25 @@ impl Owned<_ur_program> {
         }
     }
 
+    /// Address and size of a program-scope variable on a device.
+    pub(crate) fn global_variable(&self, device: DeviceId, name: &CStr) -> Result<(usize, usize)> {
+        let (mut size, mut address) = (0, null_mut());
+        // SAFETY: the program is the adapter's, the device one of its, and both places are there.
+        unsafe {
+            call!(
+                self.adapter(),
+                urProgramGetGlobalVariablePointer(
+                    device.handle(),
+                    self.handle(),
+                    name.as_ptr(),
+                    &raw mut size,
+                    &raw mut address
+                )
+            )
+        }?;
+        Ok((address.expose_provenance(), size))
+    }
+
     pub(crate) fn info(&self, name: u32) -> Result<Vec<u8>> {
         // SAFETY: the program is the adapter's.
         ask!(self.adapter(), unsafe urProgramGetInfo(self.handle(), name))

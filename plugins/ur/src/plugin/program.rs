@@ -1,7 +1,7 @@
 //! Programs.
 
 use offkit_pi::ffi::*;
-use offkit_pi::plugin::{Build, Error, Program, Ref, Result};
+use offkit_pi::plugin::{Build, Error, GlobalVariable, Program, Ref, Result};
 use offkit_sync::Arc;
 use offkit_ur::*;
 use std::ffi::CString;
@@ -137,6 +137,12 @@ impl Program<UnifiedRuntime> for UrProgram {
             Error::new(PI_INVALID_KERNEL_NAME, message)
         })?;
         Ok(UrKernel::new(kernel))
+    }
+
+    fn global_variable(&self, device: &Arc<UrDevice>, name: &str) -> Result<GlobalVariable> {
+        let name = CString::new(name).map_err(|error| Error::new(PI_INVALID_VALUE, error))?;
+        let (address, size) = self.object.global_variable(device.id, &name)?;
+        Ok(GlobalVariable { address, size })
     }
 
     fn binaries(&self) -> Result<Vec<Vec<u8>>> {

@@ -1,0 +1,122 @@
+//! Program-scope variables, read and written by name.
+
+use super::command::Command;
+use super::context::device_of;
+use super::enqueue::{Submission, queue_in};
+use super::shim::{non_null, text};
+use super::state::{self, DeviceRecord, ProgramRecord, Registered};
+use super::{Error, Program, Result};
+use crate::ffi::*;
+use core::ffi::{c_char, c_void};
+
+/// A program-scope variable on a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GlobalVariable {
+    /// Address of its first byte, as commands on unified shared memory take it.
+    pub address: usize,
+    /// Size in bytes.
+    pub size: usize,
+}
+
+/// Finds a variable of a program on a device.
+///
+/// # Safety
+///
+/// `name` must be null or NUL-terminated.
+unsafe fn find<P: Registered>(
+    program: &ProgramRecord<P>,
+    device: &DeviceRecord<P>,
+    name: *const c_char,
+) -> Result<GlobalVariable> {
+    // SAFETY: by the caller's promise.
+    let name = unsafe { text(name, "name") }?;
+    program.object().global_variable(device.object(), name)
+}
+
+pub(super) unsafe fn piextGetGlobalVariablePointer<P: Registered>(
+    device: pi_device,
+    program: pi_program,
+    name: *const c_char,
+    size: *mut usize,
+    pointer: *mut *mut c_void,
+) -> Result<()> {
+    non_null(pointer, "global_variable_pointer_ret")?;
+    let program = state::program::<P>(program)?;
+    let device = device_of(&program.details().context, device)?;
+    // SAFETY: the host passes a name, and places for both answers; that for the size may be null.
+    unsafe {
+        let variable = find(&program, &device, name)?;
+        pointer.write(core::ptr::with_exposed_provenance_mut(variable.address));
+        if !size.is_null() {
+            size.write(variable.size);
+        }
+    }
+    Ok(())
+}
+
+/// A part of a variable: the address of its first byte.
+///
+/// # Safety
+///
+/// `name` must be null or NUL-terminated.
+unsafe fn part<P: Registered>(
+    program: &ProgramRecord<P>,
+    device: &DeviceRecord<P>,
+    name: *const c_char,
+    count: usize,
+    offset: usize,
+) -> Result<usize> {
+    // SAFETY: by the caller's promise.
+    let GlobalVariable { address, size } = unsafe { find(program, device, name) }?;
+    let end = offset.checked_add(count).filter(|end| *end <= size);
+    end.and(address.checked_add(offset)).ok_or_else(|| {
+        let message = format_args!("{count} bytes at {offset} are not within a variable of {size} bytes");
+        Error::new(PI_INVALID_VALUE, message)
+    })
+}
+
+pub(super) unsafe fn piextEnqueueDeviceGlobalVariableWrite<P: Registered>(
+    queue: pi_queue,
+    program: pi_program,
+    name: *const c_char,
+    blocking: pi_bool,
+    count: usize,
+    offset: usize,
+    source: *const c_void,
+) -> Result<Submission<P>> {
+    non_null(source.cast_mut(), "src")?;
+    let program = state::program::<P>(program)?;
+    let queue = queue_in(queue, &program.details().context)?;
+    // SAFETY: the host passes a name.
+    let target = unsafe { part(&program, &queue.details().device, name, count, offset) }?;
+    let source = source.expose_provenance();
+    let command = Command::CopyUsm {
+        source,
+        target,
+        size: count,
+    };
+    Ok(Submission::new(queue, command).blocking(blocking))
+}
+
+pub(super) unsafe fn piextEnqueueDeviceGlobalVariableRead<P: Registered>(
+    queue: pi_queue,
+    program: pi_program,
+    name: *const c_char,
+    blocking: pi_bool,
+    count: usize,
+    offset: usize,
+    target: *mut c_void,
+) -> Result<Submission<P>> {
+    non_null(target, "dst")?;
+    let program = state::program::<P>(program)?;
+    let queue = queue_in(queue, &program.details().context)?;
+    // SAFETY: the host passes a name.
+    let source = unsafe { part(&program, &queue.details().device, name, count, offset) }?;
+    let target = target.expose_provenance();
+    let command = Command::CopyUsm {
+        source,
+        target,
+        size: count,
+    };
+    Ok(Submission::new(queue, command).blocking(blocking))
+}
