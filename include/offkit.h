@@ -433,6 +433,13 @@ typedef enum offkit_syclbin_version {
   OFFKIT_SYCLBIN_V2 = 2
 } offkit_syclbin_version;
 
+// How offkit_bundle_link links: 0, or these.
+enum {
+  // Takes native code where the bundles' files have it beside code for the device's compiler, and all that it needs is
+  // there as native code too.
+  OFFKIT_LINK_FAST = 1
+};
+
 // A bundle of a SYCLBIN file, for devices of the context. OFFKIT_ERROR_STATE if the file is in another state.
 OFFKIT_API offkit_error *offkit_bundle_open(const offkit_context *context, const offkit_device *const *devices,
     size_t device_count, const char *path, offkit_state state, offkit_bundle **bundle);
@@ -451,7 +458,7 @@ OFFKIT_API offkit_error *offkit_bundle_compile(const offkit_bundle *input, offki
 // From objects to an executable, for these devices; with none, for those that all bundles have. OFFKIT_ERROR_UNRESOLVED
 // names a symbol that no image defines, and who imports it.
 OFFKIT_API offkit_error *offkit_bundle_link(const offkit_bundle *const *objects, size_t count,
-    const offkit_device *const *devices, size_t device_count, offkit_bundle **executable);
+    const offkit_device *const *devices, size_t device_count, uint32_t flags, offkit_bundle **executable);
 // From input to executable: compiled and linked.
 OFFKIT_API offkit_error *offkit_bundle_build(const offkit_bundle *input, offkit_bundle **executable);
 // One bundle of several in the same state, for the devices that all have.
@@ -477,6 +484,19 @@ OFFKIT_API offkit_error *offkit_bundle_constant(const offkit_bundle *bundle, con
 // one before keep what they have.
 OFFKIT_API offkit_error *offkit_bundle_set_constant(offkit_bundle *bundle, const char *name, const void *value,
     size_t size);
+OFFKIT_API size_t offkit_bundle_global_count(const offkit_bundle *bundle);
+// The name of the device global with a number, from 0, as it stands in the images. NULL if there is none.
+OFFKIT_API const char *offkit_bundle_global_name(const offkit_bundle *bundle, size_t number);
+// The size of a device global in bytes. It may be named as in the images, in the code, or in the source.
+// OFFKIT_ERROR_NOT_FOUND if there is no such one.
+OFFKIT_API offkit_error *offkit_bundle_global_size(const offkit_bundle *bundle, const char *name, size_t *size);
+// Reads `size` bytes of a device global of an executable bundle on the queue's device, from byte `offset` on, and waits
+// for it. OFFKIT_ERROR_AMBIGUOUS if several images have one of their own by that name.
+OFFKIT_API offkit_error *offkit_bundle_read_global(const offkit_bundle *bundle, const char *name,
+    const offkit_queue *queue, size_t offset, void *data, size_t size);
+// Writes them, for kernels that are launched from then on.
+OFFKIT_API offkit_error *offkit_bundle_write_global(const offkit_bundle *bundle, const char *name,
+    const offkit_queue *queue, size_t offset, const void *data, size_t size);
 // The bundle as a SYCLBIN file of the same state.
 OFFKIT_API offkit_error *offkit_bundle_content(const offkit_bundle *bundle, offkit_syclbin_version version,
     offkit_bytes **content);

@@ -385,10 +385,11 @@ public:
   }
   bundle compile() const { return bundle(offkit_bundle_compile, get()); }
   bundle build() const { return bundle(offkit_bundle_build, get()); }
-  static bundle link(std::initializer_list<const bundle *> objects) {
+  // With OFFKIT_LINK_FAST or without.
+  static bundle link(std::initializer_list<const bundle *> objects, uint32_t flags = 0) {
     detail::pointers<offkit_bundle> all(objects);
     return bundle(offkit_bundle_link, all.data(), all.size(), static_cast<const offkit_device *const *>(nullptr),
-                  size_t{0});
+                  size_t{0}, flags);
   }
   static bundle join(std::initializer_list<const bundle *> bundles) {
     detail::pointers<offkit_bundle> all(bundles);
@@ -421,6 +422,26 @@ public:
   template <class T> void set_constant(const std::string &name, const T &value) {
     static_assert(std::is_trivially_copyable_v<T>, "values are copied byte by byte");
     detail::check(offkit_bundle_set_constant(get(), name.c_str(), &value, sizeof value));
+  }
+  std::vector<std::string> device_globals() const {
+    std::vector<std::string> names;
+    for (size_t number = 0; number < offkit_bundle_global_count(get()); ++number)
+      names.push_back(offkit_bundle_global_name(get(), number));
+    return names;
+  }
+  size_t global_size(const std::string &name) const {
+    return detail::ask<size_t>(offkit_bundle_global_size, get(), name.c_str());
+  }
+  // The value of a device global on the queue's device.
+  template <class T> T global(const std::string &name, const queue &queue) const {
+    static_assert(std::is_trivially_copyable_v<T>, "values are copied byte by byte");
+    T result;
+    detail::check(offkit_bundle_read_global(get(), name.c_str(), queue.get(), 0, &result, sizeof result));
+    return result;
+  }
+  template <class T> void set_global(const std::string &name, const queue &queue, const T &value) const {
+    static_assert(std::is_trivially_copyable_v<T>, "values are copied byte by byte");
+    detail::check(offkit_bundle_write_global(get(), name.c_str(), queue.get(), 0, &value, sizeof value));
   }
   bytes content(offkit_syclbin_version version = OFFKIT_SYCLBIN_V1) const {
     return bytes(offkit_bundle_content, get(), version);

@@ -272,8 +272,8 @@ static void bundles(const char *folder) {
   bundles[0] = object;
   bundles[1] = input;
   FAILS(OFFKIT_ERROR_STATE, "not object",
-        offkit_bundle_link((const offkit_bundle *const *)bundles, 2, NULL, 0, &executable));
-  CHECK(offkit_bundle_link((const offkit_bundle *const *)bundles, 1, devices, 1, &executable));
+        offkit_bundle_link((const offkit_bundle *const *)bundles, 2, NULL, 0, 0, &executable));
+  CHECK(offkit_bundle_link((const offkit_bundle *const *)bundles, 1, devices, 1, 0, &executable));
   CHECK(offkit_bundle_kernel(executable, "fill", device, &kernel));
   run_fill(kernel, 6);
   offkit_kernel_free(kernel);
@@ -299,8 +299,10 @@ static void bundles(const char *folder) {
   CHECK(offkit_bundle_open(context, devices, 1, app, OFFKIT_STATE_OBJECT, &bundles[0]));
   CHECK(offkit_bundle_open(context, devices, 1, axpy, OFFKIT_STATE_OBJECT, &bundles[1]));
   FAILS(OFFKIT_ERROR_UNRESOLVED, "No exported symbol",
-        offkit_bundle_link((const offkit_bundle *const *)bundles, 1, NULL, 0, &executable));
-  CHECK(offkit_bundle_link((const offkit_bundle *const *)bundles, 2, NULL, 0, &executable));
+        offkit_bundle_link((const offkit_bundle *const *)bundles, 1, NULL, 0, 0, &executable));
+  CHECK(offkit_bundle_link((const offkit_bundle *const *)bundles, 2, NULL, 0, 0, &executable));
+  FAILS(OFFKIT_ERROR_INVALID, "0x6",
+        offkit_bundle_link((const offkit_bundle *const *)bundles, 2, NULL, 0, 6, &other));
   CHECK(offkit_bundle_join((const offkit_bundle *const *)bundles, 2, &other));
   CHECK(offkit_bundle_has_kernel(other, "saxpy", device, &has));
   REQUIRE(has && offkit_bundle_get_state(other) == OFFKIT_STATE_OBJECT);

@@ -1,6 +1,7 @@
 // What offkit.hpp has beyond the example: bundles and constants, unified memory, local memory, wait lists, exceptions.
 //
-//   raii FOLDER      with app.syclbin, library.syclbin, and constants.syclbin: scale, with the constant `factor`, 5
+//   raii FOLDER      with app.syclbin, library.syclbin, and constants.syclbin: scale, with the constant `factor`, 5,
+//                    and the device global `offset`
 #include <offkit.hpp>
 
 #include <cstdlib>
@@ -92,8 +93,20 @@ int main(int argc, char **argv) try {
   auto content = bundle.content(OFFKIT_SYCLBIN_V2);
   auto again = offkit::bundle::from_bytes(context, device, "content", content.view(), OFFKIT_STATE_INPUT);
   REQUIRE(scaled(again) == 33 && again.kernel_names() == std::vector<std::string>{"scale"});
-  auto linked = offkit::bundle::link({&object});
+  auto linked = offkit::bundle::link({&object}, OFFKIT_LINK_FAST);
   REQUIRE(linked.state() == OFFKIT_STATE_EXECUTABLE && linked.has_kernel("scale"));
+
+  // Device globals.
+  REQUIRE(object.device_globals() == std::vector<std::string>{"offset"} && linked.global_size("offset") == 4);
+  REQUIRE(linked.global<int>("offset", queue) == 0);
+  linked.set_global("offset", queue, 100);
+  offkit::buffer<int> numbers(context, std::vector<int>{1, 2, 3});
+  linked.kernel("scale", device).launch(queue, 3, {numbers}).wait();
+  REQUIRE((numbers.read(queue) == std::vector<int>{105, 110, 115}));
+  fails(OFFKIT_ERROR_INVALID, "8 bytes at 0", [&] { linked.set_global("offset", queue, 1.0); });
+  fails(OFFKIT_ERROR_NOT_FOUND, "`offset`", [&] { linked.set_global("onset", queue, 1); });
+  fails(OFFKIT_ERROR_STATE, "not executable", [&] { object.set_global("offset", queue, 1); });
+
   auto all = offkit::bundle::of_registry(context, device, registry, OFFKIT_STATE_INPUT);
   REQUIRE(offkit::bundle::join({&all, &bundle}).has_kernel("scale") && !all.has_kernel("scale"));
   queue.finish();

@@ -457,6 +457,39 @@ impl Folder {
         self.offkit(&format!("link {name}.bc -o {name}.syclbin {options}"))
             .ok();
     }
+
+    /// Writes a SYCLBIN in input state: a kernel `scale` that multiplies numbers by the specialization constant `factor`,
+    /// which is 5 by default, and adds the device global `offset`, which is the image's own.
+    ///
+    /// # Panics
+    ///
+    /// If clang or offkit refuses it.
+    #[track_caller]
+    pub fn constants(&self, file: &str) {
+        self.write(
+            "scale.cl",
+            "int __attribute__((overloadable)) __spirv_SpecConstant(int, int);
+             global int offset;
+             kernel void scale(global int *a) {
+               size_t i = get_global_id(0);
+               a[i] = a[i] * __spirv_SpecConstant(7, 3) + offset;
+             }",
+        );
+        let clang = tool("clang-22").expect("asked for before");
+        let line = "--target=spirv64 -cl-std=CL3.0 -O1 -c scale.cl -o scale.spv";
+        self.run(clang, line.split_whitespace()).ok();
+        // As the SYCL toolchain writes it: the constant's number in SPIR-V, offset and size, and its value; the global's
+        // size, and that it is the image's.
+        let properties = "[SYCL/specialization constants]\nfactor=2|gBAAAAAAAAwBAAAAAAAAAQAAAAA\n\
+             [SYCL/specialization constants default values]\nall=2|gAAAAAAAAAQBAAAA\n\
+             [SYCL/device globals]\noffset=2|ABAAAAAAAAABAAAABAAAAA\n";
+        self.write("scale.txt", properties);
+        let image = "file=scale.spv,triple=spirv64-unknown-unknown,kind=sycl,properties=scale.txt";
+        self.offkit(&format!(
+            "pack --to syclbin,v1 --state input -o {file} --image {image}"
+        ))
+        .ok();
+    }
 }
 
 /// The two sources of the worked example and the header they share.

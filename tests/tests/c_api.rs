@@ -5,12 +5,11 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::process::Command;
 
-use offkit_object::{BundleState, ByteArray, DeviceImage, OutputFormat, SyclBinVersion, Target, pack};
 use offkit_tests::c_program::{compile, liboffkit as library};
 use offkit_tests::documentation::blocks;
 use offkit_tests::drivers::alone;
 use offkit_tests::sycl_runtime::SyclRuntime;
-use offkit_tests::{Folder, Outcome, example, need, programs, root, tool};
+use offkit_tests::{Folder, Outcome, example, need, root, tool};
 
 /// What programs with wrapped images call.
 const REGISTRATION: [&str; 4] = [
@@ -181,25 +180,7 @@ fn errors_bundles_memory_and_threads_are_what_the_header_says() {
 fn the_cpp_header_covers_bundles_memory_and_wait_lists() {
     need!("c++", "clang-22", "llc", "llvm-config-22", "valgrind");
     let folder = prepared();
-    folder.write(
-        "scale.cl",
-        "int __attribute__((overloadable)) __spirv_SpecConstant(int, int);
-         kernel void scale(global int *a) { a[get_global_id(0)] *= __spirv_SpecConstant(7, 3); }",
-    );
-    let line = "--target=spirv64 -cl-std=CL3.0 -O1 -c scale.cl -o scale.spv";
-    let clang = tool("clang-22").expect("asked for before");
-    folder.run(clang, line.split_whitespace()).ok();
-    // What the SYCL toolchain writes for a constant: its number in SPIR-V, its offset, its size; and its value.
-    let mut image = DeviceImage::new(folder.read("scale.spv"));
-    image.target = Target::new("spirv64-unknown-unknown", "");
-    let words = [7_u32, 0, 4].map(u32::to_le_bytes).concat();
-    let properties = &mut image.properties;
-    properties.insert("SYCL/specialization constants", "factor", ByteArray::new(words));
-    let default = ByteArray::new(5_i32.to_le_bytes());
-    properties.insert("SYCL/specialization constants default values", "all", default);
-    let format = OutputFormat::SyclBin(SyclBinVersion::V1Enveloped);
-    let file = pack([image], format, BundleState::Input).expect("a file");
-    folder.write("constants.syclbin", file.content.into_bytes());
+    folder.constants("constants.syclbin");
 
     let raii = root().join("tests/c-api/raii.cpp").display().to_string();
     compile(&folder, "c++", &format!("-std=c++17 {STRICT} {raii}"), "raii");

@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use offkit_object::{BundleState, Limits, SyclBinVersion};
 use offkit_pi::host;
-use offkit_runtime::{Executable, Input, KernelBundle, Object};
+use offkit_runtime::{Executable, Input, KernelBundle, LinkProperties, Object};
 use offkit_sync::{PoisonError, RwLock, RwLockReadGuard};
 
 use crate::c::{
-    Array, In, New, Objects, Out, Owned, Result, Status, Text, Texts, answer, attempt, free, given, make,
-    objects, tell,
+    Array, In, New, Objects, Out, Owned, Result, Room, Status, Text, Texts, answer, attempt, free, given,
+    make, objects, tell,
 };
-use crate::context::Context;
+use crate::context::{Context, Queue};
 use crate::device::Device;
 use crate::error::{Code, Failure};
 use crate::kernel::Kernel;
@@ -34,6 +34,9 @@ enum Any {
 
 /// `offkit_bytes`.
 pub(crate) struct Bytes(Vec<u8>);
+
+/// `OFFKIT_LINK_FAST`.
+const LINK_FAST: u32 = 1;
 
 /// Does something with a bundle in whatever state it is.
 macro_rules! whichever {
@@ -216,9 +219,18 @@ extern "C" fn offkit_bundle_link(
     count: usize,
     device_list: Objects<'_, Device>,
     device_count: usize,
+    flags: u32,
     executable: New<'_, Bundle>,
 ) -> Status {
     make(executable, || {
+        if flags & !LINK_FAST != 0 {
+            return Err(Failure::invalid(format!(
+                "no way to link has the flags {flags:#x}"
+            )));
+        }
+        let properties = LinkProperties {
+            fast_link: flags & LINK_FAST != 0,
+        };
         // SAFETY: the caller says how many there are.
         let (bundles, devices) = unsafe {
             let bundles = objects(object_list, count, "the bundles")?;
@@ -231,7 +243,7 @@ extern "C" fn offkit_bundle_link(
         let objects = objects.collect::<Result<Vec<_>>>()?;
         let objects: Vec<_> = objects.iter().collect();
         let devices = (!devices.is_empty()).then_some(devices.as_slice());
-        Ok(Any::Executable(KernelBundle::link(&objects, devices)?).into())
+        Ok(Any::Executable(KernelBundle::link_with(&objects, devices, properties)?).into())
     })
 }
 
@@ -376,6 +388,87 @@ extern "C" fn offkit_bundle_set_constant(
             Any::Input(bundle) => Ok(bundle.set_specialization_constant(name, value)?),
             other => Err(other.not(BundleState::Input)),
         }
+    })
+}
+
+fn globals(bundle: &Any) -> Vec<&str> {
+    let globals = whichever!(bundle, bundle => bundle.device_globals());
+    globals.iter().map(|global| global.name).collect()
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn offkit_bundle_global_count(bundle: In<'_, Bundle>) -> usize {
+    tell(bundle, 0, |bundle| globals(&bundle.read()).len())
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn offkit_bundle_global_name(bundle: In<'_, Bundle>, number: usize) -> *const c_char {
+    name(bundle, number, globals)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn offkit_bundle_global_size(
+    bundle: In<'_, Bundle>,
+    name: Text<'_>,
+    size: Out<'_, usize>,
+) -> Status {
+    answer(size, || {
+        let bundle = given(bundle, "the bundle")?.read();
+        let name = name.get("the global's name")?;
+        let global = whichever!(&*bundle, bundle => bundle.device_global(name));
+        global.map(|global| global.size).ok_or_else(|| {
+            let message = format!("no device global `{name}` in the kernel bundle");
+            Failure::new(Code::NotFound, message)
+        })
+    })
+}
+
+/// Does something with an executable.
+fn executable<R>(
+    bundle: In<'_, Bundle>,
+    work: impl FnOnce(&KernelBundle<Executable>) -> Result<R>,
+) -> Result<R> {
+    match &*given(bundle, "the bundle")?.read() {
+        Any::Executable(bundle) => work(bundle),
+        other => Err(other.not(BundleState::Executable)),
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn offkit_bundle_read_global(
+    bundle: In<'_, Bundle>,
+    name: Text<'_>,
+    queue: In<'_, Queue>,
+    offset: usize,
+    data: Room<'_>,
+    size: usize,
+) -> Status {
+    attempt(|| {
+        executable(bundle, |bundle| {
+            let (name, queue) = (name.get("the global's name")?, given(queue, "the queue")?);
+            // SAFETY: the caller says how many bytes there is room for.
+            let out = unsafe { data.get(size, "the data") }?;
+            Ok(bundle.read_device_global(name, &queue.0, offset, out)?)
+        })
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn offkit_bundle_write_global(
+    bundle: In<'_, Bundle>,
+    name: Text<'_>,
+    queue: In<'_, Queue>,
+    offset: usize,
+    data: Array<'_, u8>,
+    size: usize,
+) -> Status {
+    attempt(|| {
+        executable(bundle, |bundle| {
+            let (name, queue) = (name.get("the global's name")?, given(queue, "the queue")?);
+            // SAFETY: the caller says how many bytes there are.
+            let data = unsafe { data.get(size, "the data") }?;
+            Ok(bundle.write_device_global(name, &queue.0, offset, data)?)
+        })
     })
 }
 

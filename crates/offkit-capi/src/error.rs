@@ -173,11 +173,12 @@ impl Coded for BundleError {
             Self::State { .. } => Code::State,
             Self::Unable { .. } => Code::Unsupported,
             Self::NotExported { .. } => Code::Unresolved,
-            Self::SeveralExporters { .. } => Code::Ambiguous,
+            Self::SeveralExporters { .. } | Self::SeveralGlobals { .. } => Code::Ambiguous,
             Self::Build(error) => error.code(),
             Self::Select(error) => error.code(),
             Self::Image(error) => error.code(),
-            Self::NoKernel { .. } | Self::NoConstant { .. } => Code::NotFound,
+            Self::NoKernel { .. } | Self::NoConstant { .. } | Self::NoGlobal { .. } => Code::NotFound,
+            Self::Global { .. } => Code::Device,
             _ => Code::Invalid,
         }
     }

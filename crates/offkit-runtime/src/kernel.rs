@@ -1,7 +1,11 @@
 //! Kernels and their arguments.
 
+use std::any::Any;
+use std::sync::Arc;
 use std::time::Duration;
 
+use offkit_image::DeviceImage;
+use offkit_image::property_set::{PropertyValue, names};
 use offkit_pi::NdRange;
 use offkit_pi::host::{Argument, Event, PiError, Queue, ValueType};
 use offkit_spirv::{Parameter, ParameterKind, Scalar, Storage};
@@ -20,6 +24,10 @@ pub struct Kernel {
     description: Option<offkit_spirv::Kernel>,
     /// Whether it finds addresses in memory.
     indirect: bool,
+    /// Which of the arguments in its source the compiler dropped.
+    dropped: Arc<[bool]>,
+    /// Memory that its program has the addresses of.
+    memory: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 /// The arguments do not fit the kernel.
@@ -110,7 +118,33 @@ impl Kernel {
             name,
             description,
             indirect: false,
+            dropped: Arc::default(),
+            memory: None,
         }
+    }
+
+    /// The same kernel, which takes arguments as its source has them as well: its image says which of them are not there.
+    pub(crate) fn without_dropped(mut self, image: &DeviceImage<'_>) -> Self {
+        let bits = image
+            .properties
+            .get(names::KERNEL_PARAMETER_OPTIMIZATION, &self.name);
+        if let Some(PropertyValue::Bytes(bits)) = bits {
+            let each = bits
+                .bytes()
+                .iter()
+                .flat_map(|byte| (0..8).map(move |bit| byte >> bit & 1 == 1));
+            let count = usize::try_from(bits.bits()).unwrap_or(usize::MAX);
+            self.dropped = each.take(count).collect();
+        }
+        self
+    }
+
+    /// The same kernel, which keeps memory that it reaches through addresses in its program's variables.
+    pub(crate) fn reaching(mut self, memory: Arc<dyn Any + Send + Sync>) -> Result<Self, PiError> {
+        self.kernel.set_indirect_access(true)?;
+        self.indirect = true;
+        self.memory = Some(memory);
+        Ok(self)
     }
 
     /// The kernel's name as it stands in its image.
@@ -136,7 +170,11 @@ impl Kernel {
     pub fn duplicate(&self) -> Result<Self, LaunchError> {
         let kernel = self.kernel.program().kernel(&self.name);
         let kernel = kernel.map_err(|source| self.failed(source))?;
-        let mut duplicate = Self::new(kernel, self.name.clone(), self.description.clone());
+        let mut duplicate = Self {
+            dropped: Arc::clone(&self.dropped),
+            memory: self.memory.clone(),
+            ..Self::new(kernel, self.name.clone(), self.description.clone())
+        };
         if self.indirect {
             duplicate.set_indirect_access(true)?;
         }
@@ -158,6 +196,8 @@ impl Kernel {
 
     /// Submits a launch with these arguments, in order, for when the events in `wait` are done.
     ///
+    /// Arguments that the compiler found unused and dropped may be given as well, all of them or none: they are left out.
+    ///
     /// The launch keeps its arguments, and the memory among them: these may be dropped, and the next launch submitted,
     /// before it is done.
     ///
@@ -173,6 +213,18 @@ impl Kernel {
         arguments: &[Argument],
         wait: &[&Event],
     ) -> Result<Event, LaunchError> {
+        let remaining: Vec<Argument>;
+        let arguments = match self.dropped.len() == arguments.len() && self.dropped.contains(&true) {
+            false => arguments,
+            true => {
+                let all = arguments.iter().zip(&*self.dropped);
+                remaining = all
+                    .filter(|(_, dropped)| !**dropped)
+                    .map(|(argument, _)| argument.clone())
+                    .collect();
+                &remaining
+            }
+        };
         if let Some(description) = &self.description {
             check_arguments(description, arguments)?;
         }

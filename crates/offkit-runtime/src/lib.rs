@@ -98,7 +98,7 @@ mod similar;
 mod source;
 
 pub use build::{BuildError, COMPILE_OPTIONS_VARIABLE, LINK_OPTIONS_VARIABLE};
-pub use bundle::{BundleError, Executable, Input, KernelBundle, Object, State};
+pub use bundle::{BundleError, DeviceGlobal, Executable, Input, KernelBundle, LinkProperties, Object, State};
 pub use collect::{CollectOptions, Collection, Resolution};
 pub use discover::{ChoiceError, DeviceError, DiscoveryFailure, FoundDevice, Outcome, Runtime};
 pub use exporter::{CollectError, Needed};

@@ -14,7 +14,8 @@ use offkit_image::property_set::{ByteArray, names};
 use offkit_pi::host::Program;
 use offkit_spirv::{Module, specialize};
 
-use super::{BundleError, Input, KernelBundle, Unit};
+use super::unit::{Part, Unit};
+use super::{BundleError, Input, KernelBundle};
 
 /// The number of padding.
 const PADDING: u32 = u32::MAX;
@@ -24,12 +25,12 @@ const MOST_DEFAULTS: usize = 1 << 20;
 /// A specialization constant of an image.
 struct Constant<'image> {
     name: &'image str,
-    parts: Vec<Part>,
+    scalars: Vec<Scalar>,
     /// Where its value begins among the default values of all.
     start: usize,
 }
 
-struct Part {
+struct Scalar {
     number: u32,
     offset: usize,
     size: usize,
@@ -38,9 +39,9 @@ struct Part {
 impl Constant<'_> {
     fn size(&self) -> usize {
         let ends = self
-            .parts
+            .scalars
             .iter()
-            .map(|part| part.offset.saturating_add(part.size));
+            .map(|scalar| scalar.offset.saturating_add(scalar.size));
         ends.max().unwrap_or_default()
     }
 }
@@ -50,18 +51,18 @@ fn constants<'image>(image: &'image DeviceImage<'_>) -> Vec<Constant<'image>> {
     let set = image.properties.set(names::SPECIALIZATION_CONSTANTS);
     let each = set.into_iter().flat_map(|set| set.iter()).map(|(name, value)| {
         let words = value.as_u32s().unwrap_or_default();
-        let parts = words
+        let scalars = words
             .as_chunks::<3>()
             .0
             .iter()
-            .map(|&[number, offset, size]| Part {
+            .map(|&[number, offset, size]| Scalar {
                 number,
                 offset: offset as usize,
                 size: size as usize,
             });
         let constant = Constant {
             name,
-            parts: parts.collect(),
+            scalars: scalars.collect(),
             start,
         };
         start = start.saturating_add(constant.size());
@@ -82,10 +83,10 @@ fn default_of<'image>(image: &'image DeviceImage<'_>, constant: &Constant<'_>) -
     defaults(image).get(constant.start..end)
 }
 
-impl Unit {
-    /// Tells a program the values of an image's constants: those that were set, and else the defaults.
-    pub(super) fn specialize(&self, program: &Program, image: &DeviceImage<'_>) -> Result<(), BundleError> {
-        self.each_value(image, |name, number, bytes| {
+impl Part {
+    /// Tells a program the values of the image's constants: those that were set, and else the defaults.
+    pub(super) fn specialize(&self, program: &Program) -> Result<(), BundleError> {
+        self.each_value(|name, number, bytes| {
             let set = program.set_specialization_constant(number, bytes);
             set.map_err(|source| BundleError::Constant {
                 name: name.to_owned(),
@@ -95,9 +96,9 @@ impl Unit {
     }
 
     /// The same in a module itself, of which nobody can change the values then.
-    pub(super) fn bake(&self, module: &mut Module, image: &DeviceImage<'_>) {
+    pub(super) fn bake(&self, module: &mut Module) {
         let mut values = HashMap::new();
-        let Ok(()) = self.each_value(image, |_, number, bytes| {
+        let Ok(()) = self.each_value(|_, number, bytes| {
             let mut value = [0; 8];
             for (place, byte) in value.iter_mut().zip(bytes) {
                 *place = *byte;
@@ -109,22 +110,19 @@ impl Unit {
     }
 
     /// Hands over the value of each scalar, with the name of its constant and the scalar's number.
-    fn each_value<E>(
-        &self,
-        image: &DeviceImage<'_>,
-        mut visit: impl FnMut(&str, u32, &[u8]) -> Result<(), E>,
-    ) -> Result<(), E> {
+    fn each_value<E>(&self, mut visit: impl FnMut(&str, u32, &[u8]) -> Result<(), E>) -> Result<(), E> {
+        let image = &self.image;
         for constant in constants(image) {
             let set = self.constants.get(constant.name).map(Vec::as_slice);
             let Some(value) = set.or_else(|| default_of(image, &constant)) else {
                 continue;
             };
-            for part in constant.parts.iter().filter(|part| part.number != PADDING) {
-                let end = part.offset.saturating_add(part.size);
+            for scalar in constant.scalars.iter().filter(|scalar| scalar.number != PADDING) {
+                let end = scalar.offset.saturating_add(scalar.size);
                 visit(
                     constant.name,
-                    part.number,
-                    value.get(part.offset..end).unwrap_or_default(),
+                    scalar.number,
+                    value.get(scalar.offset..end).unwrap_or_default(),
                 )?;
             }
         }
@@ -132,11 +130,8 @@ impl Unit {
     }
 
     /// The image with the values that were set as its defaults, so that they are not lost in a file.
-    pub(super) fn with_constants(
-        &self,
-        image: &DeviceImage<'static>,
-    ) -> Result<DeviceImage<'static>, BundleError> {
-        let mut image = image.clone();
+    pub(super) fn with_constants(&self) -> Result<DeviceImage<'static>, BundleError> {
+        let mut image = DeviceImage::clone(&self.image);
         if self.constants.is_empty() {
             return Ok(image);
         }
@@ -185,9 +180,10 @@ impl<S> KernelBundle<S> {
     /// The value of a specialization constant: the one that was set, or else its default; `None` where neither is
     /// known, or there is no such constant.
     pub fn specialization_constant(&self, name: &str) -> Option<Vec<u8>> {
-        self.units.iter().find_map(|unit| {
-            let set = unit.constants.get(name).cloned();
-            set.or_else(|| unit.images.iter().find_map(|image| default_value(image, name)))
+        let mut parts = self.units.iter().flat_map(|unit| &unit.parts);
+        parts.find_map(|part| {
+            let set = part.constants.get(name).cloned();
+            set.or_else(|| default_value(&part.image, name))
         })
     }
 }
@@ -206,11 +202,13 @@ impl KernelBundle<Input> {
     ///
     /// [`BundleError::NoConstant`], and [`BundleError::ConstantSize`] where the value has another size.
     pub fn set_specialization_constant(&mut self, name: &str, value: &[u8]) -> Result<(), BundleError> {
-        let size = |unit: &Arc<Unit>| {
-            let mut all = unit.images.iter().flat_map(|image| constants(image));
-            all.find_map(|constant| (constant.name == name).then(|| constant.size()))
+        let size = |part: &Part| {
+            let constants = constants(&part.image);
+            let constant = constants.iter().find(|constant| constant.name == name);
+            constant.map(Constant::size)
         };
-        let sizes: Vec<_> = self.units.iter().map(size).collect();
+        let parts = self.units.iter().flat_map(|unit| &unit.parts);
+        let sizes: Vec<_> = parts.map(size).collect();
         if let Some(&expected) = sizes.iter().flatten().find(|size| **size != value.len()) {
             return Err(BundleError::ConstantSize {
                 name: name.to_owned(),
@@ -218,15 +216,18 @@ impl KernelBundle<Input> {
                 given: value.len(),
             });
         }
-        for (unit, _) in self
-            .units
-            .iter_mut()
-            .zip(&sizes)
-            .filter(|(_, size)| size.is_some())
-        {
-            let mut changed = unit.with(unit.images.clone(), None);
-            changed.constants.insert(name.to_owned(), value.to_owned());
-            *unit = Arc::new(changed);
+        for unit in &mut self.units {
+            if !unit.parts.iter().any(|part| size(part).is_some()) {
+                continue;
+            }
+            let mut parts = unit.parts.clone();
+            for part in &mut parts {
+                if size(part).is_none() {
+                    continue;
+                }
+                part.constants.insert(name.to_owned(), value.to_owned());
+            }
+            *unit = Arc::new(Unit::new(&unit.device, parts));
         }
         match sizes.iter().any(Option::is_some) {
             true => Ok(()),

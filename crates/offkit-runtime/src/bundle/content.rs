@@ -8,7 +8,8 @@ use offkit_image::property_set::names;
 use offkit_object::{DeviceImage, OutputFormat, SyclBinVersion, pack};
 use offkit_spirv::{LinkInput, LinkOptions, Module, link};
 
-use super::{BundleError, KernelBundle, State, Unit};
+use super::unit::{Part, Unit};
+use super::{BundleError, KernelBundle, State};
 
 /// The version that libsycl 2026.2 reads and writes.
 const READ_BY_ALL: SyclBinVersion = SyclBinVersion::V1Enveloped;
@@ -36,8 +37,11 @@ impl<S: State> KernelBundle<S> {
         let mut images = Vec::new();
         for unit in &self.units {
             // Code for several devices is written once.
-            let images_of: Vec<_> = unit.images.iter().map(Arc::as_ptr).collect();
-            if !written.insert((images_of, &unit.constants)) {
+            let of_unit = unit.parts.iter();
+            let of_unit: Vec<_> = of_unit
+                .map(|part| (Arc::as_ptr(&part.image), &part.constants))
+                .collect();
+            if !written.insert(of_unit) {
                 continue;
             }
             images.push(unit.whole()?);
@@ -50,52 +54,53 @@ impl<S: State> KernelBundle<S> {
 impl Unit {
     /// The images of the unit as one.
     fn whole(&self) -> Result<DeviceImage<'static>, BundleError> {
-        match self.images.as_slice() {
-            [image] => self.with_constants(image),
-            several => self.joined(several),
+        match self.parts.as_slice() {
+            [part] => part.with_constants(),
+            several => joined(several),
         }
     }
+}
 
-    /// SPIR-V modules linked into one, with all that was known of them but what they imported and exported. Modules
-    /// number their constants each for itself, so these get their values before.
-    fn joined(&self, images: &[Arc<DeviceImage<'static>>]) -> Result<DeviceImage<'static>, BundleError> {
-        let labels: Vec<String> = images.iter().map(|image| image.location.to_string()).collect();
-        let modules = images.iter().map(|image| {
-            if image.format != ImageFormat::Spirv {
-                let message = "only SPIR-V can be linked into one image without a device";
-                let error = offkit_object::Error::unsupported(message);
-                return Err(write_error(error.within(image.location.to_string())));
-            }
-            let module = Module::from_bytes(image.bytes().map_err(write_error)?);
-            let mut module = module.map_err(write_error)?;
-            self.bake(&mut module, image);
-            Ok(module)
-        });
-        let modules = modules.collect::<Result<Vec<_>, _>>()?;
-        let inputs = labels.iter().zip(&modules);
-        let inputs: Vec<_> = inputs
-            .map(|(label, module)| LinkInput { label, module })
-            .collect();
-        let module = link(&inputs, LinkOptions::default()).map_err(write_error)?;
-        let mut whole = DeviceImage::of_format(module.to_bytes(), ImageFormat::Spirv);
-        for image in images {
-            whole.properties.extend(&image.properties);
-            whole.kernels.extend(image.kernels.iter().cloned());
+/// SPIR-V modules linked into one, with all that was known of them but what they imported and exported. Modules
+/// number their constants each for itself, so these get their values before.
+fn joined(parts: &[Part]) -> Result<DeviceImage<'static>, BundleError> {
+    let labels: Vec<String> = parts.iter().map(|part| part.image.location.to_string()).collect();
+    let modules = parts.iter().map(|part| {
+        let image = &part.image;
+        if image.format != ImageFormat::Spirv {
+            let message = "only SPIR-V can be linked into one image without a device";
+            let error = offkit_object::Error::unsupported(message);
+            return Err(write_error(error.within(image.location.to_string())));
         }
-        for set in [
-            names::IMPORTED_SYMBOLS,
-            names::EXPORTED_SYMBOLS,
-            names::SPECIALIZATION_CONSTANTS,
-            names::SPECIALIZATION_CONSTANT_DEFAULTS,
-        ] {
-            whole.properties.remove(set);
-        }
-        if let Some(first) = images.first() {
-            whole.location = first.location.clone();
-            whole.target = first.target.clone();
-        }
-        Ok(whole)
+        let module = Module::from_bytes(image.bytes().map_err(write_error)?);
+        let mut module = module.map_err(write_error)?;
+        part.bake(&mut module);
+        Ok(module)
+    });
+    let modules = modules.collect::<Result<Vec<_>, _>>()?;
+    let inputs = labels.iter().zip(&modules);
+    let inputs: Vec<_> = inputs
+        .map(|(label, module)| LinkInput { label, module })
+        .collect();
+    let module = link(&inputs, LinkOptions::default()).map_err(write_error)?;
+    let mut whole = DeviceImage::of_format(module.to_bytes(), ImageFormat::Spirv);
+    for image in parts.iter().map(|part| &part.image) {
+        whole.properties.extend(&image.properties);
+        whole.kernels.extend(image.kernels.iter().cloned());
     }
+    for set in [
+        names::IMPORTED_SYMBOLS,
+        names::EXPORTED_SYMBOLS,
+        names::SPECIALIZATION_CONSTANTS,
+        names::SPECIALIZATION_CONSTANT_DEFAULTS,
+    ] {
+        whole.properties.remove(set);
+    }
+    if let Some(first) = parts.first() {
+        whole.location = first.image.location.clone();
+        whole.target = first.image.target.clone();
+    }
+    Ok(whole)
 }
 
 fn write_error(error: impl std::error::Error + Send + Sync + 'static) -> BundleError {

@@ -137,9 +137,54 @@ pub enum BundleError {
         /// What the device says.
         source: PiError,
     },
+    /// There is no device global of that name.
+    #[error("no device global `{name}` in the kernel bundle{}", alike(.known))]
+    NoGlobal {
+        /// The name that was asked for.
+        name: String,
+        /// Those that are there.
+        known: Vec<String>,
+    },
+    /// Several images have a device global of their own by that name.
+    #[error("device global `{name}` has a value for each of {}", backquoted(.images))]
+    SeveralGlobals {
+        /// The device global.
+        name: String,
+        /// The images.
+        images: Vec<Location>,
+    },
+    /// Some bytes are not within a device global.
+    #[error("device global `{name}` has {size} bytes, {given} bytes at {offset} are asked for")]
+    GlobalRange {
+        /// The device global.
+        name: String,
+        /// Its size in bytes.
+        size: usize,
+        /// The first byte that was asked for.
+        offset: usize,
+        /// How many were.
+        given: usize,
+    },
+    /// The device does not let the host reach a device global.
+    #[error("cannot reach device global `{name}`")]
+    Global {
+        /// The device global.
+        name: String,
+        /// What the device says.
+        source: PiError,
+    },
     /// The images cannot be written, or not linked into one.
     #[error("cannot write the kernel bundle")]
     Write(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl BundleError {
+    pub(super) fn of_global(name: &str, source: PiError) -> Self {
+        Self::Global {
+            name: name.to_owned(),
+            source,
+        }
+    }
 }
 
 fn others(elsewhere: &[Location]) -> String {

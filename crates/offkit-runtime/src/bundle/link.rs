@@ -1,17 +1,29 @@
 //! From one state to the next.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use offkit_object::{DeviceImage, Inspect, Limits};
+use offkit_object::{Inspect, Limits};
+use offkit_pi::ffi::PI_EXT_PLATFORM_BACKEND_LEVEL_ZERO;
 use offkit_pi::host::{Context, Device, Program};
 
 use super::choose::is_compiled_at_run_time;
-use super::{BundleError, Executable, Input, KernelBundle, Object, Unit, common};
+use super::globals::Values;
+use super::unit::{Image, Part, Unit};
+use super::{BundleError, Executable, Input, KernelBundle, Object, common};
 use crate::build::{BuildError, compile_options, create, link_options};
 use crate::select::name;
 
-type Image = Arc<DeviceImage<'static>>;
+/// Tells Level Zero's compiler that code is to be linked with other code.
+const LIBRARY_COMPILATION: &str = "-library-compilation";
+
+/// How bundles are linked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkProperties {
+    /// Takes native code where the bundles' files have it beside code for the device's compiler, and all that it needs
+    /// is there as native code too.
+    pub fast_link: bool,
+}
 
 impl KernelBundle<Input> {
     /// Compiles all images, each for its device.
@@ -21,8 +33,10 @@ impl KernelBundle<Input> {
     /// [`BundleError::Build`] for code that the device's compiler refuses.
     pub fn compile(&self) -> Result<KernelBundle<Object>, BundleError> {
         let units = self.units.iter().map(|unit| {
-            let program = unit.compiled(&unit.images[0], &self.context)?;
-            Ok(Arc::new(unit.with(unit.images.clone(), Some(program))))
+            let program = unit.parts[0].compiled(&unit.device, &self.context)?;
+            Ok(Arc::new(
+                Unit::new(&unit.device, unit.parts.clone()).with_program(program),
+            ))
         });
         let units = units.collect::<Result<_, BundleError>>()?;
         Ok(KernelBundle::of(
@@ -38,7 +52,8 @@ impl KernelBundle<Input> {
     ///
     /// As [`compile`](Self::compile) and [`link`](KernelBundle::link).
     pub fn build(&self) -> Result<KernelBundle<Executable>, BundleError> {
-        KernelBundle::link(&[&self.compile()?], None)
+        let objects = KernelBundle::of(self.context.clone(), self.devices.clone(), self.units.clone());
+        KernelBundle::link(&[&objects], None)
     }
 }
 
@@ -54,6 +69,19 @@ impl KernelBundle<Object> {
         bundles: &[&Self],
         devices: Option<&[Device]>,
     ) -> Result<KernelBundle<Executable>, BundleError> {
+        Self::link_with(bundles, devices, LinkProperties::default())
+    }
+
+    /// The same, in a way that properties say.
+    ///
+    /// # Errors
+    ///
+    /// As [`link`](Self::link).
+    pub fn link_with(
+        bundles: &[&Self],
+        devices: Option<&[Device]>,
+        properties: LinkProperties,
+    ) -> Result<KernelBundle<Executable>, BundleError> {
         let (context, common) = common(bundles)?;
         let devices = devices.unwrap_or(&common);
         if devices.is_empty() {
@@ -68,67 +96,143 @@ impl KernelBundle<Object> {
         for device in devices {
             let units = bundles.iter().flat_map(|bundle| &bundle.units);
             let units: Vec<_> = units.filter(|unit| unit.device == *device).collect();
-            let images: Vec<_> = units.iter().map(|unit| &unit.images[0]).collect();
+            let images = match properties.fast_link {
+                true => native_where_it_links(&units),
+                false => units.iter().map(|unit| &unit.parts[0].image).collect(),
+            };
+            let values = Arc::<Values>::default();
             for group in components(&images, true)? {
-                let parts: Vec<_> = group.into_iter().map(|number| units[number]).collect();
-                let images = parts.iter().map(|part| Arc::clone(&part.images[0])).collect();
-                let mut unit = Unit::new(device, images, None);
-                for part in &parts {
-                    unit.constants.extend(part.constants.clone());
-                }
-                let program = match parts.as_slice() {
-                    [only] if !is_compiled_at_run_time(&only.images[0]) => unit.build(&context)?,
-                    _ => {
-                        let compiled = parts
-                            .iter()
-                            .map(|part| part.program(|| part.compiled(&part.images[0], &context)));
-                        unit.linked(&compiled.collect::<Result<Vec<_>, _>>()?, &context)?
+                let parts = group.iter().map(|&number| Part {
+                    image: Arc::clone(images[number]),
+                    constants: units[number].parts[0].constants.clone(),
+                });
+                let mut unit = Unit::new(device, parts.collect());
+                unit.values = Arc::clone(&values);
+                // A form that was not chosen when the file was opened is not what was compiled.
+                let compiled = |&number: &usize| {
+                    let is_the_form = Arc::ptr_eq(images[number], &units[number].parts[0].image);
+                    is_the_form.then(|| units[number].made()).flatten()
+                };
+                let program = match group.iter().any(|number| compiled(number).is_some()) {
+                    false => unit.build(&context)?,
+                    true => {
+                        let parts = group.iter().zip(&unit.parts).map(|(number, part)| {
+                            compiled(number).map_or_else(|| part.compiled(device, &context), Ok)
+                        });
+                        unit.linked(&parts.collect::<Result<Vec<_>, _>>()?, &context)?
                     }
                 };
-                linked.push(Arc::new(unit.with(unit.images.clone(), Some(program))));
+                linked.push(Arc::new(unit.with_program(program)));
             }
         }
         Ok(KernelBundle::of(context, devices.to_vec(), linked))
     }
 }
 
-impl Unit {
-    /// The program of an executable, from images that are not compiled yet.
-    pub(super) fn build(&self, context: &Context) -> Result<Program, BundleError> {
-        match self.images.as_slice() {
-            [image] => {
-                let program = create(image, context, &self.device)?;
-                self.specialize(&program, image)?;
-                let options = [compile_options(image), link_options(&self.images)].join(" ");
-                let built = program.build_for(&[&self.device], options.trim());
-                built.map_err(|source| BuildError::of_image("build", image, source))?;
-                Ok(program)
-            }
-            several => {
-                let parts = several.iter().map(|image| self.compiled(image, context));
-                self.linked(&parts.collect::<Result<Vec<_>, _>>()?, context)
+/// The native form of each image that has one, but not where another image needs it in the other form, or it needs
+/// what is there in the other form alone.
+fn native_where_it_links<'a>(units: &[&'a Arc<Unit>]) -> Vec<&'a Image> {
+    let mut chosen: Vec<&Image> = units
+        .iter()
+        .map(|unit| unit.native.as_ref().unwrap_or(&unit.parts[0].image))
+        .collect();
+    loop {
+        let links: Vec<_> = chosen
+            .iter()
+            .map(|image| image.links(&Limits::default()))
+            .collect();
+        let mut exported: BTreeMap<&str, BTreeSet<bool>> = BTreeMap::new();
+        for (image, [_, exports]) in chosen.iter().zip(&links) {
+            for export in exports {
+                let forms = exported.entry(export).or_default();
+                forms.insert(is_compiled_at_run_time(image));
             }
         }
+        // Symbols that are needed in one form and there in the other.
+        let mut split = BTreeSet::new();
+        for (image, [imports, _]) in chosen.iter().zip(&links) {
+            let in_form = is_compiled_at_run_time(image);
+            let elsewhere = imports.iter().filter(|import| {
+                let forms = exported.get(**import);
+                !forms.is_some_and(|forms| forms.contains(&in_form))
+            });
+            split.extend(elsewhere.copied());
+        }
+        let is_split = |(image, [imports, exports]): (&&Image, &[Vec<&str>; 2])| {
+            let mut symbols = imports.iter().chain(exports);
+            !is_compiled_at_run_time(image) && symbols.any(|symbol| split.contains(symbol))
+        };
+        let back: Vec<bool> = chosen.iter().zip(&links).map(is_split).collect();
+        let mut changed = false;
+        for ((image, unit), back) in chosen.iter_mut().zip(units).zip(back) {
+            let other = &unit.parts[0].image;
+            if back && !Arc::ptr_eq(image, other) {
+                (*image, changed) = (other, true);
+            }
+        }
+        if !changed {
+            return chosen;
+        }
     }
+}
 
-    /// An image, compiled.
-    fn compiled(&self, image: &DeviceImage<'_>, context: &Context) -> Result<Program, BundleError> {
-        let program = create(image, context, &self.device)?;
-        self.specialize(&program, image)?;
-        let compiled = program.compile_for(&[&self.device], &compile_options(image));
+impl Part {
+    /// A program of the image, ready to be linked: compiled, if it is not machine code already.
+    fn compiled(&self, device: &Device, context: &Context) -> Result<Program, BundleError> {
+        let image = &self.image;
+        let program = create(image, context, device)?;
+        if !is_compiled_at_run_time(image) {
+            return Ok(program);
+        }
+        self.specialize(&program)?;
+        let mut options = compile_options(image);
+        let [imports, exports] = image.links(&Limits::default());
+        let is_level_zero = || device.platform().backend().ok() == Some(PI_EXT_PLATFORM_BACKEND_LEVEL_ZERO);
+        if !(imports.is_empty() && exports.is_empty()) && is_level_zero() {
+            options = [&options, LIBRARY_COMPILATION].join(" ").trim_start().to_owned();
+        }
+        let compiled = program.compile_for(&[device], &options);
         compiled.map_err(|source| BuildError::of_image("compile", image, source))?;
         Ok(program)
     }
+}
 
-    /// Compiled images, linked.
+impl Unit {
+    /// The program of an executable, from images that are not compiled yet. All programs but those of objects that were
+    /// compiled before are made here.
+    pub(super) fn build(&self, context: &Context) -> Result<Program, BundleError> {
+        let [part] = self.parts.as_slice() else {
+            let parts = self.parts.iter().map(|part| part.compiled(&self.device, context));
+            return self.linked(&parts.collect::<Result<Vec<_>, _>>()?, context);
+        };
+        let image = &part.image;
+        let program = create(image, context, &self.device)?;
+        if is_compiled_at_run_time(image) {
+            part.specialize(&program)?;
+        }
+        let options = [compile_options(image), self.link_options()].join(" ");
+        let built = program.build_for(&[&self.device], options.trim());
+        built.map_err(|source| BuildError::of_image("build", image, source))?;
+        self.place_globals(&program, context)?;
+        Ok(program)
+    }
+
+    fn link_options(&self) -> String {
+        let images: Vec<Image> = self.images().cloned().collect();
+        link_options(&images)
+    }
+
+    /// The program of an executable, from images that are compiled.
     fn linked(&self, parts: &[Program], context: &Context) -> Result<Program, BundleError> {
         let parts: Vec<&Program> = parts.iter().collect();
-        let linked = context.link_for(&[&self.device], &parts, &link_options(&self.images));
-        Ok(linked.map_err(|source| BuildError::Images {
+        let linked = context.link_for(&[&self.device], &parts, &self.link_options());
+        let program = linked.map_err(|source| BuildError::Images {
             action: "link",
-            images: self.images.iter().map(|image| image.location.clone()).collect(),
+            images: self.images().map(|image| image.location.clone()).collect(),
             source,
-        })?)
+        })?;
+        self.place_globals(&program, context)?;
+        Ok(program)
     }
 }
 

@@ -4,24 +4,30 @@ mod choose;
 mod constants;
 mod content;
 mod error;
+mod globals;
 mod link;
 mod open;
+mod unit;
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashSet};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
 use offkit_image::{BundleState, KernelName};
-use offkit_object::{DeviceImage, Inspect, Limits};
-use offkit_pi::host::{Context, Device, Program};
-use offkit_sync::{Mutex, PoisonError};
+use offkit_object::DeviceImage;
+use offkit_pi::host::{Context, Device};
 
 use crate::build::BuildError;
 use crate::kernel::Kernel;
 use crate::signatures::Signatures;
 use crate::similar::similar;
 
+use globals::Values;
+use unit::{Unit, kernels};
+
 pub use error::BundleError;
+pub use globals::DeviceGlobal;
+pub use link::LinkProperties;
 
 /// The state of a bundle, as a type.
 pub trait State: sealed::Sealed {
@@ -84,57 +90,6 @@ impl<S> Clone for KernelBundle<S> {
     }
 }
 
-/// What becomes one program on one device: an image; in an executable, all that are linked together.
-#[derive(Debug)]
-struct Unit {
-    device: Device,
-    images: Vec<Arc<DeviceImage<'static>>>,
-    /// Values of specialization constants, by their names.
-    constants: BTreeMap<String, Vec<u8>>,
-    /// Compiled in an object, linked in an executable; not yet there in what was read.
-    program: Mutex<Option<Program>>,
-}
-
-impl Unit {
-    fn new(device: &Device, images: Vec<Arc<DeviceImage<'static>>>, program: Option<Program>) -> Self {
-        Self {
-            device: device.clone(),
-            images,
-            constants: BTreeMap::new(),
-            program: Mutex::new(program),
-        }
-    }
-
-    /// The program; `make` makes it if it is not there yet.
-    fn program(&self, make: impl FnOnce() -> Result<Program, BundleError>) -> Result<Program, BundleError> {
-        let mut program = self.program.lock().unwrap_or_else(PoisonError::into_inner);
-        match &*program {
-            Some(program) => Ok(program.clone()),
-            None => Ok(program.insert(make()?).clone()),
-        }
-    }
-
-    /// The same unit with other images or a program.
-    fn with(&self, images: Vec<Arc<DeviceImage<'static>>>, program: Option<Program>) -> Self {
-        Self {
-            constants: self.constants.clone(),
-            ..Self::new(&self.device, images, program)
-        }
-    }
-
-    fn kernels(&self) -> impl Iterator<Item = &str> {
-        self.images.iter().flat_map(|image| kernels(image))
-    }
-}
-
-/// The kernels of an image: those that its container lists, or else those in its code.
-fn kernels<'a>(image: &'a DeviceImage<'static>) -> Vec<&'a str> {
-    match image.kernels.as_slice() {
-        [] => image.inspect(&Limits::default()).kernel_names().collect(),
-        told => told.iter().map(String::as_str).collect(),
-    }
-}
-
 impl<S> KernelBundle<S> {
     fn of(context: Context, devices: Vec<Device>, units: Vec<Arc<Unit>>) -> Self {
         Self {
@@ -158,7 +113,7 @@ impl<S> KernelBundle<S> {
     /// The images, in the order in which they came.
     pub fn images(&self) -> impl Iterator<Item = &DeviceImage<'static>> {
         let mut seen = HashSet::new();
-        let images = self.units.iter().flat_map(|unit| &unit.images);
+        let images = self.units.iter().flat_map(|unit| unit.images());
         images
             .filter(move |image| seen.insert(Arc::as_ptr(image)))
             .map(Arc::as_ref)
@@ -246,17 +201,26 @@ impl KernelBundle<Executable> {
     pub fn kernel(&self, name: &str, device: &Device) -> Result<Kernel, BundleError> {
         let (unit, name) = self.find(name, |unit| unit.device == *device)?;
         let program = unit.program(|| unit.build(&self.context))?;
-        let kernel = program.kernel(name).map_err(|source| BuildError::Kernel {
+        let refused = |source| BuildError::Kernel {
             kernel: name.to_owned(),
             source,
-        })?;
+        };
+        let kernel = program.kernel(name).map_err(refused)?;
         let has_it = |image: &&Arc<DeviceImage<'static>>| kernels(image).contains(&name);
-        let image = unit.images.iter().find(has_it);
+        let image = unit.images().find(has_it);
         let signatures = image.map(|image| Signatures::of(image)).unwrap_or_default();
-        Ok(Kernel::new(
-            kernel,
-            name.to_owned(),
-            signatures.kernel(name).cloned(),
-        ))
+        let description = signatures.kernel(name).cloned();
+        let kernel = Kernel::new(kernel, name.to_owned(), description);
+        let kernel = match image {
+            Some(image) => kernel.without_dropped(image),
+            None => kernel,
+        };
+        match unit.values.is_empty() {
+            true => Ok(kernel),
+            false => {
+                let values = Arc::<Values>::clone(&unit.values);
+                Ok(kernel.reaching(values).map_err(refused)?)
+            }
+        }
     }
 }

@@ -10,15 +10,17 @@ use offkit_object::{DeviceImage, ImageFormat, Item, Limits, SharedBytes, walk};
 use offkit_pi::ffi::{PI_DEVICE_INFO_COMPILER_AVAILABLE, PI_DEVICE_INFO_LINKER_AVAILABLE};
 use offkit_pi::host::{Context, Device};
 
-use super::choose::form_for;
+use super::choose::{form_for, native_form_for};
+use super::globals::Values;
 use super::link::components;
-use super::{BundleError, Input, KernelBundle, State, Unit};
+use super::unit::{Image, Part, Unit};
+use super::{BundleError, Input, KernelBundle, State};
 use crate::registry::{ImageRegistry, Wanted};
 use crate::select::name;
 use crate::source::ImageError;
 
 /// The forms of one module's code.
-type Forms = Vec<Arc<DeviceImage<'static>>>;
+type Forms = Vec<Image>;
 
 impl<S: State> KernelBundle<S> {
     /// A bundle of a SYCLBIN file. It has the kernels that one of the devices takes, at least.
@@ -114,25 +116,34 @@ impl<S: State> KernelBundle<S> {
     fn choose(context: &Context, devices: &[Device], modules: &[Forms]) -> Result<Self, BundleError> {
         let mut units = Vec::new();
         for device in devices {
-            let mut images = Vec::new();
+            let mut chosen = Vec::new();
             for forms in modules {
-                images.extend(form_for(forms, S::STATE, device)?.cloned());
+                let form = form_for(forms, S::STATE, device)?.cloned();
+                chosen.extend(form.map(|form| (form, forms)));
             }
             match S::STATE {
                 // What was linked when the file was made stays as it is; images of a program that is running may still
                 // need each other.
                 BundleState::Executable => {
-                    for group in components(&images.iter().collect::<Vec<_>>(), false)? {
-                        let images = group.into_iter().map(|number| Arc::clone(&images[number]));
-                        units.push(Unit::new(device, images.collect(), None));
+                    let images: Vec<&Image> = chosen.iter().map(|(image, _)| image).collect();
+                    let values = Arc::<Values>::default();
+                    for group in components(&images, false)? {
+                        let parts = group
+                            .into_iter()
+                            .map(|number| Part::from(Arc::clone(images[number])));
+                        let mut unit = Unit::new(device, parts.collect());
+                        unit.values = Arc::clone(&values);
+                        units.push(unit);
                     }
                 }
-                BundleState::Input | BundleState::Object => {
-                    units.extend(
-                        images
-                            .into_iter()
-                            .map(|image| Unit::new(device, vec![image], None)),
-                    );
+                state => {
+                    for (image, forms) in chosen {
+                        let mut unit = Unit::new(device, vec![Part::from(image)]);
+                        if state == BundleState::Object {
+                            unit.native = native_form_for(forms, device)?.cloned();
+                        }
+                        units.push(unit);
+                    }
                 }
             }
         }
