@@ -13,6 +13,7 @@ use crate::script::{self, Script};
 /// A platform that the script has.
 pub(crate) struct MockPlatform {
     name: String,
+    backend: pi_platform_backend,
     devices: Vec<Arc<MockDevice>>,
 }
 
@@ -25,6 +26,7 @@ pub(crate) fn platforms(script: &Script) -> Vec<Arc<MockPlatform>> {
         let devices = platform.devices.iter().cloned();
         Arc::new(MockPlatform {
             name: platform.name.clone(),
+            backend: platform.backend,
             devices: devices.map(|device| Arc::new(MockDevice(device))).collect(),
         })
     };
@@ -37,6 +39,7 @@ impl Platform<Mock> for MockPlatform {
             PI_PLATFORM_INFO_NAME => Ok(self.name.as_str().into()),
             PI_PLATFORM_INFO_VENDOR => Ok("offkit".into()),
             PI_PLATFORM_INFO_VERSION => Ok("1.0".into()),
+            PI_EXT_PLATFORM_INFO_BACKEND => Ok(self.backend.into()),
             name => Err(Error::unknown_query(name)),
         }
     }

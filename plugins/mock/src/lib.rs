@@ -6,6 +6,7 @@
 //!
 //! ```text
 //! platform "Mock"                  a platform; the devices below it are its own
+//! backend LEVEL_ZERO              what the platform above is on: OPENCL, CUDA, ...
 //! device gpu "Mock GPU"            a device: cpu, gpu or acc, and its name
 //! takes spir64 sm_80               the targets of images that the device above takes
 //! info IL_VERSION "SPIR-V_1.2"     what the device above answers: a text, a number of 32 bits, or 7u64

@@ -21,6 +21,7 @@ pub(crate) struct Script {
 #[derive(Debug, Clone)]
 pub(crate) struct Platform {
     pub(crate) name: String,
+    pub(crate) backend: pi_platform_backend,
     pub(crate) devices: Vec<Device>,
 }
 
@@ -119,18 +120,23 @@ impl Device {
 }
 
 impl Script {
-    /// The devices of the last platform.
-    fn devices(&mut self) -> &mut Vec<Device> {
+    fn last_platform(&mut self) -> &mut Platform {
         if self.platforms.is_empty() {
             self.platform("Mock");
         }
         let last = self.platforms.len() - 1;
-        &mut self.platforms[last].devices
+        &mut self.platforms[last]
+    }
+
+    /// The devices of the last platform.
+    fn devices(&mut self) -> &mut Vec<Device> {
+        &mut self.last_platform().devices
     }
 
     fn platform(&mut self, name: &str) {
         self.platforms.push(Platform {
             name: name.to_owned(),
+            backend: PI_EXT_PLATFORM_BACKEND_UNKNOWN,
             devices: Vec::new(),
         });
     }
@@ -152,6 +158,7 @@ impl Script {
                 };
                 self.devices().push(Device::new(kind, name));
             }
+            ["backend", name] => self.last_platform().backend = backend(name)?,
             ["takes", ref targets @ ..] => {
                 let targets = targets.iter().map(|name| Target::named(name));
                 self.device()?.takes.extend(targets);
@@ -206,6 +213,17 @@ impl Script {
 
 fn function(name: &str) -> Result<Function, &'static str> {
     Function::from_name(name).ok_or("the interface has no such function")
+}
+
+fn backend(name: &str) -> Result<pi_platform_backend, &'static str> {
+    Ok(match name {
+        "LEVEL_ZERO" => PI_EXT_PLATFORM_BACKEND_LEVEL_ZERO,
+        "OPENCL" => PI_EXT_PLATFORM_BACKEND_OPENCL,
+        "CUDA" => PI_EXT_PLATFORM_BACKEND_CUDA,
+        "HIP" => PI_EXT_PLATFORM_BACKEND_HIP,
+        "NATIVE_CPU" => PI_EXT_PLATFORM_BACKEND_NATIVE_CPU,
+        _ => return Err("a backend is one of PI_EXT_PLATFORM_BACKEND_"),
+    })
 }
 
 fn place_of(text: &str) -> Result<(Place, Option<usize>), &'static str> {

@@ -1,5 +1,6 @@
 //! Kernel bundles: device code brought from state to state, run, and exchanged with the real SYCL runtime.
 
+mod choices;
 mod constants;
 mod globals;
 mod machine;
