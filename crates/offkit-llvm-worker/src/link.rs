@@ -1,15 +1,17 @@
 //! Linking modules into one.
 
 use std::collections::HashSet;
+use std::ffi::CStr;
 use std::sync::Arc;
 
 use offkit_image::Family;
-use offkit_llvm::{Linkage, ModuleSummary};
+use offkit_llvm::{Linkage, Metadata, ModuleSummary};
 
 use crate::Error;
-use crate::beyond_c::Linker;
+use crate::beyond_c::{Linker, remove_named_metadata};
 use crate::buffer::Buffer;
 use crate::context::Context;
+use crate::metadata;
 use crate::module::{Global, Module};
 use crate::processor::Processor;
 
@@ -58,8 +60,27 @@ pub fn link(
             in_each_others_way(earlier, file).unwrap_or_else(|| named(file, &error))
         })?;
     }
+    let language = language(linker.module());
     link_libraries(context, &mut linker, libraries)?;
-    Ok((linker.finish(), summaries))
+    let module = linker.finish();
+    if !libraries.is_empty() {
+        set_language(&module, &language);
+    }
+    Ok((module, summaries))
+}
+
+/// Where a module says which version of OpenCL C it is.
+const LANGUAGE: &CStr = c"opencl.ocl.version";
+
+fn language(module: &Module) -> Vec<Metadata> {
+    let mut lists = metadata::named(module);
+    lists.remove(&*LANGUAGE.to_string_lossy()).unwrap_or_default()
+}
+
+/// Libraries come in a language of their own, which is not the program's: drivers read C++ in another way than OpenCL C.
+fn set_language(module: &Module, language: &[Metadata]) {
+    remove_named_metadata(module, LANGUAGE);
+    metadata::add_named(module, &LANGUAGE.to_string_lossy(), language);
 }
 
 fn named(file: &Input, error: &Error) -> Error {

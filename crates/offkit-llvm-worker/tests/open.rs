@@ -3,7 +3,7 @@
 mod common;
 
 use common::{bitcode, defined, open, source, texts, worker};
-use offkit_llvm::{Content, Form, Linkage, ModuleId, ModuleSummary, Part, Source, WorkerError};
+use offkit_llvm::{Content, Form, Linkage, Metadata, ModuleId, ModuleSummary, Part, Source, WorkerError};
 
 const KERNEL: &str =
     "define spir_kernel void @k(ptr addrspace(1) %p) { store i32 1, ptr addrspace(1) %p ret void }";
@@ -218,6 +218,28 @@ fn of_libraries_only_what_is_needed_comes_along() {
     assert_eq!(worker.needs(alone.id, &["missing".to_owned()]).unwrap(), needs);
     let unknown = worker.needs(alone.id, &["nobody".to_owned()]).unwrap();
     assert!(unknown[0].chains.is_empty());
+}
+
+#[test]
+fn libraries_say_nothing_of_the_programs_language() {
+    let library = source(
+        "library.bc",
+        "define void @helper() { ret void }
+         !opencl.ocl.version = !{!0}
+         !0 = !{i32 3, i32 0}",
+    );
+    let app = "declare void @helper()\n define spir_kernel void @k() { call void @helper() ret void }\n";
+    let mut worker = worker();
+    let mut version = |own: &str| {
+        let app = source("app.bc", &format!("{app}{own}"));
+        let linked = worker.open(&[app], std::slice::from_ref(&library), true).unwrap();
+        assert_eq!(defined(&linked.summary).len(), 2);
+        linked.summary.named_metadata.get("opencl.ocl.version").cloned()
+    };
+    assert_eq!(version(""), None);
+    let of_the_program = version("!opencl.ocl.version = !{!0}\n!0 = !{i32 2, i32 0}");
+    let node = Metadata::Node(vec![Metadata::Integer(2), Metadata::Integer(0)]);
+    assert_eq!(of_the_program, Some(vec![node]));
 }
 
 #[test]
