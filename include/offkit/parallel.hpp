@@ -15,10 +15,13 @@
 #ifndef OFFKIT_PARALLEL_HPP
 #define OFFKIT_PARALLEL_HPP
 
+#include <offkit/parallel/atomic.hpp>
+#include <offkit/parallel/functions.hpp>
 #include <offkit/parallel/group.hpp>
 #include <offkit/parallel/index.hpp>
 #include <offkit/parallel/kernel.hpp>
 #include <offkit/parallel/memory.hpp>
 #include <offkit/parallel/queue.hpp>
+#include <offkit/parallel/reduction.hpp>
 
 #endif

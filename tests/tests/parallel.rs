@@ -90,6 +90,24 @@ fn memory_is_shared_in_every_way() {
 }
 
 #[test]
+fn groups_combine_vote_and_shuffle() {
+    need!("clang++-22", "llc");
+    check("groups", "");
+}
+
+#[test]
+fn reductions_have_one_result() {
+    need!("clang++-22", "llc");
+    check("reductions", "");
+}
+
+#[test]
+fn kernels_compute_and_count_like_the_host() {
+    need!("clang++-22", "llc");
+    check("functions", "");
+}
+
+#[test]
 fn a_kernel_that_fails_is_an_exception_with_its_line() {
     need!("clang++-22", "llc");
     let folder = Folder::new();

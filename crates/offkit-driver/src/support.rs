@@ -11,9 +11,10 @@ macro_rules! headers {
 
 /// The headers, for where they are not installed.
 const HEADERS: &[(&str, &str)] = headers!(
-    "offkit.h" "offkit.hpp" "offkit/device.h" "offkit/parallel.hpp" "offkit/parallel/group.hpp"
-    "offkit/parallel/index.hpp" "offkit/parallel/kernel.hpp" "offkit/parallel/memory.hpp"
-    "offkit/parallel/queue.hpp");
+    "offkit.h" "offkit.hpp" "offkit/device.h" "offkit/parallel.hpp" "offkit/parallel/atomic.hpp"
+    "offkit/parallel/functions.hpp" "offkit/parallel/group.hpp" "offkit/parallel/index.hpp"
+    "offkit/parallel/kernel.hpp" "offkit/parallel/memory.hpp" "offkit/parallel/queue.hpp"
+    "offkit/parallel/reduction.hpp");
 
 /// The runtime that programs are linked with.
 const RUNTIME: &str = "liboffkit.so";
@@ -71,5 +72,33 @@ impl Support {
             runtime: libraries.find(|folder| folder.join(RUNTIME).is_file()),
             tools: folder.join("bin"),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn every_header_comes_along() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../include");
+        let mut missing = Vec::new();
+        for folder in ["offkit", "offkit/parallel"] {
+            for entry in fs::read_dir(root.join(folder)).expect("a folder") {
+                let name = entry
+                    .expect("an entry")
+                    .file_name()
+                    .into_string()
+                    .expect("a name");
+                let name = format!("{folder}/{name}");
+                let is_known = HEADERS.iter().any(|(known, _)| *known == name);
+                if root.join(&name).is_file() && !is_known {
+                    missing.push(name);
+                }
+            }
+        }
+        assert_eq!(missing, Vec::<String>::new());
     }
 }

@@ -24,6 +24,10 @@ namespace offkit::parallel::detail {
 // Where a kernel without a name of its own has that of its lambda.
 struct unnamed;
 template <class Name, class F> using name_of = std::conditional_t<std::is_same_v<Name, unnamed>, F, Name>;
+// A name as a value.
+template <class Name> struct named {
+  using type = Name;
+};
 
 // A lambda's bytes. A kernel takes these instead of the lambda, which may have a copy constructor (local_accessor).
 template <class F> struct alignas(alignof(F)) closure {

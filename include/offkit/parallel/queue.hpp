@@ -4,11 +4,13 @@
 
 #include <offkit/parallel/kernel.hpp>
 #include <offkit/parallel/memory.hpp>
+#include <offkit/parallel/reduction.hpp>
 
 #include <algorithm>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -121,6 +123,8 @@ template <int D> offkit_range launch_range(const range<D> &global, const range<D
 
 } // namespace detail
 
+template <class T, int D = 1> class local_accessor;
+
 // One command of a queue, and what it uses.
 class handler {
 public:
@@ -152,15 +156,41 @@ public:
 #ifdef __SYCL_DEVICE_ONLY__
     detail::nd_range_kernel<name, D, F>(detail::closed(function), nullptr);
 #else
+    check(space);
     const range<D> global = space.get_global_range(), groups = space.get_local_range();
-    if (!groups.size() || (global / groups) * groups != global)
-      throw error(OFFKIT_ERROR_INVALID, "nd_range: work-groups of that size do not divide the range");
     // Every kernel of an nd_range has the argument, and none can be empty.
     const local memory{local_memory ? local_memory : 1};
     if (global.size())
       launch(__builtin_sycl_unique_stable_name(name), detail::launch_range(global, &groups),
              {detail::closed(function), memory});
 #endif
+  }
+
+  // The same with reductions, before the function, which takes a reducer for each as well. The work-groups' parts are
+  // combined in order, so that the result is the same every time on the same device.
+  template <class Name = detail::unnamed, int D, class T, class Operation, class... Rest>
+  void parallel_for(const nd_range<D> &space, const detail::reduced<T, Operation> &first, const Rest &...rest) {
+    split<Name>(
+        [&](auto name, const auto &function, const auto &...reductions) {
+          reduce<typename decltype(name)::type>(space, function, reductions...);
+        },
+        first, rest...);
+  }
+  template <class Name = detail::unnamed, int D, class T, class Operation, class... Rest>
+  void parallel_for(const range<D> &space, const detail::reduced<T, Operation> &first, const Rest &...rest) {
+    split<Name>(
+        [&](auto name, const auto &function, const auto &...reductions) {
+          // Enough work-groups for the device; a work-item has several indices.
+          const std::size_t size = space.size(), local = std::min<std::size_t>(line.machine->device.max_group_size(), 64),
+                            most = 4 * line.machine->device.compute_units(),
+                            groups = std::clamp<std::size_t>((size + local - 1) / local, 1, most);
+          const auto several = [space, size, function](nd_item<1> item, auto &...reducers) {
+            for (std::size_t number = item.get_global_id(0); number < size; number += item.get_global_range(0))
+              function(parallel::item<D>(id<D>(detail::delinear<D>(number, space)), space), reducers...);
+          };
+          reduce<typename decltype(name)::type>(nd_range<1>(groups * local, local), several, reductions...);
+        },
+        first, rest...);
   }
 
   // One work-item. `function` takes nothing.
@@ -195,6 +225,50 @@ private:
     return offset;
   }
 
+  // Calls `reduces` with a kernel's name, its function, which is the last of `all`, and its reductions, the others.
+  template <class Name, class Reduces, class... All> void split(const Reduces &reduces, const All &...all) {
+    static_assert(sizeof...(All) > 1, "the function comes after the reductions");
+    split<Name>(reduces, std::tie(all...), std::make_index_sequence<sizeof...(All) - 1>());
+  }
+  template <class Name, class Reduces, class... All, std::size_t... Number>
+  void split(const Reduces &reduces, const std::tuple<All...> &all, std::index_sequence<Number...>) {
+    const auto &function = std::get<sizeof...(Number)>(all);
+    using name = detail::name_of<Name, std::decay_t<decltype(function)>>;
+    reduces(detail::named<name>(), function, std::get<Number>(all)...);
+  }
+
+  // Each work-item has its part, each work-group combines those of its own, and one work-item then those of the groups.
+  template <class Name, int D, class F, class... T, class... Operation>
+  void reduce(const nd_range<D> &space, const F &function, const detail::reduced<T, Operation> &...reductions) {
+    check(space);
+    const std::size_t groups = space.get_group_range().size(), items = space.get_local_range().size();
+    // Freed when the kernels are done.
+    std::vector<detail::allocation> memory;
+    const auto take = [&](std::size_t size, std::size_t alignment) {
+      memory.push_back(line.machine->allocate(OFFKIT_USM_DEVICE, size, alignment));
+      return offkit_usm_address(memory.back().get());
+    };
+    const std::tuple<detail::of_groups<T, Operation>...> parts{
+        detail::of_groups<T, Operation>{reductions, static_cast<T *>(take(groups * sizeof(T), alignof(T)))}...};
+    const std::tuple<local_accessor<T, 1>...> shared{local_accessor<T, 1>(range<1>(items), *this)...};
+    parallel_for<Name>(space, [parts, shared, function](nd_item<D> item) {
+      detail::each_with_reducer(parts, [&](auto &...reducers) { function(item, reducers...); },
+                                [&](auto number, const auto &part, const auto &reducer) {
+                                  detail::combine_items(item, part, std::get<number>(shared), reducer);
+                                });
+    });
+    depends_on(std::exchange(submitted, event()));
+    single_task<detail::end_of<Name>>([parts, groups] {
+      std::apply([=](const auto &...each) { (detail::combine_groups(each, groups), ...); }, parts);
+    });
+  }
+
+  template <int D> static void check(const nd_range<D> &space) {
+    const range<D> global = space.get_global_range(), groups = space.get_local_range();
+    if (!groups.size() || (global / groups) * groups != global)
+      throw error(OFFKIT_ERROR_INVALID, "nd_range: work-groups of that size do not divide the range");
+  }
+
   void launch(const char *name, const offkit_range &range, std::initializer_list<argument> arguments) {
     if (submitted.get())
       throw error(OFFKIT_ERROR_INVALID, "handler: one command is submitted at a time");
@@ -227,7 +301,7 @@ template <class T, int D> accessor(const buffer<T, D> &, handler &, write_only_t
 template <class T, int D> accessor(const buffer<T, D> &, handler &, read_write_t) -> accessor<T, D>;
 
 // Elements in local memory, which the work-items of a work-group share. Nothing is in them when a kernel starts.
-template <class T, int D = 1> class local_accessor : public detail::elements<T, D> {
+template <class T, int D> class local_accessor : public detail::elements<T, D> {
   static_assert(std::is_trivially_copyable_v<T>, "nobody constructs elements of local memory");
 
 public:
