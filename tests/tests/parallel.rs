@@ -78,6 +78,43 @@ fn a_kernel_is_a_lambda_in_the_program_that_one_command_makes() {
 }
 
 #[test]
+fn files_share_the_kernels_of_a_header() {
+    need!("clang++-22", "llc");
+    let folder = Folder::new();
+    folder.write(
+        "twice.hpp",
+        "#include <offkit/parallel.hpp>
+         inline int twice(offkit::parallel::queue &queue, int number) {
+           int *result = offkit::parallel::malloc_shared<int>(1, queue);
+           queue.single_task<class Twice>([=] { *result = number * 2; });
+           queue.single_task([=] { *result += 1; });
+           queue.wait();
+           number = *result;
+           offkit::parallel::free(result, queue);
+           return number;
+         }\n",
+    );
+    folder.write(
+        "other.cpp",
+        "#include \"twice.hpp\"\nint other(offkit::parallel::queue &queue) { return twice(queue, 4); }\n",
+    );
+    folder.write(
+        "app.cpp",
+        "#include \"twice.hpp\"
+         #include <cstdio>
+         int other(offkit::parallel::queue &queue);
+         int main() {
+           offkit::parallel::queue queue;
+           std::printf(\"%d\\n\", 100 * twice(queue, 3) + other(queue));
+         }\n",
+    );
+    build(&folder, "app.cpp other.cpp", "app");
+    for place in places() {
+        assert_eq!(run_on(&place, &folder, "app", "").ok(), "709\n");
+    }
+}
+
+#[test]
 fn work_items_know_where_they_are() {
     need!("clang++-22", "llc");
     check("spaces", "");

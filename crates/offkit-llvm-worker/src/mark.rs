@@ -46,7 +46,10 @@ pub fn mark(module: &mut Module, module_id: &str, only_annotated: bool) {
             continue;
         }
         // An exported inline function must be there although this module may not call it.
-        if is_exported && global.linkage() == Linkage::LinkOnce {
+        let is_inline = is_exported && global.linkage() == Linkage::LinkOnce;
+        if is_inline
+            || is_kernel && global.linkage() == Linkage::External && may_be_of_a_header(&global.name())
+        {
             global.set_linkage(Linkage::Weak);
         }
         if !global
@@ -56,6 +59,17 @@ pub fn mark(module: &mut Module, module_id: &str, only_annotated: bool) {
             add_attribute(module, &global, MODULE_ID, module_id);
         }
     }
+}
+
+/// Whether a kernel is named after a type that several files may have. clang 22 gives each of them a definition of its own,
+/// as if it was another, also where an inline function of a header launches the kernel.
+fn may_be_of_a_header(kernel: &str) -> bool {
+    let Some(name) = kernel.strip_prefix("_ZTS") else {
+        return false;
+    };
+    // What is `static`, `_ZTSZL3runvE4Name`, or in a namespace without a name, is another in each file.
+    let is_static = |letters: &[u8]| letters[0] == b'L' && letters[1].is_ascii_digit();
+    !name.contains("_GLOBAL__N_") && !name.as_bytes().windows(2).any(is_static)
 }
 
 /// Takes our annotations out of the module and returns the functions that had one. Other people's

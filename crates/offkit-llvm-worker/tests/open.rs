@@ -269,6 +269,33 @@ fn a_module_is_marked_in_place() {
 }
 
 #[test]
+fn a_kernel_of_a_header_is_the_same_in_every_file() {
+    let mut worker = worker();
+    let mut linked = |kernel: &str| {
+        let text = format!("define spir_kernel void @{kernel}() {{ ret void }}");
+        let mut marked = Vec::new();
+        for file in ["one.cpp", "two.cpp"] {
+            let module = open(&mut worker, &source("k.bc", &text)).unwrap();
+            worker.mark(module.id, file, false).unwrap();
+            marked.push(texts(&mut worker, &module, &[Part::default()]).unwrap().remove(0));
+        }
+        let sources = marked.iter().map(|text| source("marked.bc", text));
+        worker.open(&sources.collect::<Vec<_>>(), &[], false).is_ok()
+    };
+    // inline void run() { launch<class Name>(…); } and a lambda there
+    assert!(linked("_ZTSZ3runvE4Name") && linked("_ZTSZ3runvEUliE_"));
+    // static, in a namespace and without; a namespace without a name; what is no kernel of a lambda
+    for other in [
+        "_ZTSZL3runvE4Name",
+        "_ZTSZN2nsL3runEvE4Name",
+        "_ZTSN12_GLOBAL__N_14NameE",
+        "k",
+    ] {
+        assert!(!linked(other), "{other}");
+    }
+}
+
+#[test]
 fn a_file_that_is_no_module_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let missing = folder.path().join("missing.bc");
