@@ -60,6 +60,10 @@ impl Failure {
         Self::new(Code::Invalid, message)
     }
 
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
     /// The same as a part of something larger that failed.
     pub(crate) fn within(self, what: &str) -> Self {
         Self::new(self.code, format!("{what}: {}", self.message))

@@ -5,6 +5,7 @@
 //! reference, one that it gives back is a box, and either may be null. What C promises about them is in the header.
 //!
 //! [`programs`] is for programs with wrapped device code: the functions that these call as they are loaded and unloaded.
+//! [`openmp`] is for their `target` regions.
 
 mod bundle;
 mod c;
@@ -16,6 +17,7 @@ mod kernel;
 mod loader;
 mod memory;
 mod object;
+mod openmp;
 mod programs;
 mod registry;
 

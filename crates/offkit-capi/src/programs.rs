@@ -25,6 +25,7 @@ use offkit_sync::{LazyLock, Mutex, PoisonError, RwLock};
 use crate::c::lock;
 use crate::loader::ProcessLoader;
 use crate::object::SharedObject;
+use crate::openmp;
 
 /// The registry of this process.
 pub(crate) fn registry() -> Arc<ImageRegistry> {
@@ -384,43 +385,25 @@ unsafe extern "C" fn __sycl_unregister_lib(registered: *const c_void, size: usiz
     });
 }
 
-/// `__tgt_bin_desc`.
-#[repr(C)]
-struct OpenMpDescriptor {
-    image_count: i32,
-    images: *const OpenMpImage,
-    host_entries: [*const c_void; 2],
-}
-
-/// `__tgt_device_image`.
-#[repr(C)]
-struct OpenMpImage {
-    start: *const u8,
-    end: *const u8,
-    entries: [*const c_void; 2],
-}
-
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __tgt_register_lib(registered: *const OpenMpDescriptor) {
+unsafe extern "C" fn __tgt_register_lib(registered: *const openmp::Descriptor) {
     quietly(|| {
         let object = SharedObject::at(registered.addr());
         let other = meant_for(OPENMP, &object, c"__tgt_register_lib");
         if let Some(register) = other {
+            openmp::passed_on(object.needs(OPENMP).unwrap_or_default());
             // SAFETY: that function expects what this one was given, and no size.
             unsafe { register(registered.cast(), 0) };
         }
         if is_only_for(other, &object) {
             return;
         }
-        // SAFETY: the pointer is to a descriptor, if it is to anything.
-        let Some(descriptor) = (unsafe { registered.as_ref() }) else {
-            return;
-        };
-        let count = usize::try_from(descriptor.image_count).unwrap_or_default();
-        let images = match descriptor.images.is_null() {
-            true => &[],
-            // SAFETY: the descriptor says how many images it has.
-            false => unsafe { std::slice::from_raw_parts(descriptor.images, count) },
+        // SAFETY: the pointer is to a descriptor, if it is to anything, which stays until it is taken back.
+        let images = unsafe {
+            if other.is_none() {
+                openmp::register(registered, &object.path);
+            }
+            registered.as_ref().map_or(&[][..], |descriptor| descriptor.images())
         };
         let files = images.iter().map(|image| Bytes {
             address: image.start.expose_provenance(),
@@ -432,12 +415,14 @@ unsafe extern "C" fn __tgt_register_lib(registered: *const OpenMpDescriptor) {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __tgt_unregister_lib(registered: *const OpenMpDescriptor) {
+unsafe extern "C" fn __tgt_unregister_lib(registered: *const openmp::Descriptor) {
     quietly(|| {
         let object = SharedObject::at(registered.addr());
         if let Some(unregister) = meant_for(OPENMP, &object, c"__tgt_unregister_lib") {
             // SAFETY: that function expects what this one was given, and no size.
             unsafe { unregister(registered.cast(), 0) };
+        } else {
+            openmp::unregister(registered);
         }
         PROGRAMS.unregister(registered.addr());
     });

@@ -41,7 +41,7 @@ use section::Found;
 
 #[cfg(feature = "register")]
 pub(crate) use elf::TYPE_OFFLOADING;
-pub use intel_openmp::intel_openmp_elf;
+pub use intel_openmp::{intel_openmp_elf, intel_openmp_spirv};
 pub use section::SectionContent;
 #[cfg(feature = "write")]
 pub use write::{

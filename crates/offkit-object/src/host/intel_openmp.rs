@@ -2,7 +2,7 @@
 //!
 //! Written by LLVM's and by Intel's compilers for `spirv64-intel`.
 
-use object::elf;
+use object::{Object, ObjectSection, elf};
 use offkit_image::{Error, MACHINE_INTEL_GPU};
 
 use super::elf_edit;
@@ -12,6 +12,17 @@ const OWNER: &[u8] = b"INTELONEOMPOFFLOAD\0";
 const NOTE_VERSION: u32 = 1;
 const NOTE_IMAGE_COUNT: u32 = 2;
 const NOTE_IMAGE: u32 = 3;
+
+/// The section with the module.
+const MODULE: &str = "__openmp_offload_spirv_0";
+
+/// The SPIR-V module in such a file; `None` if it is none.
+#[must_use]
+pub fn intel_openmp_spirv(file: &[u8]) -> Option<&[u8]> {
+    let file = object::File::parse(file).ok()?;
+    let module = file.section_by_name(MODULE)?.data().ok()?;
+    (!module.is_empty()).then_some(module)
+}
 
 /// A SPIR-V module for OpenMP as Intel's runtime takes it.
 ///
@@ -36,7 +47,7 @@ pub fn intel_openmp_elf(module: &[u8]) -> Result<Vec<u8>, Error> {
         &empty,
         &[
             section(".note.inteloneompoffload", &notes, elf::SHT_NOTE, 4),
-            section("__openmp_offload_spirv_0", module, elf::SHT_PROGBITS, 8),
+            section(MODULE, module, elf::SHT_PROGBITS, 8),
         ],
     )?;
     const TYPE_AT: std::ops::Range<usize> = 16..18;
