@@ -282,7 +282,11 @@ impl Device {
             if counts {
                 found.retain(hold);
             }
-            return Ok(Some(obtained(found, begin)));
+            return Ok(Some(Obtained {
+                // A part of what is mapped for the first time came with that.
+                is_new: !counts && found.would_go(1),
+                ..obtained(found, begin)
+            }));
         }
         if item.flags.has(Flags::PRESENT) {
             return Err(absent(item));

@@ -234,7 +234,11 @@ impl<'a> OwnLink<'a> {
             search: self.search.clone(),
             default_libraries: self.default_libraries,
             targets: vec![target.clone()],
-            optimization: self.optimization,
+            // In regions that are not optimised at all, the back end takes lists of pointers for single ones.
+            optimization: match target.family().is_spirv() {
+                true => self.optimization.max(1),
+                false => self.optimization,
+            },
             backend_options: self.backend.clone(),
             linker_arguments: self.linker.clone(),
             // NVIDIA's linker leaves nothing open either; Intel's runtime has functions of its own.
