@@ -6,7 +6,7 @@ use super::abi::KernelArguments;
 use super::device::{Device, State};
 use super::items::{Arguments, Components, Item};
 use super::launch::Call;
-use super::policy::{meant_for_other, must, offload_to, without_code};
+use super::policy::{function_of_other, meant_for_other, must, offload_to, without_code};
 use super::programs;
 use crate::c::Result;
 
@@ -19,17 +19,8 @@ type Pointers = *mut *mut c_void;
 type Numbers = *mut i64;
 
 /// What the `__tgt_target_data_…_mapper` functions are given.
-type Map = unsafe extern "C" fn(
-    *const c_void,
-    i64,
-    i32,
-    Pointers,
-    Pointers,
-    Numbers,
-    Numbers,
-    Pointers,
-    Pointers,
-);
+type Map =
+    unsafe extern "C" fn(*const c_void, i64, i32, Pointers, Pointers, Numbers, Numbers, Pointers, Pointers);
 
 /// What a construct does to a device.
 type Step = unsafe fn(&Device, &mut State, &[Item]) -> Result<Vec<(usize, usize)>>;
@@ -164,7 +155,8 @@ unsafe extern "C" fn __tgt_target_kernel(
             return Ok(NOT_OFFLOADED);
         };
         // SAFETY: clang passes arguments.
-        let (Some(region), Some(arguments)) = (programs::region(region), unsafe { arguments.as_ref() }) else {
+        let (Some(region), Some(arguments)) = (programs::region(region), unsafe { arguments.as_ref() })
+        else {
             return Ok(NOT_OFFLOADED);
         };
         let call = Call {
@@ -200,10 +192,16 @@ unsafe extern "C" fn __tgt_target_kernel_nowait(
 
 /// How many components a mapper has pushed so far.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __tgt_mapper_num_components(components: *const c_void) -> i64 {
-    // SAFETY: mappers are given nothing else.
-    let components = unsafe { components.cast::<Components>().as_ref() };
-    components.map_or(0, |components| i64::try_from(components.len()).unwrap_or(i64::MAX))
+unsafe extern "C" fn __tgt_mapper_num_components(components: *mut c_void) -> i64 {
+    type Same = unsafe extern "C" fn(*mut c_void) -> i64;
+    // SAFETY: mappers pass on what they were given.
+    match unsafe { Components::of(components) } {
+        Some(components) => i64::try_from(components.len()).unwrap_or(i64::MAX),
+        None => function_of_other(c"__tgt_mapper_num_components").map_or(0, |other| {
+            // SAFETY: a function of this name takes these arguments.
+            unsafe { std::mem::transmute::<*mut c_void, Same>(other)(components) }
+        }),
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -213,11 +211,15 @@ unsafe extern "C" fn __tgt_push_mapper_component(
     begin: *mut c_void,
     size: i64,
     flags: i64,
-    _name: *mut c_void,
+    name: *mut c_void,
 ) {
-    // SAFETY: mappers are given nothing else.
-    if let Some(components) = unsafe { components.cast::<Components>().as_mut() } {
+    type Same = unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_void, i64, i64, *mut c_void);
+    // SAFETY: mappers pass on what they were given.
+    if let Some(components) = unsafe { Components::of(components) } {
         components.push(base, begin, size, flags);
+    } else if let Some(other) = function_of_other(c"__tgt_push_mapper_component") {
+        // SAFETY: a function of this name takes these arguments.
+        unsafe { std::mem::transmute::<*mut c_void, Same>(other)(components, base, begin, size, flags, name) }
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, OnceLock};
 
+use offkit_pi::ffi::PI_DEVICE_INFO_USM_DEVICE_SUPPORT;
 use offkit_pi::host::{self, Context, Queue, QueueProperties, Usm, UsmKind};
 
 use super::present::{Place, Present};
@@ -30,14 +31,24 @@ pub(super) struct State {
     pub(super) programs: HashMap<usize, Option<Arc<Loaded>>>,
 }
 
-/// All of them, in the order of offkit's list of devices.
+/// All that regions can run on, in the order of offkit's list of devices.
 pub(super) fn devices() -> &'static [Device] {
     static DEVICES: OnceLock<Vec<Device>> = OnceLock::new();
     DEVICES.get_or_init(|| {
         let mut runtime = offkit_runtime::Runtime::discover(&[&offkit_plugin_cpu::plugin::BUILT_IN]);
         let found: Vec<_> = runtime.devices().cloned().collect();
-        found.into_iter().filter_map(Device::new).collect()
+        let fit = found.into_iter().filter(takes_regions);
+        fit.filter_map(Device::new).collect()
     })
+}
+
+/// Whether a device takes SPIR-V, and memory with addresses.
+fn takes_regions(device: &host::Device) -> bool {
+    let has_memory = device.info_integer(PI_DEVICE_INFO_USM_DEVICE_SUPPORT);
+    device
+        .il_version()
+        .is_ok_and(|version| version.contains("SPIR-V"))
+        && has_memory.is_ok_and(|has| has != 0)
 }
 
 impl Device {

@@ -1,6 +1,8 @@
 //! What a construct maps.
 
+use std::cell::Cell;
 use std::ffi::c_void;
+use std::ptr;
 
 use super::abi::Flags;
 
@@ -75,7 +77,23 @@ type Mapper =
 #[derive(Default)]
 pub(super) struct Components(Vec<Item>);
 
+thread_local! {
+    /// Those that the mapper pushes to which this thread has called.
+    static CURRENT: Cell<*mut Components> = const { Cell::new(ptr::null_mut()) };
+}
+
 impl Components {
+    /// The components that a mapper was given; `None` if another runtime has called it.
+    ///
+    /// # Safety
+    ///
+    /// A mapper must have been given the handle, and not have returned.
+    pub(super) unsafe fn of<'a>(handle: *mut c_void) -> Option<&'a mut Self> {
+        let is_ours = !handle.is_null() && CURRENT.get().cast() == handle;
+        // SAFETY: by the caller's promise.
+        is_ours.then(|| unsafe { &mut *CURRENT.get() })
+    }
+
     pub(super) fn push(&mut self, base: *mut c_void, begin: *mut c_void, size: i64, flags: i64) {
         self.0.push(Item::new(base, begin, size, flags, None));
     }
@@ -116,7 +134,7 @@ impl Arguments {
         // SAFETY: by the caller's promise.
         for (number, item) in unsafe { self.named() }.enumerate() {
             let of = |list: *mut *mut c_void| match list.is_null() {
-                true => std::ptr::null_mut(),
+                true => ptr::null_mut(),
                 // SAFETY: by the caller's promise.
                 false => unsafe { *list.add(number) },
             };
@@ -126,13 +144,23 @@ impl Arguments {
                 continue;
             }
             let mut components = Components::default();
+            let handle = &raw mut components;
+            CURRENT.set(handle);
             // SAFETY: clang made it for what the arguments say, and it gives the handle to our functions alone.
             unsafe {
                 let mapper = std::mem::transmute::<*mut c_void, Mapper>(mapper);
                 let (base, begin) = (*self.bases.add(number), *self.begins.add(number));
                 let (size, flags) = (*self.sizes.add(number), *self.flags.add(number));
-                mapper((&raw mut components).cast(), base, begin, size, flags, of(self.names));
+                mapper(
+                    (&raw mut components).cast(),
+                    base,
+                    begin,
+                    size,
+                    flags,
+                    of(self.names),
+                );
             }
+            CURRENT.set(ptr::null_mut());
             let first = items.len();
             items.append(&mut components.0);
             if let Some(first) = items.get_mut(first) {

@@ -1,6 +1,5 @@
 //! Regions on a device.
 
-
 use offkit_pi::NdRange;
 use offkit_pi::host::{Argument, Usm, UsmKind};
 use offkit_spirv::ParameterKind;
@@ -122,10 +121,13 @@ impl Device {
             let parameter = description.and_then(|kernel| kernel.parameters.get(index));
             parameter.is_some_and(|parameter| matches!(parameter.kind, ParameterKind::Scalar(_)))
         };
-        let values = values.iter().enumerate().map(|(number, value)| match is_number(number + 1) {
-            true => Argument::bytes(&(*value as u64).to_ne_bytes()),
-            false => Argument::Address(*value),
-        });
+        let values = values
+            .iter()
+            .enumerate()
+            .map(|(number, value)| match is_number(number + 1) {
+                true => Argument::bytes(&(*value as u64).to_ne_bytes()),
+                false => Argument::Address(*value),
+            });
         let arguments: Vec<Argument> = std::iter::once(Argument::Address(scratch.address()))
             .chain(values)
             .collect();
@@ -136,10 +138,9 @@ impl Device {
         let event = kernel.launch(&self.queue, &range, &arguments, &[])?;
         let name = kernel.name().to_owned();
         drop(kernel);
-        let done = event.wait().map_err(|source| offkit_runtime::LaunchError::Device {
-            kernel: name,
-            source,
-        });
+        let done = event
+            .wait()
+            .map_err(|source| offkit_runtime::LaunchError::Device { kernel: name, source });
         lock(&self.spare).push(scratch);
         Ok(done?)
     }

@@ -262,7 +262,10 @@ unsafe extern "C" fn omp_target_memcpy(
         (*mut c_void, *const c_void, usize, usize, usize, c_int, c_int) -> c_int,
         (to, from, size, to_offset, from_offset, to_number, from_number)
     );
-    let (to, from) = (to.wrapping_byte_add(to_offset), from.wrapping_byte_add(from_offset));
+    let (to, from) = (
+        to.wrapping_byte_add(to_offset),
+        from.wrapping_byte_add(from_offset),
+    );
     // SAFETY: the program says what it has there.
     well(unsafe { copy(to, from, size, to_number, from_number) })
 }
@@ -351,7 +354,12 @@ unsafe extern "C" fn omp_target_memset(
     must("omp_target_memset", || match named(number) {
         Some(device) => {
             let byte = value.to_le_bytes()[0];
-            device.write(&device.state(), &Place::Address(memory.addr()), 0, &vec![byte; size])
+            device.write(
+                &device.state(),
+                &Place::Address(memory.addr()),
+                0,
+                &vec![byte; size],
+            )
         }
         None => {
             // SAFETY: the program says what it has there.

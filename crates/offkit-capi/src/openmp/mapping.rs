@@ -74,7 +74,10 @@ impl Device {
         let mut new: Vec<std::ops::Range<usize>> = Vec::new();
         for item in items.iter().filter(|item| !item.is_not_mapped()) {
             let Item {
-                mut base, begin, size, ..
+                mut base,
+                begin,
+                size,
+                ..
             } = *item;
             let mut counts = !item.flags.has(Flags::MEMBER) && !item.is_whole_of_mapper;
             let slot = base;
@@ -117,7 +120,8 @@ impl Device {
         // Once all is there, for what pointers point to may come after them.
         for item in items.iter().filter(|item| item.flags.has(Flags::ATTACH)) {
             let slot = item.base;
-            let is_new = |range: &std::ops::Range<usize>| range.contains(&item.begin) || range.contains(&slot);
+            let is_new =
+                |range: &std::ops::Range<usize>| range.contains(&item.begin) || range.contains(&slot);
             if !item.flags.has(Flags::ALWAYS) && !new.iter().any(is_new) {
                 continue;
             }
@@ -215,7 +219,8 @@ impl Device {
         dimensions: &[Dimension],
         offset: u64,
     ) -> Result<()> {
-        let start = |dimension: &Dimension| offset.wrapping_add(dimension.offset.wrapping_mul(dimension.stride));
+        let start =
+            |dimension: &Dimension| offset.wrapping_add(dimension.offset.wrapping_mul(dimension.stride));
         match dimensions {
             [] => Ok(()),
             [last] => {
@@ -297,9 +302,7 @@ impl Device {
         let address = self.allocate(state, UsmKind::Device, size, begin)?;
         let times = u64::from(!hold);
         let place = Place::Address(address);
-        let mapped = state
-            .present
-            .add(begin, size, place.clone(), Count::Times(times));
+        let mapped = state.present.add(begin, size, place.clone(), Count::Times(times));
         if hold {
             mapped.retain(true);
         }

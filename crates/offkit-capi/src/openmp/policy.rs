@@ -128,9 +128,13 @@ pub(super) fn meant_for_other(within: *const c_void, function: &CStr) -> Option<
 
 /// The same for a call that does not tell where it comes from: it is for another runtime if nothing is registered here.
 pub(super) fn other(function: &CStr) -> Option<*mut c_void> {
-    let library = OTHER.get()?;
     match programs::are_any() {
         true => None,
-        false => function_of(library, function),
+        false => function_of_other(function),
     }
+}
+
+/// A function of the other runtime, if there is one.
+pub(super) fn function_of_other(function: &CStr) -> Option<*mut c_void> {
+    function_of(OTHER.get()?, function)
 }

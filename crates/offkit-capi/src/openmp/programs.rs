@@ -99,15 +99,23 @@ pub(crate) unsafe fn register(descriptor: *const Descriptor, file: &str) {
     let mut programs = PROGRAMS.write().unwrap_or_else(PoisonError::into_inner);
     let number = programs.next;
     programs.next += 1;
-    let size = found.end_of_entries.addr().saturating_sub(found.first_entry.addr());
+    let size = found
+        .end_of_entries
+        .addr()
+        .saturating_sub(found.first_entry.addr());
     let entries: &[Entry] = match found.first_entry.is_null() {
         true => &[],
         // SAFETY: the entries of a program lie together.
         false => unsafe { std::slice::from_raw_parts(found.first_entry.cast(), size / size_of::<Entry>()) },
     };
-    for entry in entries.iter().filter(|entry| entry.reserved == 0 && entry.kind == KIND_OPENMP) {
+    for entry in entries
+        .iter()
+        .filter(|entry| entry.reserved == 0 && entry.kind == KIND_OPENMP)
+    {
         // SAFETY: names of entries are texts.
-        let name = unsafe { CStr::from_ptr(entry.name) }.to_string_lossy().into_owned();
+        let name = unsafe { CStr::from_ptr(entry.name) }
+            .to_string_lossy()
+            .into_owned();
         let address = entry.address.expose_provenance();
         match usize::try_from(entry.size) {
             Ok(size) if size > 0 => program.variables.push(Variable { address, size, name }),
@@ -163,7 +171,10 @@ impl Loaded {
         work: impl FnOnce(&offkit_pi::host::Program) -> offkit_pi::host::Result<()>,
     ) -> Result<()> {
         let region = self.a_region.as_deref().ok_or_else(|| {
-            Failure::new(Code::NotFound, "the image with the variable has no region".to_owned())
+            Failure::new(
+                Code::NotFound,
+                "the image with the variable has no region".to_owned(),
+            )
         })?;
         let kernel = self.kernel(region)?;
         let kernel = lock(&kernel);
@@ -194,7 +205,10 @@ impl Device {
                 state.programs.remove(&number);
                 state.present.remove_program(number);
             }
-            let missing = programs.all.iter().filter(|(number, _)| !state.programs.contains_key(number));
+            let missing = programs
+                .all
+                .iter()
+                .filter(|(number, _)| !state.programs.contains_key(number));
             new.extend(missing.map(|(number, program)| (*number, Arc::clone(program), program.spirv())));
         }
         // Without that lock: drivers load libraries, and the loader, which has one too, has programs registered.
@@ -203,7 +217,10 @@ impl Device {
             if loaded.is_some() {
                 for variable in &program.variables {
                     let name = variable.name.clone();
-                    let place = Place::Variable { program: number, name };
+                    let place = Place::Variable {
+                        program: number,
+                        name,
+                    };
                     (state.present).add(variable.address, variable.size, place, Count::Forever);
                 }
             }
