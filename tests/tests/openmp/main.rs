@@ -10,11 +10,12 @@ use offkit_tests::{Folder, Outcome, has_openmp, need, offkit, shared_library};
 /// Where LLVM's OpenMP runtime for the host is, which programs need besides.
 const HOST_RUNTIME: &str = "/usr/lib/llvm-22/lib";
 
-const SOURCES: [(&str, &str); 5] = [
+const SOURCES: [(&str, &str); 6] = [
     ("check.h", include_str!("check.h")),
     ("saxpy.c", include_str!("saxpy.c")),
     ("regions.c", include_str!("regions.c")),
     ("data.c", include_str!("data.c")),
+    ("variables.c", include_str!("variables.c")),
     ("classes.cpp", include_str!("classes.cpp")),
 ];
 
@@ -87,7 +88,7 @@ fn regions_mean_the_same_however_they_are_optimised() {
     need!("clang-22", "llvm-config-22");
     let folder = folder();
     for level in ["-O0", "-O1", "-O3 -g"] {
-        for line in ["cc regions.c", "cc data.c", "c++ classes.cpp"] {
+        for line in ["cc regions.c", "cc data.c", "cc variables.c", "c++ classes.cpp"] {
             build(&folder, &format!("{line} {level} -o program"));
             let text = folder.run_command(&mut program(&folder, "program")).ok();
             assert_eq!(text, "0 failures\n", "{line} {level}");
@@ -103,7 +104,7 @@ fn llvms_own_runtime_agrees() {
         return;
     }
     let folder = folder();
-    for line in ["cc data.c", "c++ classes.cpp"] {
+    for line in ["cc data.c", "cc variables.c", "c++ classes.cpp"] {
         driver(
             &folder,
             &format!("{line} -fopenmp -fopenmp-targets=x86_64-pc-linux-gnu -O1 -o real"),
@@ -126,7 +127,7 @@ fn regions_run_on_an_opencl_driver() {
     let Some(driver) = SyclRuntime::get() else { return };
     let plugin = shared_library("offkit-plugin-opencl", "offkit_plugin_opencl");
     let folder = folder();
-    for line in ["cc regions.c", "cc data.c"] {
+    for line in ["cc regions.c", "cc data.c", "cc variables.c"] {
         build(&folder, &format!("{line} -O2 -o program"));
         let mut command = program(&folder, "program");
         command

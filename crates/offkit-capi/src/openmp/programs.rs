@@ -182,12 +182,12 @@ impl Loaded {
     }
 
     pub(super) fn write(&self, queue: &Queue, variable: &str, offset: usize, data: &[u8]) -> Result<()> {
-        self.with_program(|_| todo_global(queue, offset, data.len()))
+        self.with_program(|program| queue.write_global(program, variable, offset, data, &[]))
             .map_err(|failure| failure.within(&format!("`{variable}` on the device")))
     }
 
     pub(super) fn read(&self, queue: &Queue, variable: &str, offset: usize, out: &mut [u8]) -> Result<()> {
-        self.with_program(|_| todo_global(queue, offset, out.len()))
+        self.with_program(|program| queue.read_global(program, variable, offset, out, &[]))
             .map_err(|failure| failure.within(&format!("`{variable}` on the device")))
     }
 }
@@ -277,8 +277,4 @@ impl Program {
             found
         })
     }
-}
-
-fn todo_global(_: &Queue, _: usize, _: usize) -> offkit_pi::host::Result<()> {
-    Ok(())
 }
