@@ -57,17 +57,25 @@ static TEAM_SHARED struct {
   int64_t next, end, chunk;
 } dispatched[MAX_THREADS];
 
-static inline void dispatch(int64_t lower, int64_t upper, int64_t chunk) {
+// What has to be done in order is done by one thread.
+static inline int is_ordered(int32_t schedule) {
+  enum { MODIFIERS = 3 << 29, FIRST = 64, END = 160 };
+  schedule &= ~MODIFIERS;
+  return schedule > FIRST && schedule < END && (schedule < 91 || schedule > 94);
+}
+
+static inline void dispatch(int32_t schedule, int64_t lower, int64_t upper, int64_t chunk) {
   int own = thread_in_team();
-  dispatched[own].chunk = chunk < 1 ? 1 : chunk;
-  dispatched[own].next = lower + thread_number() * dispatched[own].chunk;
+  int64_t size = is_ordered(schedule) ? upper - lower + 1 : chunk < 1 ? 1 : chunk;
+  dispatched[own].chunk = size;
+  dispatched[own].next = lower + thread_number() * size;
   dispatched[own].end = upper;
 }
 
 #define DEFINE_DISPATCH(SUFFIX, T, SIGNED)                                                                            \
   RUNTIME void __kmpc_dispatch_init_##SUFFIX(void *place, int32_t thread, int32_t schedule, T lower, T upper, \
                                              SIGNED stride, SIGNED chunk) {                                           \
-    dispatch(lower, upper, chunk);                                                                                    \
+    dispatch(schedule, lower, upper, chunk);                                                                                    \
   }                                                                                                                   \
   RUNTIME int32_t __kmpc_dispatch_next_##SUFFIX(void *place, int32_t thread, int32_t *is_last,        \
                                                 T *lower, T *upper, SIGNED *stride) {         \
@@ -90,3 +98,6 @@ DEFINE_DISPATCH(8, int64_t, int64_t)
 DEFINE_DISPATCH(8u, uint64_t, int64_t)
 
 RUNTIME void __kmpc_dispatch_deinit(void *place, int32_t thread) {}
+
+RUNTIME void __kmpc_ordered(void *place, int32_t thread) {}
+RUNTIME void __kmpc_end_ordered(void *place, int32_t thread) {}

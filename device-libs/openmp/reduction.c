@@ -72,9 +72,11 @@ RUNTIME int32_t __kmpc_nvptx_teams_reduce_nowait_v2(void *place, void *buffer, u
   combine((PRIVATE void *)list, 1, 1, NOTHING);
   uint32_t done = __atomic_fetch_add(&all->teams_done, 1, __ATOMIC_ACQ_REL);
   if (done + 1 != teams) return 0;
+  // From the first team on, this one too: in the same order whoever is last.
   exchange.way = READ;
-  for (uint32_t team = 0; team < teams; team++) {
-    if (team == get_group_id(0)) continue;
+  exchange.at = first;
+  combine((PRIVATE void *)list, 1, 1, COMBINE_OR_TAKE);
+  for (uint32_t team = 1; team < teams; team++) {
     exchange.at = first + team * all->scratch_of_team;
     combine((PRIVATE void *)list, 0, 0, COMBINE);
   }

@@ -62,3 +62,7 @@ RUNTIME void __kmpc_end_critical(void *place, int32_t thread, CriticalName *name
 }
 RUNTIME uint64_t __kmpc_warp_active_thread_mask(void) { return ~0ull; }
 RUNTIME void __kmpc_syncwarp(uint64_t mask) {}
+
+// Cancellation is off, as it is on the host unless OMP_CANCELLATION says otherwise.
+RUNTIME int32_t __kmpc_cancel(void *place, int32_t thread, int32_t kind) { return 0; }
+RUNTIME int32_t __kmpc_cancellationpoint(void *place, int32_t thread, int32_t kind) { return 0; }

@@ -91,7 +91,11 @@ fn the_header_declares_what_the_library_exports() {
     let exported = folder.run_command(&mut nm).ok();
     let mut exported: BTreeSet<String> = exported.lines().map(str::to_owned).collect();
     // What OpenMP's programs call is declared by clang and in its <omp.h>.
-    let is_openmps = |name: &String| ["__tgt_", "omp_", "llvm_omp_"].iter().any(|start| name.starts_with(start));
+    let is_openmps = |name: &String| {
+        ["__tgt_", "omp_", "llvm_omp_"]
+            .iter()
+            .any(|start| name.starts_with(start))
+    };
     exported.retain(|name| !is_openmps(name) || REGISTRATION.contains(&name.as_str()));
     assert_eq!(declared, exported);
     assert!(declared.len() > 70, "{declared:?}");

@@ -127,9 +127,12 @@ impl Planner<'_> {
         }
         if self.links_openmp_late() {
             words.push("-foffload-lto".into());
-            // clang looks for a device runtime nonetheless, for SPIR-V; the link has offkit's.
-            if self.has_openmp_target(Family::is_written_as_spirv) {
-                words.push("-nogpulib".into());
+            for target in self.openmp_targets(Family::is_written_as_spirv) {
+                // clang mixes calling conventions in this code, and its optimiser drops such calls. The link makes one of
+                // them, and optimises. It has offkit's device runtime, which clang looks for nonetheless.
+                let passes = ["-Xclang=-disable-llvm-passes", "-nogpulib"].map(OsString::from);
+                words.push(format!("-Xopenmp-target={target}").into());
+                words.extend(passes);
             }
         }
         // Here it means no more than this much of `-fsycl`.
@@ -167,21 +170,26 @@ impl Planner<'_> {
         self.command_line.mode == Mode::Clang
             && self.command_line.has("-fopenmp")
             && self.inputs.iter().all(is_of_openmp)
-            && self.has_openmp_target(is_late)
+            && !self.openmp_targets(is_late).is_empty()
             && !has("-foffload-lto")
             && !has("-fno-offload-lto")
     }
 
-    /// Whether the command names a target of this kind in the way of OpenMP.
-    fn has_openmp_target(&self, is_one: fn(Family) -> bool) -> bool {
+    /// The targets of a kind that the command names in the way of OpenMP.
+    fn openmp_targets(&self, is_one: fn(Family) -> bool) -> Vec<String> {
         const NAMED_BY: [&str; 3] = ["-fopenmp-targets=", "--offload-targets=", "--offload-arch="];
-        self.command_line.arguments.iter().any(|argument| {
+        let mut targets = Vec::new();
+        for argument in &self.command_line.arguments {
             let text = argument.spelling();
-            let values = NAMED_BY.iter().filter_map(|option| text.strip_prefix(option));
-            values
-                .flat_map(|values| values.split(','))
-                .any(|name| is_one(target_named(name).family()))
-        })
+            let values = NAMED_BY.iter().find_map(|option| text.strip_prefix(option));
+            let names = values.into_iter().flat_map(|values| values.split(','));
+            targets.extend(
+                names
+                    .filter(|name| is_one(target_named(name).family()))
+                    .map(str::to_owned),
+            );
+        }
+        targets
     }
 
     /// `-E` and the like: what clang makes of it, with nothing to link.

@@ -29,7 +29,7 @@ use crate::context::{Context, take_message};
 pub(crate) const FUNCTION_ATTRIBUTES: c_uint = c_uint::MAX;
 
 // LLVM's numbers of the kernel calling conventions (llvm/IR/CallingConv.h).
-const C: c_uint = 0;
+pub(crate) const C: c_uint = 0;
 const PTX_KERNEL: c_uint = 71;
 pub(crate) const SPIR_FUNCTION: c_uint = 75;
 const SPIR_KERNEL: c_uint = 76;

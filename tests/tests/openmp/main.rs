@@ -4,6 +4,7 @@
 use std::process::Command;
 use std::sync::OnceLock;
 
+use offkit_tests::documentation::{blocks, examples};
 use offkit_tests::sycl_runtime::SyclRuntime;
 use offkit_tests::{Folder, Outcome, has_openmp, need, offkit, shared_library};
 
@@ -288,4 +289,26 @@ fn regions_without_code_for_a_device_run_on_the_host() {
         said.contains("OMP_TARGET_OFFLOAD=MANDATORY, and `__omp_offloading_"),
         "{said}"
     );
+}
+
+#[test]
+fn the_commands_of_the_page_do_what_it_says() {
+    need!("clang-22", "llvm-config-22");
+    let folder = Folder::new();
+    std::fs::create_dir_all(folder.path("prefix/lib")).expect("a folder");
+    let library = format!("{}/liboffkit.so", runtime());
+    std::os::unix::fs::symlink(library, folder.path("prefix/lib/liboffkit.so")).expect("a link");
+    let prefix = folder.path("prefix").display().to_string();
+    let mut commands = 0;
+    for (language, content) in blocks("docs/openmp.md") {
+        if language == "c" {
+            folder.write("saxpy.c", &content);
+        }
+        for mut example in examples(&content) {
+            example.line = format!("PREFIX='{prefix}' LLVM='{HOST_RUNTIME}'; {}", example.line);
+            example.check(&folder);
+            commands += 1;
+        }
+    }
+    assert_eq!(commands, 2);
 }

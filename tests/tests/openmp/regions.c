@@ -42,6 +42,15 @@ static void reductions(void) {
   CHECK(histogram[0] == 63 && histogram[7] == 63 && histogram[8] == 62 && histogram[15] == 62);
 }
 
+#pragma omp declare reduction(product : int : omp_out *= omp_in) initializer(omp_priv = 1)
+
+static void own_reduction(void) {
+  int product = 1;
+#pragma omp target teams distribute parallel for reduction(product : product) map(tofrom : product)
+  for (int i = 1; i < 11; i++) product *= i;
+  CHECK(product == 3628800);
+}
+
 static void loops(void) {
   static int table[20][30], values[N];
 #pragma omp target teams distribute parallel for collapse(2) map(from : table)
@@ -59,6 +68,14 @@ static void loops(void) {
   for (int i = N - 1; i >= 0; i--) values[i] = 2 * i;
   for (int i = 0; i < N; i++) wrong += values[i] != 2 * i;
   CHECK(wrong == 0);
+
+  int in_order = 0;
+#pragma omp target parallel for ordered map(tofrom : in_order)
+  for (int i = 0; i < 10; i++) {
+#pragma omp ordered
+    in_order = in_order * 2 + i;
+  }
+  CHECK(in_order == 1013);
 
   long last = 0;
 #pragma omp target teams distribute parallel for lastprivate(last) map(tofrom : values, last)
@@ -142,6 +159,7 @@ static void sections(void) {  int table[4][6] = {0};
 int main(void) {
   for (int i = 0; i < N; i++) x[i] = i, y[i] = 2 * i;
   reductions();
+  own_reduction();
   loops();
   turns();
   teams_and_threads();

@@ -407,6 +407,11 @@ fn openmp_stays_bitcode_until_the_program_is_linked() {
         let made = commands(line).expect("a good command line");
         assert_eq!(made[0].starts_with("-foffload-lto "), is_told, "{made:#?}");
     }
+    // What is for SPIR-V alone is told to no other device.
+    let made = commands("-fopenmp -fopenmp-targets=spirv64-intel,nvptx64-nvidia-cuda -c a.c")
+        .expect("a good command line");
+    let told = "-foffload-lto -Xopenmp-target=spirv64-intel -Xclang=-disable-llvm-passes -nogpulib -fopenmp ";
+    assert!(made[0].starts_with(told), "{made:#?}");
 }
 
 #[test]

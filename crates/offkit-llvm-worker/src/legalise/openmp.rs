@@ -9,10 +9,10 @@
 //! function's is one that never happens.
 
 use llvm_sys::core::*;
-use offkit_llvm::CallingConvention;
+use offkit_llvm::{CallingConvention, Linkage};
 
 use crate::Error;
-use crate::module::{FUNCTION_ATTRIBUTES, Module, SPIR_FUNCTION};
+use crate::module::{C, FUNCTION_ATTRIBUTES, Module, SPIR_FUNCTION};
 use crate::passes;
 
 /// What every region begins with.
@@ -34,17 +34,22 @@ pub(super) fn inline(module: &mut Module) -> Result<(), Error> {
     if module.global(BEGIN).is_none() {
         return Ok(());
     }
-    agree(module);
     let functions = module.globals().filter(|global| global.is_function());
-    for function in functions {
-        for name in NOT_INLINED {
-            // SAFETY: the function is alive with its module, and the name has so many bytes.
-            unsafe {
-                let kind = LLVMGetEnumAttributeKindForName(name.as_ptr().cast(), name.len());
-                LLVMRemoveEnumAttributeAtIndex(function.as_raw(), FUNCTION_ATTRIBUTES, kind);
+    for function in functions.filter(|function| !function.is_declaration()) {
+        // SAFETY: the function is alive with its module, and names have so many bytes.
+        unsafe {
+            let kind = |name: &str| LLVMGetEnumAttributeKindForName(name.as_ptr().cast(), name.len());
+            for name in NOT_INLINED {
+                LLVMRemoveEnumAttributeAtIndex(function.as_raw(), FUNCTION_ATTRIBUTES, kind(name));
+            }
+            // As clang does it where it optimises.
+            if function.linkage() == Linkage::Internal && LLVMGetFunctionCallConv(function.as_raw()) == C {
+                let inlined = LLVMCreateEnumAttribute(module.context_raw(), kind("alwaysinline"), 0);
+                LLVMAddAttributeAtIndex(function.as_raw(), FUNCTION_ATTRIBUTES, inlined);
             }
         }
     }
+    agree(module);
     passes::run(module, INLINE)
 }
 

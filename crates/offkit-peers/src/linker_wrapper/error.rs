@@ -70,11 +70,8 @@ pub(crate) enum Error {
     Object(#[from] offkit_object::Error),
     #[error("{}", offkit_host::chain(.0))]
     Link(#[from] LinkError),
-    #[error(
-        "{error}\nhint: OpenMP's device runtime for `{target}` was not linked: it is `libompdevice.a` of an LLVM built \
-         for that target; name it with `-Xoffload-linker -LFOLDER -Xoffload-linker -lompdevice`"
-    )]
-    NoDeviceRuntime { error: Box<LinkError>, target: String },
+    #[error("{error}\nhint: {hint}")]
+    NoDeviceRuntime { error: Box<LinkError>, hint: String },
     #[error(transparent)]
     Sycl(#[from] sycl_linker::Error),
     #[error(transparent)]
@@ -96,7 +93,15 @@ impl Error {
         match is_missing {
             true => Self::NoDeviceRuntime {
                 error: error.into(),
-                target: target.to_string(),
+                hint: match target.family().is_spirv() {
+                    true => "offkit's device runtime for OpenMP has no such function; docs/openmp.md lists what it leaves \
+                             out"
+                        .to_owned(),
+                    false => format!(
+                        "OpenMP's device runtime for `{target}` was not linked: it is `libompdevice.a` of an LLVM built \
+                         for that target; name it with `-Xoffload-linker -LFOLDER -Xoffload-linker -lompdevice`"
+                    ),
+                },
             },
             false => Self::Link(error),
         }
