@@ -26,8 +26,14 @@ use crate::key::{Digest, Key};
 /// What an entry begins with.
 const MAGIC: [u8; 8] = *b"offkitC1";
 
+/// Where the length of the signature is.
+const SIGNATURE_LENGTH: Range<usize> = 12..16;
+
+/// Where the digest of the header is.
+const DIGEST: Range<usize> = 24..56;
+
 /// Where the header begins.
-const PREAMBLE: usize = 56;
+const PREAMBLE: usize = DIGEST.end;
 
 /// The longest header that is read.
 const MAX_HEADER: usize = 4 << 20;
@@ -179,6 +185,12 @@ impl Entry {
         }
     }
 
+    /// The entry at the beginning of some bytes, and the bytes after it. Only where it ends is looked at.
+    pub(crate) fn split(bytes: &[u8]) -> Result<(&[u8], &[u8]), BadEntry> {
+        let (_, sizes) = read_header(bytes)?;
+        bytes.split_at_checked(sizes.end).ok_or(BadEntry::Length)
+    }
+
     /// All of it.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
@@ -187,6 +199,25 @@ impl Entry {
     /// What it goes by.
     pub fn name(&self) -> Digest {
         self.header.key.digest()
+    }
+
+    /// What is signed: the digest of the header, which has that of the content.
+    pub(crate) fn signed(&self) -> &[u8] {
+        self.bytes.get(DIGEST).unwrap_or_default()
+    }
+
+    /// The signature; empty if there is none.
+    pub(crate) fn signature(&self) -> &[u8] {
+        self.bytes.get(self.content.end..).unwrap_or_default()
+    }
+
+    /// Puts a signature in the place of what was there.
+    pub(crate) fn set_signature(&mut self, signature: &[u8]) {
+        self.bytes.truncate(self.content.end);
+        self.bytes.extend(signature);
+        if let Some(length) = self.bytes.get_mut(SIGNATURE_LENGTH) {
+            length.copy_from_slice(&(signature.len() as u32).to_le_bytes());
+        }
     }
 
     /// The files of the content.

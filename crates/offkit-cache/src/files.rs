@@ -90,8 +90,8 @@ fn is_inode(_: &Path, _: &str) -> bool {
     false
 }
 
-/// The longest note, or table of segments, that is looked at.
-const MAX_READ: u64 = 1 << 16;
+/// How much of a file is looked at: linkers put the build first.
+const MAX_READ: u64 = 4096;
 
 /// The build ID of a 64-bit ELF file of this machine, as hexadecimal digits.
 fn build_id(path: &Path) -> Option<String> {

@@ -34,10 +34,12 @@
 )]
 
 mod entry;
+mod export;
 mod files;
 mod folder;
 mod key;
 mod limits;
+mod signature;
 mod store;
 mod why;
 
@@ -48,11 +50,13 @@ use std::{env, io};
 use offkit_host::{private, temporary};
 
 pub use entry::{BadEntry, Entry, Header, Part};
+pub use export::{Imported, Refused};
 pub use files::{FileId, mapped_libraries};
 pub use folder::Found;
 pub use key::{Digest, Input, Key, Kind};
 pub use limits::{AGE_VARIABLE, Limits, SIZE_VARIABLE, SWITCH_VARIABLE};
 pub use offkit_host::private::CACHE_VARIABLE;
+pub use signature::{KeyError, Signer, Trust};
 pub use store::Store;
 pub use why::{Difference, Why};
 
@@ -164,7 +168,7 @@ impl Cache {
     }
 
     fn keep(&self, entry: &Entry) {
-        if let Err(error) = self.folder.write(entry.name(), entry.bytes()) {
+        if let Err(error) = self.store(entry) {
             tracing::info!(%error, folder = %self.path().display(), "the cache cannot be written");
         }
     }
@@ -225,27 +229,9 @@ impl Cache {
         }
     }
 
-    /// The bytes of an entry, for [`add`](Self::add) of another cache.
-    ///
-    /// # Errors
-    ///
-    /// It cannot be read, or is bad.
-    pub fn bytes(&self, name: Digest) -> io::Result<Entry> {
-        Entry::read_for(name, self.folder.read(name)?).map_err(io::Error::other)
-    }
-
-    /// Adds an entry of another cache, unless there is one of that name; whether there was not.
-    ///
-    /// # Errors
-    ///
-    /// It cannot be written.
-    pub fn add(&self, entry: &Entry) -> io::Result<bool> {
-        let name = entry.name();
-        if self.read(name).is_some() {
-            return Ok(false);
-        }
-        self.folder.write(name, entry.bytes())?;
-        Ok(true)
+    /// Writes an entry.
+    fn store(&self, entry: &Entry) -> io::Result<()> {
+        self.folder.write(entry.name(), entry.bytes())
     }
 
     /// Removes an entry.

@@ -403,7 +403,9 @@ unsafe extern "C" fn __tgt_register_lib(registered: *const openmp::Descriptor) {
             if other.is_none() {
                 openmp::register(registered, &object.path);
             }
-            registered.as_ref().map_or(&[][..], |descriptor| descriptor.images())
+            registered
+                .as_ref()
+                .map_or(&[][..], |descriptor| descriptor.images())
         };
         let files = images.iter().map(|image| Bytes {
             address: image.start.expose_provenance(),

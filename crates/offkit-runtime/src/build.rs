@@ -3,9 +3,11 @@
 use std::env;
 use std::sync::Arc;
 
+use offkit_cache::Key;
 use offkit_object::{DeviceImage, ImageFormat, Location, backquoted};
 use offkit_pi::host::{Context, Device, PiError, Program};
 
+use crate::built::{NO_CONSTANTS, Recipe};
 use crate::collect::Collection;
 use crate::kernel::Kernel;
 use crate::registry::ImageRegistry;
@@ -77,7 +79,8 @@ impl ImageRegistry {
     ///
     /// One image is built by itself. Several are compiled one by one and linked by the device's own
     /// linker, the kernel's image first. Compiler and linker are told what the containers of the images say, or what
-    /// [`COMPILE_OPTIONS_VARIABLE`] and [`LINK_OPTIONS_VARIABLE`] say instead.
+    /// [`COMPILE_OPTIONS_VARIABLE`] and [`LINK_OPTIONS_VARIABLE`] say instead. What the driver has built before, with all
+    /// of this the same, comes from the user's cache.
     ///
     /// # Errors
     ///
@@ -88,47 +91,79 @@ impl ImageRegistry {
         context: &Context,
         device: &Device,
     ) -> Result<Kernel, BuildError> {
-        let others = collection.images.iter().skip(1).map(|&image| self.code(image));
-        let images = std::iter::once(Ok(Arc::clone(&collection.code))).chain(others);
-        let images = images.collect::<Result<Vec<_>, _>>()?;
-        let images = collection.relink(images)?;
-        let together = |action| {
-            let images = images.iter().map(|image| image.location.clone()).collect();
-            move |source| BuildError::Images {
-                action,
-                images,
-                source,
-            }
-        };
-        let programs = images
-            .iter()
-            .map(|image| create(image, context, device))
-            .collect::<Result<Vec<_>, _>>()?;
-        let program = match programs.as_slice() {
-            [program] => {
-                let options = [compile_options(&collection.code), link_options(&images)];
-                let options = options.join(" ");
-                program.build(options.trim()).map_err(together("build"))?;
-                program.clone()
-            }
-            several => {
-                for (program, image) in several.iter().zip(&images) {
-                    program
-                        .compile(&compile_options(image))
-                        .map_err(|source| BuildError::of_image("compile", image, source))?;
-                }
-                let references: Vec<&Program> = several.iter().collect();
-                context
-                    .link(&references, &link_options(&images))
-                    .map_err(together("link"))?
-            }
-        };
+        let images = self.linkable_images(collection)?;
+        let program = recipe(&images).build(context, device, || make(&images, context, device))?;
         let name = &collection.kernel.name;
         let kernel = program.kernel(name).map_err(|source| BuildError::Kernel {
             kernel: name.clone(),
             source,
         })?;
         Ok(Kernel::new(kernel, name.clone(), collection.signature().cloned()))
+    }
+
+    /// What [`build`](Self::build) looks for in the user's cache; `None` if it does not: the device compiles nothing, or
+    /// the images are native code.
+    ///
+    /// # Errors
+    ///
+    /// [`BuildError`] if one of the images cannot be had.
+    pub fn cache_key(&self, collection: &Collection, device: &Device) -> Result<Option<Key>, BuildError> {
+        Ok(recipe(&self.linkable_images(collection)?).key(device))
+    }
+
+    /// The images of a collection as they can be linked together, the kernel's own first.
+    fn linkable_images(&self, collection: &Collection) -> Result<Vec<Arc<DeviceImage<'static>>>, BuildError> {
+        let others = collection.images.iter().skip(1).map(|&image| self.code(image));
+        let images = std::iter::once(Ok(Arc::clone(&collection.code))).chain(others);
+        collection.relink(images.collect::<Result<_, _>>()?)
+    }
+}
+
+/// What images are built from without further words.
+fn recipe<'a>(images: &'a [Arc<DeviceImage<'static>>]) -> Recipe<'a> {
+    Recipe {
+        images: images.iter().map(|image| (&**image, &NO_CONSTANTS)).collect(),
+        link_options: link_options(images),
+    }
+}
+
+/// Builds one image, or compiles several one by one and links them.
+fn make(
+    images: &[Arc<DeviceImage<'static>>],
+    context: &Context,
+    device: &Device,
+) -> Result<Program, BuildError> {
+    let together = |action| {
+        let images = images.iter().map(|image| image.location.clone()).collect();
+        move |source| BuildError::Images {
+            action,
+            images,
+            source,
+        }
+    };
+    let programs = images
+        .iter()
+        .map(|image| create(image, context, device))
+        .collect::<Result<Vec<_>, _>>()?;
+    match (programs.as_slice(), images) {
+        ([program], [image]) => {
+            let options = [compile_options(image), link_options(images)];
+            program
+                .build_for(&[device], options.join(" ").trim())
+                .map_err(together("build"))?;
+            Ok(program.clone())
+        }
+        (several, _) => {
+            for (program, image) in several.iter().zip(images) {
+                program
+                    .compile_for(&[device], &compile_options(image))
+                    .map_err(|source| BuildError::of_image("compile", image, source))?;
+            }
+            let references: Vec<&Program> = several.iter().collect();
+            context
+                .link_for(&[device], &references, &link_options(images))
+                .map_err(together("link"))
+        }
     }
 }
 

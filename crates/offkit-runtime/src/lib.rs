@@ -75,6 +75,7 @@
 #![forbid(unsafe_code)]
 pub mod advice;
 mod build;
+mod built;
 mod bundle;
 mod collect;
 mod discover;

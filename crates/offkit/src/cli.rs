@@ -4,6 +4,7 @@ use std::ffi::OsString;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
+use crate::commands::cache::Cache;
 use crate::commands::cc::Cc;
 use crate::commands::convert::Convert;
 use crate::commands::devices::Devices;
@@ -61,7 +62,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
             "as",
         ],
     ),
-    ("Run", &["run", "devices", "doctor", "icd"]),
+    ("Run", &["run", "devices", "doctor", "cache", "icd"]),
 ];
 
 /// The command line, with the commands in groups.
@@ -152,6 +153,9 @@ pub(crate) enum Command {
     /// Find, query, check and build device libraries
     #[command(subcommand)]
     Devlib(Devlib),
+    /// List, check, explain, ship or clear what is kept: built programs, device libraries
+    #[command(subcommand)]
+    Cache(Cache),
     /// Install, show or remove offkit's OpenCL driver
     #[command(subcommand)]
     Icd(Icd),

@@ -93,6 +93,7 @@ fn main() -> ExitCode {
         },
         Command::PostLink(options) => commands::post_link::run(options, terminal),
         Command::Link(options) => commands::link::run(options, terminal),
+        Command::Cache(cache) => commands::cache::run(cache, terminal),
         Command::Icd(icd) => commands::icd::run(icd, terminal),
         Command::Devlib(devlib) => commands::devlib::run(devlib, terminal),
         Command::Wrap(options) => commands::wrap::run(options, terminal),

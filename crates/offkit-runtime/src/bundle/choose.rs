@@ -1,19 +1,12 @@
 //! Which form of a module's code a bundle has for a device.
 
-use offkit_image::{BundleState, DeviceImage, ImageFormat};
+use offkit_image::BundleState;
 use offkit_pi::host::Device;
 
 use super::BundleError;
 use super::unit::Image;
+pub(super) use crate::built::is_compiled_at_run_time;
 use crate::select::{refusal, requirements};
-
-/// Whether a device's compiler takes the code: everything else is native code.
-pub(super) fn is_compiled_at_run_time(image: &DeviceImage<'_>) -> bool {
-    matches!(
-        image.format,
-        ImageFormat::Spirv | ImageFormat::Bitcode | ImageFormat::Ptx
-    )
-}
 
 /// The form of a module for a device; `None` if the device takes none that goes with the state.
 ///

@@ -5,8 +5,8 @@
 //! for a device, however many images know them: there the variable holds the address of the value, which the runtime
 //! allocates and writes into each program, and behind the address the value to begin with.
 
-use std::collections::BTreeMap;
 use offkit_sync::{Mutex, PoisonError};
+use std::collections::BTreeMap;
 
 use offkit_image::property_set::names;
 use offkit_image::{DeviceImage, KernelName};

@@ -12,6 +12,7 @@ use super::globals::Values;
 use super::unit::{Image, Part, Unit};
 use super::{BundleError, Executable, Input, KernelBundle, Object, common};
 use crate::build::{BuildError, compile_options, create, link_options};
+use crate::built::Recipe;
 use crate::select::name;
 
 /// Tells Level Zero's compiler that code is to be linked with other code.
@@ -198,12 +199,23 @@ impl Part {
 }
 
 impl Unit {
-    /// The program of an executable, from images that are not compiled yet. All programs but those of objects that were
-    /// compiled before are made here.
+    /// The program of an executable, from images that are not compiled yet, or as it was kept. All programs but those of
+    /// objects that were compiled before come from here.
     pub(super) fn build(&self, context: &Context) -> Result<Program, BundleError> {
+        let images = self.parts.iter().map(|part| (&*part.image, &part.constants));
+        let recipe = Recipe {
+            images: images.collect(),
+            link_options: self.link_options(),
+        };
+        let program = recipe.build(context, &self.device, || self.make(context))?;
+        self.place_globals(&program, context)?;
+        Ok(program)
+    }
+
+    fn make(&self, context: &Context) -> Result<Program, BundleError> {
         let [part] = self.parts.as_slice() else {
             let parts = self.parts.iter().map(|part| part.compiled(&self.device, context));
-            return self.linked(&parts.collect::<Result<Vec<_>, _>>()?, context);
+            return self.link(&parts.collect::<Result<Vec<_>, _>>()?, context);
         };
         let image = &part.image;
         let program = create(image, context, &self.device)?;
@@ -213,7 +225,6 @@ impl Unit {
         let options = [compile_options(image), self.link_options()].join(" ");
         let built = program.build_for(&[&self.device], options.trim());
         built.map_err(|source| BuildError::of_image("build", image, source))?;
-        self.place_globals(&program, context)?;
         Ok(program)
     }
 
@@ -224,15 +235,20 @@ impl Unit {
 
     /// The program of an executable, from images that are compiled.
     fn linked(&self, parts: &[Program], context: &Context) -> Result<Program, BundleError> {
+        let program = self.link(parts, context)?;
+        self.place_globals(&program, context)?;
+        Ok(program)
+    }
+
+    fn link(&self, parts: &[Program], context: &Context) -> Result<Program, BundleError> {
         let parts: Vec<&Program> = parts.iter().collect();
         let linked = context.link_for(&[&self.device], &parts, &self.link_options());
-        let program = linked.map_err(|source| BuildError::Images {
+        let linked = linked.map_err(|source| BuildError::Images {
             action: "link",
             images: self.images().map(|image| image.location.clone()).collect(),
             source,
-        })?;
-        self.place_globals(&program, context)?;
-        Ok(program)
+        });
+        Ok(linked?)
     }
 }
 

@@ -1,5 +1,6 @@
 //! One module for each verb.
 
+pub(crate) mod cache;
 pub(crate) mod cc;
 pub(crate) mod convert;
 pub(crate) mod devices;

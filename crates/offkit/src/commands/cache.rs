@@ -1,0 +1,415 @@
+//! `offkit cache`: what is kept, and why something is not.
+
+use std::io;
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+use clap::{Args, Subcommand};
+use offkit_cache::{Cache as Store, Found, Kind, Refused, Signer, Trust, Why};
+use offkit_host::files;
+use offkit_runtime::Runtime;
+use serde_json::{Value, json};
+
+use super::run::{choice_failure, collect_failure, read_images, tell_left_out};
+use crate::failure::{ExitStatus, Failure};
+use crate::terminal::{Terminal, escape, size};
+
+const LIST_EXAMPLES: &str = "\
+Examples:
+  offkit cache list
+  offkit cache list --kind program --json | jq .subject";
+
+const VERIFY_EXAMPLES: &str = "\
+Examples:
+  offkit cache verify
+  offkit cache verify --json | jq .problem
+
+Exit code 1: an entry is damaged. It is made again when it is needed.";
+
+const WHY_EXAMPLES: &str = "\
+Examples:
+  offkit cache why app.syclbin saxpy
+  offkit cache why app.syclbin saxpy --link library.syclbin --device 1 --json
+
+Exit code 1: the program would be built.";
+
+const EXPORT_EXAMPLES: &str = "\
+Examples:
+  offkit cache export -o warm.cache
+  offkit cache export -o warm.cache --kind program --sign key
+
+`ssh-keygen -t ed25519 -N '' -f key` makes a pair of keys, key and key.pub.";
+
+const IMPORT_EXAMPLES: &str = "\
+Examples:
+  offkit cache import warm.cache --trust key.pub
+  offkit cache import warm.cache
+
+What is imported is native code that programs will run: without --trust, whoever wrote the file is trusted.
+Exit code 1: an entry was refused.";
+
+const CLEAR_EXAMPLES: &str = "\
+Examples:
+  offkit cache clear
+  offkit cache clear --kind program";
+
+/// What to do with the cache.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Cache {
+    /// List what is kept, what was used last first
+    List(List),
+    /// Check all that is kept against its digests
+    Verify(Verify),
+    /// Say whether a kernel's program comes from the cache, and why not
+    Why(WhyOptions),
+    /// Write built programs, compiled sources and device libraries to a file, for another machine
+    Export(Export),
+    /// Take what another machine has exported
+    Import(Import),
+    /// Remove what is kept
+    Clear(Clear),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = LIST_EXAMPLES)]
+pub(crate) struct List {
+    #[command(flatten)]
+    only: Only,
+    /// Write one JSON object a line, one line an entry
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = VERIFY_EXAMPLES)]
+pub(crate) struct Verify {
+    /// Write one JSON object a line, one line an entry
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = WHY_EXAMPLES)]
+pub(crate) struct WhyOptions {
+    /// The file with the kernel, or the location of an image as `offkit ls` prints it; `-` is standard input
+    file: PathBuf,
+    /// The kernel: its exact name, its name without the compiler's prefix, or its demangled name
+    kernel: String,
+    /// A file or location that may supply functions the kernel imports; may be repeated
+    #[arg(long, value_name = "FILE")]
+    link: Vec<PathBuf>,
+    /// The device: its number, kind (`cpu`) or a part of its name; without it, the first that takes the code
+    #[arg(long)]
+    device: Option<String>,
+    /// Write a JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = EXPORT_EXAMPLES)]
+pub(crate) struct Export {
+    #[command(flatten)]
+    only: Only,
+    /// The file to write; `-` is standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// The private key to sign every entry with: Ed25519, by OpenSSH, without a passphrase
+    #[arg(long, value_name = "KEY")]
+    sign: Option<PathBuf>,
+    /// Write a JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = IMPORT_EXAMPLES)]
+pub(crate) struct Import {
+    /// The file; `-` is standard input
+    file: PathBuf,
+    /// Public keys, one a line: takes what one of them has signed, and nothing else
+    #[arg(long, value_name = "KEYS")]
+    trust: Option<PathBuf>,
+    /// Write a JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = CLEAR_EXAMPLES)]
+pub(crate) struct Clear {
+    #[command(flatten)]
+    only: Only,
+    /// Write a JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+struct Only {
+    /// Only this kind: program, opencl-c, device-library, plugin or driver
+    #[arg(long, value_name = "KIND", value_parser = kind)]
+    kind: Option<Kind>,
+}
+
+fn kind(text: &str) -> Result<Kind, String> {
+    let known = Kind::ALL.into_iter().find(|kind| kind.name() == text);
+    known.ok_or_else(|| {
+        let names: Vec<_> = Kind::ALL.iter().map(|kind| kind.name()).collect();
+        format!("expected one of {}", names.join(", "))
+    })
+}
+
+impl Only {
+    fn entries(&self, store: &Store) -> Vec<Found> {
+        let mut entries = store.entries();
+        entries.retain(|entry| self.kind.is_none() || entry_kind(entry) == self.kind);
+        entries
+    }
+}
+
+fn entry_kind(entry: &Found) -> Option<Kind> {
+    entry.header.as_ref().map(|header| header.key.kind)
+}
+
+fn subject(entry: &Found) -> &str {
+    entry
+        .header
+        .as_ref()
+        .map_or("(damaged)", |header| &header.key.subject)
+}
+
+pub(crate) fn run(cache: &Cache, terminal: Terminal) -> Result<(), Failure> {
+    let store = Store::user();
+    match cache {
+        Cache::List(options) => list(options, store, terminal),
+        Cache::Verify(options) => verify(options, store, terminal),
+        Cache::Why(options) => why(options, store, terminal),
+        Cache::Export(options) => export(options, store, terminal),
+        Cache::Import(options) => import(options, store, terminal),
+        Cache::Clear(options) => clear(options, store, terminal),
+    }
+}
+
+fn seconds(time: SystemTime) -> u64 {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH);
+    since.map_or(0, |since| since.as_secs())
+}
+
+fn described(entry: &Found) -> Value {
+    json!({
+        "schema": 1,
+        "name": entry.name.to_string(),
+        "kind": entry_kind(entry).map(Kind::name),
+        "subject": entry.header.as_ref().map(|header| &header.key.subject),
+        "size": entry.size,
+        "made": entry.header.as_ref().map(|header| header.made),
+        "used": seconds(entry.used),
+        "inputs": entry.header.as_ref().map(|header| &header.key.inputs),
+        "files": entry.header.as_ref().map(|header| &header.files),
+    })
+}
+
+fn list(options: &List, store: &Store, terminal: Terminal) -> Result<(), Failure> {
+    let entries = options.only.entries(store);
+    let mut output = terminal.output();
+    if options.json {
+        for entry in &entries {
+            output.json(&described(entry))?;
+        }
+        return output.finish();
+    }
+    let name = output.styles().name;
+    for entry in &entries {
+        let kind = entry_kind(entry).map_or("?", Kind::name);
+        let age = age(entry.used);
+        let digest = entry.name.to_string();
+        output.line(format_args!(
+            "{}  {kind:<14} {:>9}  {age:>9}  {name}{}{name:#}",
+            digest.get(..12).unwrap_or(&digest),
+            size(entry.size),
+            escape(subject(entry))
+        ))?;
+    }
+    output.finish()?;
+    let sum = entries.iter().map(|entry| entry.size).sum();
+    terminal.note(format_args!(
+        "{} entries, {} in {}",
+        entries.len(),
+        size(sum),
+        store.path().display()
+    ));
+    Ok(())
+}
+
+/// How long ago something was, roughly.
+fn age(time: SystemTime) -> String {
+    let seconds = time.elapsed().unwrap_or_default().as_secs();
+    match seconds {
+        0..60 => "now".to_owned(),
+        60..3600 => format!("{} min", seconds / 60),
+        3600..86400 => format!("{} h", seconds / 3600),
+        _ => format!("{} days", seconds / 86400),
+    }
+}
+
+fn verify(options: &Verify, store: &Store, terminal: Terminal) -> Result<(), Failure> {
+    let entries = store.entries();
+    let mut output = terminal.output();
+    let mut bad = 0_usize;
+    for entry in &entries {
+        let problem = store.verify(entry.name).err();
+        bad += usize::from(problem.is_some());
+        if options.json {
+            let problem = problem.map(|problem| problem.to_string());
+            output.json(&json!({ "schema": 1, "name": entry.name.to_string(), "problem": problem }))?;
+        } else if let Some(problem) = problem {
+            output.line(format_args!(
+                "{} ({}): {problem}",
+                entry.name,
+                escape(subject(entry))
+            ))?;
+        }
+    }
+    output.finish()?;
+    match bad {
+        0 => {
+            terminal.note(format_args!(
+                "all {} entries are as they were written",
+                entries.len()
+            ));
+            Ok(())
+        }
+        bad => Err(Failure::new(
+            ExitStatus::No,
+            format!("{bad} of {} entries are damaged", entries.len()),
+        )
+        .hint("they are made again when they are needed; `offkit cache clear` removes all")),
+    }
+}
+
+fn why(options: &WhyOptions, store: &Store, terminal: Terminal) -> Result<(), Failure> {
+    let (registry, kernel) = read_images(&options.file, &options.kernel, &options.link, terminal)?;
+    let mut runtime = Runtime::discover(&[&offkit_plugin_cpu::plugin::BUILT_IN]);
+    let chosen = runtime.choose(options.device.as_deref(), &registry, &kernel);
+    tell_left_out(&runtime, terminal);
+    let (device, kernel) = chosen.map_err(choice_failure)?;
+    let collection = registry.collect(&kernel).map_err(collect_failure)?;
+    let key = registry.cache_key(&collection, &device).map_err(Failure::input)?;
+    let name = device.name().unwrap_or_default();
+    let why = key.as_ref().map(|key| store.why(key));
+    let is_hit = matches!(why, Some(Why::Hit(_)));
+    let text = match &why {
+        Some(why) => why.to_string(),
+        None => "nothing is built: the device runs the code as it is".to_owned(),
+    };
+    let mut output = terminal.output();
+    if options.json {
+        let differences = match &why {
+            Some(Why::Differs { differences, .. }) => differences
+                .iter()
+                .map(|one| json!({ "name": one.name, "then": one.then, "now": one.now }))
+                .collect(),
+            _ => Vec::new(),
+        };
+        output.json(&json!({
+            "schema": 1,
+            "device": name,
+            "hit": is_hit,
+            "name": key.as_ref().map(|key| key.digest().to_string()),
+            "why": text,
+            "differences": differences,
+        }))?;
+    } else {
+        let verdict = if is_hit { "hit" } else { "miss" };
+        output.line(format_args!("{verdict} for {}: {}", escape(&name), escape(&text)))?;
+    }
+    output.finish()?;
+    match is_hit || key.is_none() {
+        true => Ok(()),
+        false => Err(Failure::new(ExitStatus::No, "the program would be built")),
+    }
+}
+
+fn export(options: &Export, store: &Store, terminal: Terminal) -> Result<(), Failure> {
+    let signer = options.sign.as_deref().map(Signer::read).transpose();
+    let signer = signer.map_err(Failure::input)?;
+    files::check_output(&options.output).map_err(Failure::input)?;
+    let mut bytes = Vec::new();
+    let count = store
+        .export(&options.only.entries(store), signer.as_ref(), &mut bytes)
+        .map_err(|error: io::Error| Failure::input(error))?;
+    files::write(&options.output, &[&bytes]).map_err(Failure::input)?;
+    if options.json && !files::is_standard_stream(&options.output) {
+        let mut output = terminal.output();
+        output.json(&json!({ "schema": 1, "entries": count, "size": bytes.len() }))?;
+        return output.finish();
+    }
+    terminal.note(format_args!("{count} entries, {}", size(bytes.len() as u64)));
+    Ok(())
+}
+
+fn import(options: &Import, store: &Store, terminal: Terminal) -> Result<(), Failure> {
+    let trust = options.trust.as_deref().map(Trust::read).transpose();
+    let trust = trust.map_err(Failure::input)?;
+    let bytes = files::open(&options.file).map_err(Failure::input)?;
+    let imported = store.import(&bytes, trust.as_ref());
+    if options.json {
+        let refused = imported.refused.iter();
+        let refused: Vec<_> = refused
+            .map(|(subject, why)| json!({ "subject": subject, "why": why.to_string() }))
+            .collect();
+        let added: Vec<_> = imported.added.iter().map(ToString::to_string).collect();
+        let mut output = terminal.output();
+        output.json(&json!({ "schema": 1, "added": added, "known": imported.known, "refused": refused }))?;
+        output.finish()?;
+    } else {
+        terminal.note(format_args!(
+            "{} entries added, {} were there",
+            imported.added.len(),
+            imported.known
+        ));
+        for (subject, why) in &imported.refused {
+            terminal.warning(format_args!("{} is refused: {why}", escape(subject)));
+        }
+    }
+    let is_unwritable = imported
+        .refused
+        .iter()
+        .any(|(_, why)| matches!(why, Refused::Write(_)));
+    match imported.refused.len() {
+        0 => Ok(()),
+        count => {
+            let status = if is_unwritable {
+                ExitStatus::Machine
+            } else {
+                ExitStatus::No
+            };
+            Err(Failure::new(status, format!("{count} entries are refused")))
+        }
+    }
+}
+
+fn clear(options: &Clear, store: &Store, terminal: Terminal) -> Result<(), Failure> {
+    let entries = options.only.entries(store);
+    for entry in &entries {
+        store.remove(entry.name).map_err(|error| {
+            Failure::new(
+                ExitStatus::Machine,
+                format!(
+                    "cannot remove {} from {}: {error}",
+                    entry.name,
+                    store.path().display()
+                ),
+            )
+        })?;
+    }
+    let sum = entries.iter().map(|entry| entry.size).sum();
+    if options.json {
+        let mut output = terminal.output();
+        output.json(&json!({ "schema": 1, "removed": entries.len(), "size": sum }))?;
+        return output.finish();
+    }
+    terminal.note(format_args!("{} entries removed, {}", entries.len(), size(sum)));
+    Ok(())
+}
