@@ -201,6 +201,11 @@ impl Entry {
         self.header.key.digest()
     }
 
+    /// Whether the files that whoever made it had in use are those that are there now.
+    pub(crate) fn is_of_files_there(&self) -> bool {
+        self.header.files.iter().all(FileId::is_there)
+    }
+
     /// What is signed: the digest of the header, which has that of the content.
     pub(crate) fn signed(&self) -> &[u8] {
         self.bytes.get(DIGEST).unwrap_or_default()

@@ -177,7 +177,7 @@ impl Folder {
             let is_lent = age(modified(&self.unpacked().join(entry.name.to_string()))) < IN_USE;
             if age(entry.used) > self.limits.age || sum > bound && !is_lent {
                 tracing::debug!(name = %entry.name, "removed from the cache");
-                let _gone = self.remove(entry.name);
+                let _gone = self.remove(&entry.name.to_string());
                 sum = sum.saturating_sub(entry.size);
             }
         }
@@ -196,12 +196,12 @@ impl Folder {
 }
 
 impl Store for Folder {
-    fn read(&self, name: Digest) -> io::Result<Vec<u8>> {
-        let path = self.checked(self.entries())?.join(name.to_string());
+    fn read(&self, name: &str) -> io::Result<Vec<u8>> {
+        let path = self.checked(self.entries())?.join(name);
         fs::read(path)
     }
 
-    fn write(&self, name: Digest, bytes: &[u8]) -> io::Result<()> {
+    fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         if bytes.len() as u64 > self.limits.bytes / 2 {
             return Err(io::Error::other(
                 "it is larger than half of what the cache may take",
@@ -212,14 +212,12 @@ impl Store for Folder {
         let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(&folder)?;
         // It is not waited until the disk has it: what was lost has another digest.
         file.write_all(bytes)?;
-        file.persist(folder.join(name.to_string()))
-            .map_err(|error| error.error)?;
+        file.persist(folder.join(name)).map_err(|error| error.error)?;
         Ok(())
     }
 
-    fn remove(&self, name: Digest) -> io::Result<()> {
-        let name = name.to_string();
-        let unpacked = self.unpacked().join(&name);
+    fn remove(&self, name: &str) -> io::Result<()> {
+        let unpacked = self.unpacked().join(name);
         if unpacked.exists() {
             let _others_may_be_faster = fs::remove_dir_all(unpacked);
         }

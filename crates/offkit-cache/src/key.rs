@@ -62,6 +62,11 @@ impl Digest {
         Self(Sha256::digest(bytes).into())
     }
 
+    /// Its bytes.
+    pub fn bytes(&self) -> [u8; 32] {
+        self.0
+    }
+
     /// What [`Display`](fmt::Display) writes, read again.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let (pairs, []) = text.as_bytes().as_chunks::<2>() else {

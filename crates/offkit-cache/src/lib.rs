@@ -39,6 +39,9 @@ mod files;
 mod folder;
 mod key;
 mod limits;
+#[cfg(feature = "remote")]
+mod remote;
+mod shared;
 mod signature;
 mod store;
 mod why;
@@ -56,6 +59,9 @@ pub use folder::Found;
 pub use key::{Digest, Input, Key, Kind};
 pub use limits::{AGE_VARIABLE, Limits, SIZE_VARIABLE, SWITCH_VARIABLE};
 pub use offkit_host::private::CACHE_VARIABLE;
+#[cfg(feature = "remote")]
+pub use remote::open as open_remote;
+pub use shared::{PATIENCE, REMOTE_VARIABLE, SIGN_VARIABLE, Shared, TRUST_VARIABLE};
 pub use signature::{KeyError, Signer, Trust};
 pub use store::Store;
 pub use why::{Difference, Why};
@@ -66,6 +72,7 @@ use folder::{Folder, write_parts};
 #[derive(Debug)]
 pub struct Cache {
     folder: Folder,
+    shared: Option<Shared>,
     is_on: bool,
 }
 
@@ -85,8 +92,10 @@ impl Cache {
             // Without a cache it is one among the temporary folders.
             let folder = private::cache_folder().map(|cache| cache.join("offkit"));
             let folder = folder.unwrap_or_else(|| env::temp_dir().join("offkit-cache"));
+            let is_on = limits::is_on();
             Cache {
-                is_on: limits::is_on(),
+                is_on,
+                shared: is_on.then(shared::from_environment).flatten(),
                 ..Cache::at(folder, Limits::from_environment())
             }
         });
@@ -97,8 +106,16 @@ impl Cache {
     pub fn at(folder: PathBuf, limits: Limits) -> Self {
         Self {
             folder: Folder::new(folder, limits),
+            shared: None,
             is_on: true,
         }
+    }
+
+    /// The same with a store behind it that many machines share.
+    #[must_use]
+    pub fn with_shared(mut self, shared: Shared) -> Self {
+        self.shared = Some(shared);
+        self
     }
 
     /// Where it is.
@@ -118,19 +135,55 @@ impl Cache {
         found
     }
 
+    /// The same; and if there is nothing, the right to make it. Where many machines share a store, it is waited for one
+    /// that makes it already.
+    ///
+    /// # Errors
+    ///
+    /// [`Missing`]: it is to be made.
+    pub fn get_or_claim<'a>(&'a self, key: &'a Key) -> Result<Entry, Missing<'a>> {
+        self.get(key).map_or_else(|| self.claim(key), Ok)
+    }
+
+    /// Waits for another machine that makes what is missing here, or takes the right to make it.
+    fn claim<'a>(&'a self, key: &'a Key) -> Result<Entry, Missing<'a>> {
+        let missing = |claim| Missing {
+            cache: self,
+            key,
+            _claim: claim,
+        };
+        let Some(shared) = self.shared_for(key) else {
+            return Err(missing(None));
+        };
+        let entry = shared.claim(key.digest()).map_err(missing)?;
+        self.take_over(entry).ok_or_else(|| missing(None))
+    }
+
+    /// The shared store, if entries of the kind go there.
+    fn shared_for(&self, key: &Key) -> Option<&Shared> {
+        self.shared.as_ref().filter(|_| self.is_on && key.kind.travels())
+    }
+
+    /// An entry that counts here, from this machine or the shared store.
     fn look(&self, key: &Key) -> Option<Entry> {
         let name = key.digest();
-        let entry = self.read(name)?;
-        if !entry.header.files.iter().all(FileId::is_there) {
-            return None;
+        if let Some(entry) = self.read(name).filter(Entry::is_of_files_there) {
+            self.folder.touch(name);
+            return Some(entry);
         }
-        self.folder.touch(name);
+        self.take_over(self.shared_for(key)?.fetch(name)?)
+    }
+
+    /// An entry of the shared store, which is kept here too if it counts here.
+    fn take_over(&self, entry: Entry) -> Option<Entry> {
+        let entry = Some(entry).filter(Entry::is_of_files_there)?;
+        self.keep(&entry);
         Some(entry)
     }
 
     /// The entry of that name. A bad one goes.
     fn read(&self, name: Digest) -> Option<Entry> {
-        let bytes = match self.folder.read(name) {
+        let bytes = match self.folder.read(&name.to_string()) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
             Err(error) => {
@@ -142,7 +195,7 @@ impl Cache {
             Ok(entry) => Some(entry),
             Err(error) => {
                 tracing::warn!(%error, %name, "a bad entry of the cache is removed");
-                let _made_again = self.folder.remove(name);
+                let _made_again = self.folder.remove(&name.to_string());
                 None
             }
         }
@@ -163,7 +216,14 @@ impl Cache {
     /// is made again next time.
     pub fn put(&self, key: &Key, files: &[FileId], content: &[u8]) {
         if self.is_on {
-            self.keep(&Entry::new(key, files.to_vec(), Vec::new(), content));
+            self.keep_for_all(Entry::new(key, files.to_vec(), Vec::new(), content));
+        }
+    }
+
+    fn keep_for_all(&self, entry: Entry) {
+        self.keep(&entry);
+        if let Some(shared) = self.shared_for(&entry.header.key) {
+            shared.give(entry);
         }
     }
 
@@ -186,11 +246,11 @@ impl Cache {
     ) -> Result<PathBuf, E> {
         let found = self.look(key);
         self.tell(key, found.is_some());
-        let entry = match found {
-            Some(entry) => entry,
-            None => {
+        let entry = match found.map_or_else(|| self.claim(key), Ok) {
+            Ok(entry) => entry,
+            Err(_claim) => {
                 let entry = of_files(key, make()?);
-                self.keep(&entry);
+                self.keep_for_all(entry.clone());
                 entry
             }
         };
@@ -219,7 +279,7 @@ impl Cache {
     ///
     /// What is wrong with it. It may be gone by now, which is not wrong.
     pub fn verify(&self, name: Digest) -> Result<(), BadEntry> {
-        let Ok(bytes) = self.folder.read(name) else {
+        let Ok(bytes) = self.folder.read(&name.to_string()) else {
             return Ok(());
         };
         let entry = Entry::read_for(name, bytes)?;
@@ -231,7 +291,7 @@ impl Cache {
 
     /// Writes an entry.
     fn store(&self, entry: &Entry) -> io::Result<()> {
-        self.folder.write(entry.name(), entry.bytes())
+        self.folder.write(&entry.name().to_string(), entry.bytes())
     }
 
     /// Removes an entry.
@@ -240,7 +300,22 @@ impl Cache {
     ///
     /// Why it is still there.
     pub fn remove(&self, name: Digest) -> io::Result<()> {
-        self.folder.remove(name)
+        self.folder.remove(&name.to_string())
+    }
+}
+
+/// A content that is to be made. Nobody waits for it any more when this is gone.
+#[derive(Debug)]
+pub struct Missing<'a> {
+    cache: &'a Cache,
+    key: &'a Key,
+    _claim: Option<shared::Claim<'a>>,
+}
+
+impl Missing<'_> {
+    /// Keeps what was made, as [`Cache::put`] does.
+    pub fn put(self, files: &[FileId], content: &[u8]) {
+        self.cache.put(self.key, files, content);
     }
 }
 

@@ -3,28 +3,26 @@
 use std::fmt::Debug;
 use std::io;
 
-use crate::key::Digest;
-
-/// A place that keeps entries as bytes. Nobody believes what comes out of it: entries are checked by who reads them.
+/// A place that keeps bytes by names. Nobody believes what comes out of it: entries are checked by who reads them.
 pub trait Store: Debug + Send + Sync {
     /// What is there by a name.
     ///
     /// # Errors
     ///
     /// [`io::ErrorKind::NotFound`] if there is nothing, or why it cannot be read.
-    fn read(&self, name: Digest) -> io::Result<Vec<u8>>;
+    fn read(&self, name: &str) -> io::Result<Vec<u8>>;
 
-    /// Puts something there as a whole: nobody ever sees a part of it under that name.
+    /// Puts something there, in the place of what was there.
     ///
     /// # Errors
     ///
     /// Why it cannot be written.
-    fn write(&self, name: Digest, bytes: &[u8]) -> io::Result<()>;
+    fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()>;
 
     /// Takes it away, if it is there.
     ///
     /// # Errors
     ///
     /// Why it is still there.
-    fn remove(&self, name: Digest) -> io::Result<()>;
+    fn remove(&self, name: &str) -> io::Result<()>;
 }

@@ -49,7 +49,7 @@ impl Cache {
         if !self.is_on() {
             return Why::Off;
         }
-        if let Ok(bytes) = self.folder.read(name) {
+        if let Ok(bytes) = self.folder.read(&name.to_string()) {
             return match Entry::read_for(name, bytes) {
                 Err(bad) => Why::Bad(bad),
                 Ok(entry) => {

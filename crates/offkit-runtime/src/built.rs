@@ -67,17 +67,23 @@ impl Recipe<'_> {
             .filter(|()| cache.is_on())
             .and_then(|()| self.key(device));
         let Some(key) = key else { return make() };
-        if let Some(entry) = cache.get(&key).filter(is_of_what_is_loaded) {
-            match load(&entry, context, device) {
+        let missing = match cache.get_or_claim(&key) {
+            Err(missing) => Some(missing),
+            Ok(entry) if !is_of_what_is_loaded(&entry) => None,
+            Ok(entry) => match load(&entry, context, device) {
                 Ok(program) => return Ok(program),
                 Err(error) => {
-                    tracing::warn!(%error, "the driver does not take back a program that it has built")
+                    tracing::warn!(%error, "the driver does not take back a program that it has built");
+                    None
                 }
-            }
-        }
+            },
+        };
         let program = make()?;
         if let (Some(binary), Some(libraries)) = (binary(&program, device), mapped_libraries()) {
-            cache.put(&key, &libraries, &binary);
+            match missing {
+                Some(missing) => missing.put(&libraries, &binary),
+                None => cache.put(&key, &libraries, &binary),
+            }
         }
         Ok(program)
     }

@@ -1,6 +1,9 @@
 //! The environment variables that offkit looks at, whichever crate does: what `offkit --help` and the README say.
 
-use offkit_cache::{AGE_VARIABLE, CACHE_VARIABLE, SIZE_VARIABLE, SWITCH_VARIABLE};
+use offkit_cache::{
+    AGE_VARIABLE, CACHE_VARIABLE, REMOTE_VARIABLE, SIGN_VARIABLE, SIZE_VARIABLE, SWITCH_VARIABLE,
+    TRUST_VARIABLE,
+};
 use offkit_devlib::LIBRARY_PATH_VARIABLE;
 use offkit_host::clang::CLANG_VARIABLE;
 use offkit_link::device_link::LLVM_FOLDER_VARIABLE;
@@ -100,6 +103,18 @@ pub(crate) const VARIABLES: &[(&str, &str)] = &[
     (
         AGE_VARIABLE,
         "says for how many days the cache keeps what nobody uses, instead of 30",
+    ),
+    (
+        REMOTE_VARIABLE,
+        "names a store that many machines share behind the cache, such as `redis://host:6379`, where offkit was built with it",
+    ),
+    (
+        TRUST_VARIABLE,
+        "names a file of public keys: what none of them has signed does not come from the shared store",
+    ),
+    (
+        SIGN_VARIABLE,
+        "names the private key that entries for the shared store are signed with",
     ),
     ("NO_COLOR", "switches colours off"),
 ];

@@ -143,13 +143,17 @@ fn for_driver<'a>(
 pub(crate) fn compile(text: &str, words: &str, headers: &[Header]) -> Result<Compiled, SourceError> {
     let source = for_driver(text, options(words)?, headers);
     let key = source.key();
-    if let Some(spirv) = key.as_ref().and_then(|key| Cache::user().get(key)) {
-        let log = String::new();
-        return Ok(Compiled {
-            spirv: spirv.to_vec(),
-            log,
-        });
-    }
+    let missing = match key.as_ref().map(|key| Cache::user().get_or_claim(key)) {
+        Some(Ok(spirv)) => {
+            let log = String::new();
+            return Ok(Compiled {
+                spirv: spirv.to_vec(),
+                log,
+            });
+        }
+        Some(Err(missing)) => Some(missing),
+        None => None,
+    };
     let mut log = String::new();
     let spirv = match source.spirv(&mut log) {
         Ok(spirv) => spirv,
@@ -163,8 +167,8 @@ pub(crate) fn compile(text: &str, words: &str, headers: &[Header]) -> Result<Com
         }
     };
     // A warning is to be seen again, so only silence is kept.
-    if let Some(key) = key.filter(|_| log.is_empty()) {
-        Cache::user().put(&key, &[], &spirv);
+    if let Some(missing) = missing.filter(|_| log.is_empty()) {
+        missing.put(&[], &spirv);
     }
     Ok(Compiled { spirv, log })
 }
