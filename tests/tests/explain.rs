@@ -1,6 +1,9 @@
 //! `offkit explain` and `offkit graph`: why a kernel gets the images that it gets, and which images need which.
 
-use offkit_tests::{Folder, need, npy_i32, read_i32, tool};
+use std::process::Command;
+
+use offkit_tests::drivers::alone;
+use offkit_tests::{Folder, need, npy_i32, offkit, read_i32, tool};
 use serde_json::json;
 
 const APP: &str = "int scale(int x);
@@ -65,6 +68,32 @@ fn explain_names_images_exporters_and_what_is_built() {
             "which `library.syclbin!0/ir/0` imports and no image exports",
         ],
     );
+}
+
+#[test]
+fn explain_asks_a_device_about_each_image_once() {
+    need!("clang-22", "llc");
+    let folder = prepared();
+    let asked = |line: &str| {
+        let mut command = Command::new(offkit());
+        let command = alone(command.args(line.split(' '))).env("SYCL_PI_TRACE", "2");
+        let outcome = folder.run_command(command);
+        let lines = outcome.stderr.lines();
+        lines
+            .filter(|line| line.contains("piextDeviceSelectBinary("))
+            .count()
+    };
+    let libraries = "--link library.syclbin --link helper.syclbin";
+    assert_eq!(
+        asked(&format!("explain app.syclbin app {libraries} --device cpu")),
+        3
+    );
+    folder.write("k.cl", "kernel void app(global int *a) { a[0] *= 2; }");
+    let line = "--target=nvptx64-nvidia-cuda -march=sm_80 --cuda-feature=+ptx80 -nogpulib -cl-std=CL3.0 -O1 -S k.cl -o k.ptx";
+    let clang = tool("clang-22").expect("asked for before");
+    folder.run(clang, line.split_whitespace()).ok();
+    assert_eq!(asked("explain k.ptx app --device cpu"), 1);
+    assert_eq!(asked("explain k.ptx app"), 1);
 }
 
 #[test]

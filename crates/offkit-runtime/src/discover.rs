@@ -377,18 +377,23 @@ impl Runtime {
             }
             number += 1;
         }
+        Err(self.none_takes(reasons))
+    }
+
+    /// What there is to say where no device takes a kernel, by the reason of each.
+    pub fn none_takes(&mut self, mut reasons: Vec<SelectError>) -> ChoiceError {
         let refusals = match reasons.first() {
             Some(SelectError::NoneFits { refusals, .. }) => refusals,
-            Some(_) => return Err(reasons.swap_remove(0).into()),
-            None => return Err(DeviceError::None.into()),
+            Some(_) => return reasons.swap_remove(0).into(),
+            None => return DeviceError::None.into(),
         };
         let mut code: Vec<_> = refusals.iter().map(Refusal::code).collect();
         code.dedup();
-        Err(ChoiceError::NoneTakes {
+        ChoiceError::NoneTakes {
             code,
             available: self.labels(),
             reasons,
-        })
+        }
     }
 
     /// All devices, as they can be asked for.

@@ -110,7 +110,7 @@ pub use offkit_object::SharedBytes;
 pub use offkit_pi::host::{Argument, ValueType};
 pub use registry::{ImageId, ImageRegistry, LibraryId, Registered};
 pub use scope::{ExporterRule, Loader, SharedObjectId, Visibility};
-pub use select::{Reason, Refusal, SelectError};
+pub use select::{Reason, Refusal, SelectError, Selection};
 pub use signatures::Signatures;
 pub use source::{ImageError, Lent};
 pub use {offkit_object as object, offkit_pi as pi, offkit_spirv as spirv, zerocopy};

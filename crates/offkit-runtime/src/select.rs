@@ -130,6 +130,16 @@ fn list(refusals: &[Refusal]) -> String {
     each.join("; ")
 }
 
+/// What a device makes of the images that have a kernel.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Selection {
+    /// What it says of each image: why it does not take it, or nothing if it does.
+    pub verdicts: Vec<(ImageId, Option<Refusal>)>,
+    /// What [`ImageRegistry::select`] returns.
+    pub chosen: Result<KernelId, SelectError>,
+}
+
 /// An image that may be chosen, and what a device is told about it.
 pub(crate) struct Candidate {
     pub(crate) image: ImageId,
@@ -149,9 +159,34 @@ impl ImageRegistry {
     /// [`SelectError::Ambiguous`] where several images are for
     /// the same target and differ.
     pub fn select(&self, kernel: &FoundKernel, device: &Device) -> Result<KernelId, SelectError> {
+        self.best(kernel, device, self.judged(&kernel.images, device)?)
+    }
+
+    /// As [`select`](Self::select), with what the device says of each image.
+    ///
+    /// # Errors
+    ///
+    /// Images that cannot be had, and devices that do not answer.
+    pub fn selection(&self, kernel: &FoundKernel, device: &Device) -> Result<Selection, SelectError> {
+        let judged = self.judged(&kernel.images, device)?;
+        let verdicts = judged.iter();
+        let verdicts = verdicts.map(|(candidate, refusal)| (candidate.image, refusal.clone()));
+        Ok(Selection {
+            verdicts: verdicts.collect(),
+            chosen: self.best(kernel, device, judged),
+        })
+    }
+
+    /// The image that a device likes best of those that it takes.
+    fn best(
+        &self,
+        kernel: &FoundKernel,
+        device: &Device,
+        judged: Vec<(Candidate, Option<Refusal>)>,
+    ) -> Result<KernelId, SelectError> {
         let mut refusals = Vec::new();
         let mut taken = Vec::new();
-        for (candidate, refusal) in self.judged(&kernel.images, device)? {
+        for (candidate, refusal) in judged {
             match refusal {
                 None => taken.push(candidate),
                 Some(refusal) => refusals.push(refusal),
@@ -200,22 +235,6 @@ impl ImageRegistry {
             image: best.image,
             name: kernel.name.clone(),
         })
-    }
-
-    /// What a device says of each image that has a kernel: why it does not take it, or nothing if it does.
-    ///
-    /// # Errors
-    ///
-    /// Images that cannot be had, and devices that do not answer.
-    pub fn verdicts(
-        &self,
-        kernel: &FoundKernel,
-        device: &Device,
-    ) -> Result<Vec<(ImageId, Option<Refusal>)>, SelectError> {
-        let judged = self.judged(&kernel.images, device)?.into_iter();
-        Ok(judged
-            .map(|(candidate, refusal)| (candidate.image, refusal))
-            .collect())
     }
 
     /// What a device says of images.

@@ -7,7 +7,7 @@ use offkit_object::describe_symbol;
 use offkit_pi::host::Device;
 use offkit_runtime::{
     ChoiceError, CollectError, CollectOptions, Collection, ExporterRule, FoundKernel, ImageId, ImageRegistry,
-    Refusal, Runtime, SelectError,
+    KernelId, Refusal, Runtime, SelectError,
 };
 use serde_json::{Value, json};
 
@@ -49,7 +49,7 @@ struct Explained<'a> {
     kernel: &'a FoundKernel,
     device: &'a Device,
     verdicts: Vec<(ImageId, Option<Refusal>)>,
-    chosen: Result<Option<ImageId>, SelectError>,
+    chosen: Result<KernelId, SelectError>,
     collected: Option<Result<Collection, CollectError>>,
 }
 
@@ -63,6 +63,7 @@ pub(crate) fn run(options: &Explain, terminal: Terminal) -> Result<(), Failure> 
     };
     tell_left_out(&runtime, terminal);
     let mut output = terminal.output();
+    let mut reasons = Vec::new();
     for device in &devices {
         let explained = Explained::new(&registry, &kernel, device)?;
         match options.json {
@@ -70,22 +71,26 @@ pub(crate) fn run(options: &Explain, terminal: Terminal) -> Result<(), Failure> 
             false => explained.print(&mut output)?,
         }
         match (explained.chosen, explained.collected) {
-            (Ok(None), _) => {}
+            (Err(reason @ (SelectError::NoneFits { .. } | SelectError::NotLinked { .. })), _) => {
+                reasons.push(reason);
+            }
             (Err(error), _) => {
                 output.finish()?;
                 return Err(choice_failure(ChoiceError::Select(error)));
             }
-            (Ok(Some(_)), Some(Err(error))) => {
+            (Ok(_), Some(Err(error))) => {
                 output.finish()?;
                 return Err(collect_failure(error));
             }
-            (Ok(Some(_)), _) => return output.finish(),
+            (Ok(_), _) => return output.finish(),
         }
     }
     output.finish()?;
     // The words for why no device takes it are those of a launch.
-    let chosen = runtime.choose(options.device.as_deref(), &registry, &kernel);
-    chosen.map(|_| ()).map_err(choice_failure)
+    Err(choice_failure(match options.device {
+        Some(_) => reasons.remove(0).into(),
+        None => runtime.none_takes(reasons),
+    }))
 }
 
 impl<'a> Explained<'a> {
@@ -94,13 +99,8 @@ impl<'a> Explained<'a> {
         kernel: &'a FoundKernel,
         device: &'a Device,
     ) -> Result<Self, Failure> {
-        let verdicts = registry.verdicts(kernel, device).map_err(Failure::input)?;
-        let is_taken = verdicts.iter().any(|(_, refusal)| refusal.is_none());
-        let chosen = match is_taken {
-            true => registry.select(kernel, device).map(Some),
-            false => Ok(None),
-        };
-        let collected = chosen.as_ref().ok().and_then(Option::as_ref);
+        let selection = registry.selection(kernel, device).map_err(Failure::input)?;
+        let collected = selection.chosen.as_ref().ok();
         let options = CollectOptions {
             device: Some(device),
             ..CollectOptions::default()
@@ -109,9 +109,9 @@ impl<'a> Explained<'a> {
             registry,
             kernel,
             device,
-            verdicts,
             collected: collected.map(|kernel| registry.collect_with(kernel, &options)),
-            chosen: chosen.map(|chosen| chosen.map(|kernel| kernel.image)),
+            verdicts: selection.verdicts,
+            chosen: selection.chosen,
         })
     }
 
@@ -126,7 +126,7 @@ impl<'a> Explained<'a> {
     }
 
     fn is_chosen(&self, image: ImageId) -> bool {
-        matches!(self.chosen, Ok(Some(chosen)) if chosen == image)
+        matches!(&self.chosen, Ok(chosen) if chosen.image == image)
     }
 
     /// The images that export a symbol too, and are not chosen.
