@@ -101,7 +101,7 @@ pub(super) fn info(image: &Owned<_ur_mem>, name: pi_image_info) -> Result<Info> 
     let order = orders().find(|(_, ours)| Some(*ours) == order);
     let words = [
         order.map_or(0, |(theirs, _)| theirs),
-        kind.map_or(0, |kind| FIRST_TYPE + kind),
+        kind.map_or(0, |kind| FIRST_TYPE.saturating_add(kind)),
     ];
     Ok(words.map(u32::to_ne_bytes).as_flattened().to_vec().into())
 }
