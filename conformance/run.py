@@ -245,22 +245,25 @@ def run_row(suite, name, only):
         if verdict in ("fail", "crash", "cut"):
             print(f"  {name}/{test}: {verdict}, {seconds:.0f} s", flush=True)
 
-    # Those that were cut come last: they are the ones that take the time from others.
-    queue = sorted((test for test in names if pending(test)), key=lambda test: test in record["tests"])
+    # Those that were cut come last, since they take the time from others, and by themselves: a program has an order of
+    # its own.
+    wished = [test for test in names if pending(test)]
+    queues = [[test for test in wished if (test in record["tests"]) == again] for again in (False, True)]
     began, done = time.monotonic(), set()
     logs = file.parent / "logs"
     logs.mkdir(exist_ok=True)
     with (logs / f"{name}.log").open("ab", buffering=0) as log:
-        while queue:
-            left = options.limit - (time.monotonic() - began)
-            if left <= 1:
-                break
-            suite.run(name, queue, left, options.each, log, report)
-            # A program that dies before its first test says nothing of any.
-            if not done.intersection(queue):
-                print(f"  {name}: its program ends before a test begins; see {logs / name}.log", file=sys.stderr)
-                break
-            queue = [test for test in queue if test not in done]
+        for queue in queues:
+            while queue:
+                left = options.limit - (time.monotonic() - began)
+                if left <= 1:
+                    break
+                suite.run(name, queue, left, options.each, log, report)
+                # A program that dies before its first test says nothing of any.
+                if not done.intersection(queue):
+                    print(f"  {name}: its program ends before a test begins; see {logs / name}.log", file=sys.stderr)
+                    break
+                queue = [test for test in queue if test not in done]
     print(f"{name}: {page.summary(record)}", flush=True)
 
 
