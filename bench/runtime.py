@@ -190,7 +190,8 @@ def beside_intel(file, kernel):
     drivers = WORK / "drivers"
     drivers.mkdir(exist_ok=True)
     (drivers / "intel.icd").write_text(str(folder / "libintelocl.so"))
-    through = os.environ | {"LD_LIBRARY_PATH": str(folder), "OFFKIT_CACHE": "off", "OCL_ICD_VENDORS": f"{drivers}/"}
+    through = environment | {"LD_LIBRARY_PATH": str(folder), "OCL_ICD_VENDORS": f"{drivers}/"}
+    through["OFFKIT_PLUGINS"] = str(RELEASE / "liboffkit_plugin_opencl.so")
     over = best(5, ours, wrapped, kernel, "opencl", env=through)
     images = own["images"]
     print(f"\n{images:,} images of a library, and a kernel of it that needs another image; least of 5, in ms, and libsycl's by ours")
@@ -202,8 +203,7 @@ def beside_intel(file, kernel):
     ):
         cells = [f"{run[name] * 1e3:8.2f}" for run in (own, over, real)]
         ratios = [f"×{real[name] / run[name]:.1f}" for run in (own, over)]
-        is_met = real[name] >= own[name] if name == "register" else None
-        row(title, f"{cells[0]} ours, {cells[1]} ours on Intel's driver, {cells[2]} libsycl; {', '.join(ratios)}", is_met)
+        row(title, f"{cells[0]} ours, {cells[1]} ours on Intel's driver, {cells[2]} libsycl; {', '.join(ratios)}")
     same = abs(own["first"] - real["first"]) <= 1e-4 and abs(over["first"] - real["first"]) <= 1e-4
     row("the same result", f"{own['first']:.6g}, {over['first']:.6g}, {real['first']:.6g}", same)
 
