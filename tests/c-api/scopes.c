@@ -7,6 +7,8 @@
 //   ask:PATH                offkit_device_dlopen with OFFKIT_VISIBILITY_LOCAL; later kernels ask for it
 //   forget                  offkit_device_dlclose of what was opened last
 //   rule:NUMBER             offkit_registry_set_exporter_rule
+//   start:KERNEL            launches it without waiting; it runs until the fifth number is 1 (see `spin` below)
+//   finish                  lets that kernel end, waits for it, and prints the numbers
 //   images                  where the images of the process are
 //   KERNEL                  runs it on the numbers from 1 to 4
 //   sym:KERNEL              the same by offkit_device_dlsym of what was opened last
@@ -62,6 +64,40 @@ static void run(offkit_collection *collection) {
   offkit_collection_free(collection);
 }
 
+// A launch that waits for the host: the kernel sets the sixth number when it runs, and goes on when the fifth is set.
+static struct {
+  offkit_usm *memory;
+  offkit_event *launch;
+} spinning;
+
+static void start(offkit_collection *collection) {
+  offkit_kernel *kernel = NULL;
+  const int numbers[COUNT + 2] = {1, 2, 3, 4, 0, 0};
+  const offkit_range range = {.dimensions = 1, .global = {1}};
+  if (check(offkit_collection_build(collection, context, &kernel)) &&
+      check(offkit_usm_create(context, device, OFFKIT_USM_SHARED, sizeof numbers, 0, &spinning.memory)) &&
+      check(offkit_usm_write(spinning.memory, queue, 0, numbers, sizeof numbers, NULL, 0))) {
+    const offkit_argument argument = offkit_usm_argument(spinning.memory, 0);
+    if (check(offkit_kernel_launch(kernel, queue, &range, &argument, 1, NULL, 0, &spinning.launch))) {
+      volatile int *shared = offkit_usm_address(spinning.memory);
+      while (!shared[COUNT + 1])
+        ;
+      printf("it runs\n");
+    }
+  }
+  offkit_kernel_free(kernel);
+  offkit_collection_free(collection);
+}
+
+static void finish(void) {
+  int *numbers = offkit_usm_address(spinning.memory);
+  ((volatile int *)numbers)[COUNT] = 1;
+  if (check(offkit_event_wait(spinning.launch)))
+    printf("%d %d %d %d\n", numbers[0], numbers[1], numbers[2], numbers[3]);
+  offkit_event_free(spinning.launch);
+  offkit_usm_free(spinning.memory);
+}
+
 static void step(const char *word) {
   const char *value = strchr(word, ':');
   const size_t length = value ? (size_t)(value++ - word) : strlen(word);
@@ -89,7 +125,12 @@ static void step(const char *word) {
   else if (IS("sym")) {
     if (check(offkit_device_dlsym(opened[opened_count - 1], value, device, &collection)))
       run(collection);
-  } else if (IS("images")) {
+  } else if (IS("start")) {
+    if (check(offkit_registry_collect(registry, value, device, &collection)))
+      start(collection);
+  } else if (IS("finish"))
+    finish();
+  else if (IS("images")) {
     size_t count = 0;
     const char *location = NULL;
     check(offkit_registry_image_count(registry, &count));

@@ -205,9 +205,60 @@ fn files_are_opened_and_closed_like_libraries() {
         "closed files are gone: {told}"
     );
     assert_eq!(run(&folder, "open:hundred.syclbin app").ok(), "100 200 300 400\n");
+    // Compressed ones, whose format and symbols nobody tells, supply plain images and the other way round.
+    let caller = "int f(int x); kernel void caller(global int *a) { size_t i = get_global_id(0); a[i] = f(a[i]) + 2; }";
+    folder.syclbin("caller", caller, "");
+    for name in ["caller", "ten"] {
+        let line = format!("convert -q {name}.syclbin -o {name}.ccob --to bundle,compressed --allow-loss");
+        folder.offkit(&line).ok();
+    }
+    assert_eq!(run(&folder, "open:ten.ccob app").ok(), "10 20 30 40\n");
+    assert_eq!(
+        run(&folder, "open:hundred.syclbin open:caller.ccob caller").ok(),
+        "102 202 302 402\n"
+    );
+    assert_eq!(
+        run(&folder, "open:caller.ccob open:ten.ccob caller app").ok(),
+        "12 22 32 42\n10 20 30 40\n"
+    );
     folder.write("empty.c", "int main(void) { return 0; }");
     compile(&folder, "cc", "empty.c", "empty");
     let none = run(&folder, "ask:./empty ask:nowhere").ok();
     assert!(none.contains("error 8: `./empty` has no device code\n"), "{none}");
     assert!(none.contains("error 7: cannot read `nowhere`: "), "{none}");
+}
+
+#[test]
+fn libraries_are_unloaded_while_their_kernels_run() {
+    need!("cc", "clang-22", "llvm-config-22");
+    let folder = Folder::new();
+    factor(&folder, "ten", 10);
+    // It runs until the host lets it go on, and calls another library afterwards.
+    let spin = "int f(int x);
+        kernel void spin(global volatile int *a) {
+          a[5] = 1;
+          while (!a[4]);
+          for (int i = 0; i < 4; ++i) a[i] = f(a[i]);
+        }";
+    library(&folder, "spin", spin, "");
+    program(&folder, "");
+    let load = "global:./libten.so global:./libspin.so";
+    let both = format!("{load} start:spin close close images finish");
+    let printed = run(&folder, &both).ok();
+    let lines: Vec<_> = printed.lines().collect();
+    // Only the program's own image is left, and the kernel ends as if nothing had happened.
+    assert_eq!(lines.len(), 3, "{printed}");
+    assert!(
+        lines[0] == "it runs" && lines[1].contains("/scopes!") && lines[2] == "10 20 30 40",
+        "{printed}"
+    );
+    // Again in the same process, from libraries that are loaded anew.
+    let again = format!("{both} {load} start:spin close close finish {load} app");
+    let printed = run(&folder, &again).ok();
+    assert!(
+        printed.ends_with("it runs\n10 20 30 40\n10 20 30 40\n"),
+        "{printed}"
+    );
+    // What others need stays as long as it is loaded.
+    assert_eq!(run(&folder, &format!("{load} close app")).ok(), "10 20 30 40\n");
 }

@@ -70,7 +70,7 @@ impl Library {
     /// What a shared object has registered.
     fn loaded(registry: &Arc<ImageRegistry>, ids: Vec<LibraryId>) -> Self {
         Self {
-            images: ids.iter().map(|id| registry.images_of(*id).len()).sum(),
+            images: ids.iter().map(|id| registry.library_images(*id).len()).sum(),
             registry: Arc::clone(registry),
             ids,
             is_own: false,
@@ -223,7 +223,7 @@ extern "C" fn offkit_device_dlsym(
 ) -> Status {
     make(collection, || {
         let Library { registry, ids, .. } = given(library, "the library")?;
-        let images: Vec<_> = ids.iter().flat_map(|id| registry.images_of(*id)).collect();
+        let images: Vec<_> = ids.iter().flat_map(|id| registry.library_images(*id)).collect();
         let is_own = |image| images.contains(&image);
         collect(registry, kernel, device, ids, &is_own)
     })

@@ -7,7 +7,7 @@ use offkit_cache::Key;
 use offkit_object::{DeviceImage, ImageFormat, Location, backquoted};
 use offkit_pi::host::{Context, Device, PiError, Program};
 
-use crate::built::{NO_CONSTANTS, Recipe};
+use crate::built::{NO_CONSTANTS, Recipe, is_compiled_at_run_time};
 use crate::collect::Collection;
 use crate::kernel::Kernel;
 use crate::registry::ImageRegistry;
@@ -54,6 +54,17 @@ pub enum BuildError {
         /// What the device says.
         source: PiError,
     },
+    /// Machine code of several images, which only a driver that links as it loads can link.
+    #[error(
+        "the device cannot link machine code at run time: {}; link it ahead of time, or ship it as SPIR-V",
+        backquoted(.images)
+    )]
+    Native {
+        /// The images.
+        images: Vec<Location>,
+        /// What the device says.
+        source: PiError,
+    },
     /// The program was built but does not give the kernel.
     #[error("cannot create kernel `{kernel}`")]
     Kernel {
@@ -77,10 +88,10 @@ impl BuildError {
 impl ImageRegistry {
     /// Builds the images of a collection for a device and returns the kernel.
     ///
-    /// One image is built by itself. Several are compiled one by one and linked by the device's own
-    /// linker, the kernel's image first. Compiler and linker are told what the containers of the images say, or what
-    /// [`COMPILE_OPTIONS_VARIABLE`] and [`LINK_OPTIONS_VARIABLE`] say instead. What the driver has built before, with all
-    /// of this the same, comes from the user's cache.
+    /// One image is built by itself. Several are compiled one by one, unless they are machine code, and linked by the
+    /// device's own linker, the kernel's image first. Compiler and linker are told what the containers of the images say,
+    /// or what [`COMPILE_OPTIONS_VARIABLE`] and [`LINK_OPTIONS_VARIABLE`] say instead. What the driver has built before,
+    /// with all of this the same, comes from the user's cache.
     ///
     /// # Errors
     ///
@@ -154,15 +165,21 @@ fn make(
             Ok(program.clone())
         }
         (several, _) => {
-            for (program, image) in several.iter().zip(images) {
+            let is_native = !is_compiled_at_run_time(&images[0]);
+            for (program, image) in several.iter().zip(images).filter(|_| !is_native) {
                 program
                     .compile_for(&[device], &compile_options(image))
                     .map_err(|source| BuildError::of_image("compile", image, source))?;
             }
             let references: Vec<&Program> = several.iter().collect();
-            context
-                .link_for(&[device], &references, &link_options(images))
-                .map_err(together("link"))
+            let linked = context.link_for(&[device], &references, &link_options(images));
+            linked.map_err(|source| match is_native {
+                true => BuildError::Native {
+                    images: images.iter().map(|image| image.location.clone()).collect(),
+                    source,
+                },
+                false => together("link")(source),
+            })
         }
     }
 }

@@ -280,7 +280,7 @@ impl ImageRegistry {
     }
 
     /// The images of a library; none once it is withdrawn.
-    pub fn images_of(&self, LibraryId(first): LibraryId) -> Vec<ImageId> {
+    pub fn library_images(&self, LibraryId(first): LibraryId) -> Vec<ImageId> {
         let state = self.read();
         let count = state.libraries.get(&first).map_or(0, Library::len);
         (first..).take(count).map(ImageId).collect()
