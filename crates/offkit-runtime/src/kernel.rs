@@ -214,10 +214,12 @@ impl Kernel {
         wait: &[&Event],
     ) -> Result<Event, LaunchError> {
         let remaining: Vec<Argument>;
-        let arguments = match self.dropped.len() == arguments.len() && self.dropped.contains(&true) {
+        let arguments = match arguments.len() == self.count_in_source() {
             false => arguments,
             true => {
-                let all = arguments.iter().zip(&*self.dropped);
+                let all = arguments
+                    .iter()
+                    .zip(self.dropped.iter().chain(std::iter::repeat(&false)));
                 remaining = all
                     .filter(|(_, dropped)| !**dropped)
                     .map(|(argument, _)| argument.clone())
@@ -233,6 +235,16 @@ impl Kernel {
             .try_for_each(|(index, argument)| self.kernel.set_argument(index, argument.clone()));
         let launched = set.and_then(|()| queue.launch(&self.kernel, range, wait));
         launched.map_err(|source| self.failed(source))
+    }
+
+    /// How many arguments the kernel has in its source. The list of those that were dropped may be longer: some compilers
+    /// write whole bytes.
+    fn count_in_source(&self) -> usize {
+        let dropped = self.dropped.iter().filter(|dropped| **dropped).count();
+        match &self.description {
+            Some(description) => description.parameters.len() + dropped,
+            None => self.dropped.len(),
+        }
     }
 
     /// Waits until a launch is done.

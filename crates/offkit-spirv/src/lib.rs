@@ -122,7 +122,7 @@ pub use opencl_builtin::is_opencl_builtin;
 pub use outline::{EntryPoint, Literal, Outline, OutlineSymbol, triple_of};
 pub use reflect::{Reflection, SpecializationConstant, reflect};
 pub use relink::rename_linkage;
-pub use specialize::specialize;
+pub use specialize::{set_defaults, specialize};
 pub use symbols::{Linkage, Symbol, SymbolKind};
 pub use types::{Layout, Scalar, Type};
 pub use validate::{VALIDATOR, Verdict, validate};

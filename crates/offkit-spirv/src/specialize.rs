@@ -16,6 +16,37 @@ use crate::module::Module;
 /// ignored. Modules that are to be linked are specialized before, since each numbers its constants for itself.
 /// Computations on constants (`OpSpecConstantOp`) are left to whoever compiles the module.
 pub fn specialize(module: &mut Module, values: &HashMap<u32, u64>) {
+    each_constant(module, values, set);
+    let spec_id = Operand::Decoration(Decoration::SpecId);
+    module
+        .dr_mut()
+        .annotations
+        .retain(|annotation| annotation.operands.get(1) != Some(&spec_id));
+}
+
+/// Gives specialization constants other defaults, as [`specialize`] gives them values; they can have others still.
+pub fn set_defaults(module: &mut Module, values: &HashMap<u32, u64>) {
+    each_constant(module, values, |constant, value, width| {
+        if value.is_none() {
+            return;
+        }
+        let opcode = constant.opcode;
+        set(constant, value, width);
+        constant.opcode = match constant.opcode {
+            Op::ConstantTrue => Op::SpecConstantTrue,
+            Op::ConstantFalse => Op::SpecConstantFalse,
+            _ => opcode,
+        };
+    });
+}
+
+/// Calls a function with every declaration of the module, the value that it is to have if it is a constant that has one,
+/// and the bits of its type.
+fn each_constant(
+    module: &mut Module,
+    values: &HashMap<u32, u64>,
+    change: impl Fn(&mut Instruction, Option<u64>, u32),
+) {
     let index = Index::new(module.dr());
     let globals = module.dr().types_global_values.iter();
     let given: HashMap<u32, u64> = globals
@@ -40,12 +71,8 @@ pub fn specialize(module: &mut Module, values: &HashMap<u32, u64>) {
         }
         let value = instruction.result_id.and_then(|id| given.get(&id)).copied();
         let width = instruction.result_type.and_then(|id| narrow.get(&id)).copied();
-        set(instruction, value, width.unwrap_or(32));
+        change(instruction, value, width.unwrap_or(32));
     }
-    let spec_id = Operand::Decoration(Decoration::SpecId);
-    module
-        .annotations
-        .retain(|annotation| annotation.operands.get(1) != Some(&spec_id));
 }
 
 /// Turns a specialization constant into an ordinary one.

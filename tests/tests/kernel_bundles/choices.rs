@@ -7,9 +7,7 @@ use offkit_runtime::{Executable, Input, KernelBundle, LinkProperties, Object, St
 use offkit_tests::drivers::{INSIDE, intel, is_inside, with_drivers};
 use offkit_tests::{Folder, mock, need};
 
-use crate::machine::{APP, EXPECTED, LIBRARY, Machine, image, says, syclbin};
-
-const NATIVE: &str = "spir64_x86_64-unknown-unknown";
+use crate::machine::{EXPECTED, Machine, NATIVE, says, syclbin, two_forms};
 
 /// A device that takes SPIR-V and machine code, with more lines for its script.
 fn script(lines: &str) -> String {
@@ -263,18 +261,7 @@ fn a_driver_runs_machine_code_that_it_made_before() {
         return;
     }
     let machine = Machine::of_opencl();
-    let whole = format!("{LIBRARY}\n{APP}");
-    let mut compiled = image(&whole);
-    // Forms of one module have their kernels in common.
-    compiled.kernels = vec!["__sycl_kernel_app_kernel".to_owned()];
-    let program = machine
-        .context
-        .program_with_il(compiled.bytes().expect("bytes"))
-        .expect("a program");
-    program.build("").expect("it builds");
-    let mut made = DeviceImage::new(program.binaries().expect("machine code").remove(0));
-    made.target = Target::new(NATIVE, "");
-    made.kernels.clone_from(&compiled.kernels);
+    let [compiled, made] = two_forms(&machine);
     let both = || vec![vec![compiled.clone(), made.clone()]];
     let executable: KernelBundle<Executable> = machine
         .read(file(both(), BundleState::Executable))

@@ -147,6 +147,24 @@ fn images_share_a_device_global_unless_each_has_its_own() {
     );
 }
 
+#[test]
+fn a_device_global_that_nothing_uses_is_no_hindrance() {
+    need!("clang-22", "llc");
+    let machine = Machine::new();
+    let library =
+        "global struct { global int *value; int first; } counter = {0, 5}; int f(int x) { return x * 2; }";
+    let mut library = described(image(library), &[("counter", 4, 0)]);
+    library.exports = vec!["f".to_owned()];
+    let app = "int f(int x); kernel void app_kernel(global int *a) { a[get_global_id(0)] = f(a[get_global_id(0)]); }";
+    let mut app = image(app);
+    app.imports = vec!["f".to_owned()];
+    let input: KernelBundle<Input> = machine
+        .read(syclbin([app, library], BundleState::Input))
+        .expect("a bundle");
+    let built = input.build().expect("it builds");
+    assert_eq!(machine.run_app(&built), [2, 4, 6, 8, 10, 12, 14, 16]);
+}
+
 /// Uses what the real SYCL compiler writes: device globals of both kinds, under its own names.
 fn use_real_globals(machine: &Machine) {
     let Some(runtime) = SyclRuntime::get() else { return };

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use offkit_image::DeviceImage;
-use offkit_object::{BundleState, Limits, OutputFormat, SyclBinVersion, Target, pack};
+use offkit_object::{BundleState, ByteArray, Limits, OutputFormat, SyclBinVersion, Target, pack};
 use offkit_pi::ffi::PI_DEVICE_TYPE_ALL;
 use offkit_pi::host::{Argument, Context, Device, NdRange, Plugin, Queue, QueueProperties};
 use offkit_runtime::{Buffer, BundleError, Executable, Kernel, KernelBundle, Runtime, State};
@@ -18,6 +18,9 @@ pub(crate) const APP: &str = "int _Z16library_functioni(int x);
     }";
 pub(crate) const LIBRARY: &str = "int _Z16library_functioni(int x) { return x * 7; }";
 pub(crate) const EXPECTED: [i32; 8] = [8, 15, 22, 29, 36, 43, 50, 57];
+
+/// The target of machine code for CPUs.
+pub(crate) const NATIVE: &str = "spir64_x86_64-unknown-unknown";
 
 /// A device, in a context of its own.
 pub(crate) struct Machine {
@@ -149,4 +152,33 @@ pub(crate) fn says(error: &BundleError, parts: &[&str]) {
     for part in parts {
         assert!(text.contains(part), "no `{part}` in {text}");
     }
+}
+
+/// An image with the specialization constant `factor`, number 7 in the module, and its default.
+pub(crate) fn with_factor(source: &str, default: i32) -> DeviceImage<'static> {
+    let declared = "int __attribute__((overloadable)) __spirv_SpecConstant(int, int);";
+    let mut image = image(&format!("{declared}\n{source}"));
+    let words = [7_u32, 0, 4].map(u32::to_le_bytes).concat();
+    let properties = &mut image.properties;
+    properties.insert("SYCL/specialization constants", "factor", ByteArray::new(words));
+    let default = ByteArray::new(default.to_le_bytes());
+    properties.insert("SYCL/specialization constants default values", "all", default);
+    image
+}
+
+/// One module in two forms: SPIR-V, and the machine code that the device's driver makes of it.
+pub(crate) fn two_forms(machine: &Machine) -> [DeviceImage<'static>; 2] {
+    let mut compiled = image(&format!("{LIBRARY}\n{APP}"));
+    // Forms of one module have their kernels in common.
+    compiled.kernels = vec!["__sycl_kernel_app_kernel".to_owned()];
+    let bytes = compiled.bytes().expect("bytes");
+    let program = machine.context.program_with_il(bytes).expect("a program");
+    program.build("").expect("it builds");
+    let mut made = DeviceImage::new(program.binaries().expect("machine code").remove(0));
+    made.target = Target::new(NATIVE, "");
+    made.kernels.clone_from(&compiled.kernels);
+    for form in [&mut compiled, &mut made] {
+        form.form_of = Some(0);
+    }
+    [compiled, made]
 }

@@ -162,9 +162,20 @@ impl Target {
 
     /// The name that DPC++'s runtimes know a target by, which its device binaries have: `spir64`, `spir`,
     /// `spir64_gen`, `nvptx64`, `amdgcn`.
+    ///
+    /// What a driver of Intel's made of SPIR-V is for a processor, but has SPIR-V's triple where the SYCL runtime wrote it.
+    ///
+    /// ```
+    /// use offkit_image::Target;
+    ///
+    /// assert_eq!(Target::new("spir64-unknown-unknown", "").sycl_name(), "spir64");
+    /// assert_eq!(Target::new("spir64-unknown-unknown", "x86_64").sycl_name(), "spir64_x86_64");
+    /// ```
     #[must_use]
     pub fn sycl_name(&self) -> &str {
         match (self.family(), self.parts().architecture()) {
+            (Family::Spirv64, _) if self.arch == "x86_64" => "spir64_x86_64",
+            (Family::Spirv64, _) if self.arch.starts_with("intel_gpu") => "spir64_gen",
             (Family::Spirv64, _) => "spir64",
             (Family::Spirv32, _) => "spir",
             (_, "") => UNKNOWN_SYCL_NAME,

@@ -9,10 +9,10 @@ use std::collections::HashMap;
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use offkit_image::DeviceImage;
 use offkit_image::property_set::{ByteArray, names};
+use offkit_image::{DeviceImage, ImageFormat};
 use offkit_pi::host::Program;
-use offkit_spirv::{Module, specialize};
+use offkit_spirv::{Module, set_defaults, specialize};
 
 use super::unit::{Part, Unit};
 use super::{BundleError, Input, KernelBundle};
@@ -97,6 +97,11 @@ impl Part {
 
     /// The same in a module itself, of which nobody can change the values then.
     pub(super) fn bake(&self, module: &mut Module) {
+        specialize(module, &self.values());
+    }
+
+    /// The values as bits, by the numbers of the scalars.
+    fn values(&self) -> HashMap<u32, u64> {
         let mut values = HashMap::new();
         let Ok(()) = self.each_value(|_, number, bytes| {
             let mut value = [0; 8];
@@ -106,7 +111,7 @@ impl Part {
             values.insert(number, u64::from_le_bytes(value));
             Ok::<(), Infallible>(())
         });
-        specialize(module, &values);
+        values
     }
 
     /// Hands over the value of each scalar, with the name of its constant and the scalar's number.
@@ -159,6 +164,14 @@ impl Part {
         image
             .properties
             .insert(names::SPECIALIZATION_CONSTANT_DEFAULTS, "all", values);
+        // The SYCL runtime takes defaults for what the code has already, and tells the device only what is set.
+        if image.format == ImageFormat::Spirv {
+            let write_error = |error| BundleError::Write(Box::new(error));
+            let module = Module::from_bytes(image.bytes().map_err(write_error)?);
+            let mut module = module.map_err(|error| BundleError::Write(Box::new(error)))?;
+            set_defaults(&mut module, &self.values());
+            image.code = module.to_bytes().into();
+        }
         Ok(image)
     }
 }

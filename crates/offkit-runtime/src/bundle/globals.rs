@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 
 use offkit_image::property_set::names;
 use offkit_image::{DeviceImage, KernelName};
+use offkit_pi::ffi::PI_INVALID_VALUE;
 use offkit_pi::host::{Context, Device, PiError, Program, Queue, QueueProperties, Usm, UsmKind};
 
 use super::unit::Unit;
@@ -110,8 +111,13 @@ impl Unit {
                         .map_err(|source| BundleError::of_global(global.name, source))?,
                 ),
             };
-            self.place(global, program, queue)
-                .map_err(|source| BundleError::of_global(global.name, source))?;
+            match self.place(global, program, queue) {
+                // Nothing in the program uses it.
+                Err(PiError::Call { result, .. }) if result == PI_INVALID_VALUE => {
+                    tracing::debug!(global = global.name, "a program has no such variable");
+                }
+                placed => placed.map_err(|source| BundleError::of_global(global.name, source))?,
+            }
         }
         Ok(())
     }
