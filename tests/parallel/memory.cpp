@@ -18,6 +18,10 @@ void allocations(queue &queue) {
   queue.parallel_for(count, [=](id<1> i) { device[i] = shared[i] + host[i]; });
   queue.memcpy(numbers.data() + 1, device + 1, (count - 1) * sizeof(int));
   REQUIRE(numbers[0] == 1 && numbers[1] == 8 && numbers[count - 1] == 400);
+  queue.memset(device, 0, count * sizeof(int));
+  queue.fill(device + 1, 77, 2);
+  queue.copy(device, numbers.data(), count);
+  REQUIRE(numbers[0] == 0 && numbers[1] == 77 && numbers[2] == 77 && numbers[3] == 0 && numbers[count - 1] == 0);
   FAILS(OFFKIT_ERROR_INVALID, "beyond the end", queue.memcpy(device + 1, numbers.data(), count * sizeof(int)));
   FAILS(OFFKIT_ERROR_INVALID, "not the address", free(device + 1, queue));
   free(device, queue);

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
 
+use offkit_tests::documentation::{blocks, examples};
 use offkit_tests::drivers::{intel, pocl, with_drivers};
 use offkit_tests::{Folder, Outcome, need, programs, root, shared_library};
 
@@ -75,6 +76,26 @@ fn a_kernel_is_a_lambda_in_the_program_that_one_command_makes() {
     }
     let listing = folder.offkit("ls --json saxpy").json();
     assert_eq!(listing[0]["kernels"], serde_json::json!(["_ZTSZ4mainE5Saxpy"]));
+}
+
+#[test]
+fn the_page_shows_a_program_that_works() {
+    need!("clang++-22", "llc");
+    need_runtime();
+    let folder = Folder::new();
+    let mut commands = 0;
+    for (language, content) in blocks("docs/parallel.md") {
+        if language == "cpp" {
+            let name = content.lines().next().and_then(|line| line.strip_prefix("// "));
+            folder.write(name.expect("a source says its name"), &content);
+            continue;
+        }
+        for example in examples(&content) {
+            example.check(&folder);
+            commands += 1;
+        }
+    }
+    assert_eq!(commands, 1);
 }
 
 #[test]

@@ -110,6 +110,9 @@ private:
   std::vector<event> running;
 };
 
+// The name of the kernel that fills memory.
+template <class T> struct filling;
+
 template <int D> offkit_range launch_range(const range<D> &global, const range<D> *local = nullptr) {
   offkit_range space = {};
   space.dimensions = D;
@@ -376,6 +379,14 @@ public:
     return {};
   }
   template <class T> event copy(const T *from, T *to, std::size_t count) { return memcpy(to, from, count * sizeof(T)); }
+
+  // Sets so many elements of an allocation, or bytes.
+  template <class T> event fill(T *to, const T &value, std::size_t count) {
+    return parallel_for<detail::filling<T>>(count, [=](id<1> i) { to[i] = value; });
+  }
+  event memset(void *to, int value, std::size_t size) {
+    return fill(static_cast<unsigned char *>(to), static_cast<unsigned char>(value), size);
+  }
 
   const std::shared_ptr<detail::machine> &get() const { return line->machine; }
 
