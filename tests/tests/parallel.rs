@@ -276,7 +276,7 @@ fn picture(file: &[u8], width: usize, height: usize) -> Vec<u8> {
     let crc = |bytes: &[u8]| {
         let bits = bytes.iter().fold(!0_u32, |rest, byte| {
             (0..8).fold(rest ^ u32::from(*byte), |rest, _| {
-                rest >> 1 ^ (rest & 1) * 0xedb8_8320
+                (rest >> 1) ^ ((rest & 1) * 0xedb8_8320)
             })
         });
         !bits
@@ -312,7 +312,7 @@ fn picture(file: &[u8], width: usize, height: usize) -> Vec<u8> {
         let low = (low + u32::from(*byte)) % 65521;
         (low, (high + low) % 65521)
     });
-    assert_eq!(number(checksum), adler.1 << 16 | adler.0);
+    assert_eq!(number(checksum), (adler.1 << 16) | adler.0);
     assert_eq!(rows.len(), height * (1 + 3 * width));
     rows
 }
