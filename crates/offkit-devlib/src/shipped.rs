@@ -56,11 +56,12 @@ pub enum ShippedError {
     Manifest(#[from] ManifestError),
 }
 
-fn sources(library: &str) -> Option<Sources> {
+fn sources(library: &str, family: Family) -> Option<Sources> {
     match library {
         "m" => Some(LIBM),
         "devicert" => Some(RT),
-        "ompdevice" => Some(OPENMP),
+        // For other devices it is LLVM's.
+        "ompdevice" if family == Family::Spirv64 => Some(OPENMP),
         _ => None,
     }
 }
@@ -80,7 +81,7 @@ pub(crate) fn folder(
     target: &Target,
     folders: &[PathBuf],
 ) -> Result<Option<PathBuf>, ShippedError> {
-    let (Some(sources), Some((own, variant))) = (sources(library), own_target(target)) else {
+    let (Some(sources), Some((own, variant))) = (sources(library, target.family()), own_target(target)) else {
         return Ok(None);
     };
     let installed = installed();
