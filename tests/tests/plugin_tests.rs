@@ -1,5 +1,5 @@
-//! The tests of any plugin (`offkit-plugin-tests`) on plugins that are unlike each other. The CPU device passes all of them
-//! in its own tests.
+//! The tests of any plugin (`offkit-plugin-tests`) on plugins that are unlike each other. Those on the CPU
+//! device are among its own.
 
 use std::process::Command;
 

@@ -17,7 +17,13 @@ fn the_tests_of_any_plugin_pass() {
     };
     with_both(|machine| {
         for (name, outcome) in run(machine.device.plugin(), Some(&code)) {
-            assert_eq!(outcome, Outcome::Passed, "{name}");
+            let is_expected = match &outcome {
+                Outcome::Passed => true,
+                // It interprets.
+                Outcome::Unsupported(what) => what.contains("a program's machine code is not supported"),
+                Outcome::Failed(_) => false,
+            };
+            assert!(is_expected, "{name}: {outcome:?}");
         }
     });
 }
