@@ -81,7 +81,8 @@ pub(crate) fn folder(
     target: &Target,
     folders: &[PathBuf],
 ) -> Result<Option<PathBuf>, ShippedError> {
-    let (Some(sources), Some((own, variant))) = (sources(library, target.family()), own_target(target)) else {
+    let (Some(sources), Some((own, variant))) = (sources(library, target.family()), own_target(target))
+    else {
         return Ok(None);
     };
     let installed = installed();

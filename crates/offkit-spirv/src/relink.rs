@@ -50,14 +50,16 @@ mod tests {
 
     #[test]
     fn symbols_get_other_names_or_stay_inside() {
-        let mut module = dr::Module::default();
-        module.annotations = vec![
+        let annotations = vec![
             linkage(1, "f", LinkageType::Export),
             linkage(2, "g", LinkageType::Export),
             linkage(3, "h", LinkageType::Import),
             linkage(4, "i", LinkageType::Import),
         ];
-        let mut module = Module::from_dr(module);
+        let mut module = Module::from_dr(dr::Module {
+            annotations,
+            ..dr::Module::default()
+        });
         rename_linkage(&mut module, |name, _| match name {
             "f" => Some("f2".to_owned()),
             "i" => Some("i2".to_owned()),

@@ -227,7 +227,8 @@ fn a_build_that_fails_for_one_thread_is_there_for_the_next() {
     .unwrap();
     let (device, context, queue) = machine().unwrap();
     let executable =
-        KernelBundle::<Executable>::registered(&context, &[device.clone()], &registered()).unwrap();
+        KernelBundle::<Executable>::registered(&context, std::slice::from_ref(&device), &registered())
+            .unwrap();
     let ask = || executable.kernel("fill", &device);
     let built = thread::scope(|scope| {
         let threads = [(); 4].map(|()| scope.spawn(ask));

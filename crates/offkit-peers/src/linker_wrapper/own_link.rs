@@ -242,8 +242,11 @@ impl<'a> OwnLink<'a> {
             backend_options: self.backend.clone(),
             linker_arguments: self.linker.clone(),
             // NVIDIA's linker leaves nothing open either. Intel's runtime has functions of its own.
-            allow_imports: !target.family().is_nvptx()
-                && !(target.family().is_spirv() && self.default_libraries),
+            allow_imports: match target.family() {
+                family if family.is_nvptx() => false,
+                family if family.is_spirv() => !self.default_libraries,
+                _ => true,
+            },
             keep: self.keeps.then(|| folder.to_owned()),
             ..DeviceLink::default()
         };

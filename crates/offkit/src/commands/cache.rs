@@ -10,7 +10,7 @@ use offkit_host::files;
 use offkit_runtime::Runtime;
 use serde_json::{Value, json};
 
-use super::run::{choice_failure, collect_failure, read_images, tell_left_out};
+use super::kernels::{choice_failure, collect_failure, read_images, tell_left_out};
 use crate::failure::{ExitStatus, Failure};
 use crate::terminal::{Terminal, escape, size};
 
