@@ -52,6 +52,20 @@ int main(int argc, char **argv) try {
   auto reduce = collection.build(context);
   auto saxpy = registry.collect("saxpy", device).build(context);
   REQUIRE(saxpy.name() == "saxpy" && saxpy.signature().find("f32") != std::string::npos);
+  // A library that serves those who ask for it, as long as its handle is there.
+  offkit::registry asking;
+  asking.open(folder + "app.syclbin");
+  asking.set_exporter_rule(OFFKIT_EXPORTER_OWN_FIRST);
+  {
+    auto handle = asking.dlopen(folder + "library.syclbin");
+    fails(OFFKIT_ERROR_UNRESOLVED, "serves itself alone", [&] { asking.collect("reduce", device); });
+    REQUIRE(asking.collect("reduce", device, {&handle}).images().size() == 2);
+    fails(OFFKIT_ERROR_NOT_FOUND, "no kernel `reduce`", [&] { handle.dlsym("reduce", device); });
+    REQUIRE(asking.image_count() == 3);
+  }
+  REQUIRE(asking.image_count() == 2);
+  auto app = asking.dlopen(folder + "app.syclbin", OFFKIT_VISIBILITY_GLOBAL);
+  fails(OFFKIT_ERROR_UNRESOLVED, "kernel `reduce` needs", [&] { app.dlsym("reduce", device); });
   offkit::buffer<float> ones(context, std::vector<float>(256, 1)), y(context, 256), sums(context, 4);
   auto launched = saxpy.launch(queue, 256, {3.0f, ones, y});
   auto reduced = reduce.launch(queue, offkit::range({256}, {64}), {y, sums, offkit::local{64 * sizeof(float)}},

@@ -9,7 +9,7 @@
 //! - Objects that were loaded together are those that one object needs, directly or through others, which itself no
 //!   other object needs.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::fs;
 use std::sync::LazyLock;
 
@@ -51,7 +51,13 @@ struct Graph<'a> {
 
 impl<'a> Graph<'a> {
     fn new(objects: &'a [SharedObject]) -> Self {
-        let number = |name| objects.iter().position(|object| object.is_called(name));
+        let mut numbers = HashMap::new();
+        for (number, object) in objects.iter().enumerate() {
+            for name in object.names() {
+                numbers.entry(name).or_insert(number);
+            }
+        }
+        let number = |name| numbers.get(name).copied();
         let needs = objects
             .iter()
             .map(|object| object.needed().filter_map(number).collect());
@@ -78,7 +84,9 @@ impl<'a> Graph<'a> {
     fn first(&self) -> HashSet<usize> {
         let is_preloaded = |number: &usize| {
             let object = &self.objects[*number];
-            PRELOADED.iter().any(|name| object.is_called(name))
+            PRELOADED
+                .iter()
+                .any(|name| object.names().any(|other| other == name))
         };
         let preloaded = (1..self.objects.len()).filter(is_preloaded);
         let first = (!self.objects.is_empty()).then_some(0);

@@ -122,15 +122,15 @@ impl SharedObject {
 
     /// Whether this is some release of a library: its name begins like that.
     pub(crate) fn is_release_of(&self, library: &str) -> bool {
-        let file = self.path.rsplit('/').next();
-        let names = [self.name.as_deref(), file];
-        names.into_iter().flatten().any(|name| name.starts_with(library))
+        self.names().any(|name| name.starts_with(library))
     }
 
-    /// Whether others mean this object by a name.
-    pub(crate) fn is_called(&self, name: &str) -> bool {
+    /// What others call this object: by its own name, by its file's, by its path.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         let file = self.path.rsplit('/').next();
-        self.name.as_deref() == Some(name) || file == Some(name) || self.path == name
+        [self.name.as_deref(), file, Some(self.path.as_str())]
+            .into_iter()
+            .flatten()
     }
 }
 

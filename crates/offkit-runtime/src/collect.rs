@@ -19,7 +19,7 @@ use crate::index::NameId;
 use crate::library::{Library, VirtualFunctions};
 use crate::registry::{ImageId, ImageRegistry, LibraryId, State, Wanted};
 use crate::relink::Relinking;
-use crate::scope::ExporterRule;
+use crate::scope::{ExporterRule, Scopes};
 use crate::signatures::Signatures;
 
 /// What a collection is for.
@@ -88,6 +88,7 @@ struct Closure<'a> {
     collected: HashSet<ImageId>,
     open: VecDeque<ImageId>,
     resolutions: Vec<Resolution>,
+    scopes: Scopes,
 }
 
 impl Closure<'_> {
@@ -132,6 +133,7 @@ impl Closure<'_> {
             kernel: &self.kernel.name,
             options: self.options,
             chain: self,
+            scopes: &self.scopes,
         }
     }
 
@@ -141,7 +143,7 @@ impl Closure<'_> {
         let registry = self.registry;
         let members = registry.read().members(set, importer);
         let ids: Vec<_> = members.iter().map(|(image, _)| *image).collect();
-        let ranks = registry.ranks(&ids, importer, self.options.libraries);
+        let ranks = registry.ranks(&ids, importer, self.options.libraries, &self.scopes);
         let (mut images, mut refusals) = (Vec::new(), Vec::new());
         let mut is_refused = false;
         for ((image, is_dummy), rank) in members.into_iter().zip(ranks) {
@@ -252,6 +254,7 @@ impl ImageRegistry {
             collected: HashSet::from([kernel.image]),
             open: VecDeque::from([kernel.image]),
             resolutions: Vec::new(),
+            scopes: Scopes::default(),
         };
         closure.complete()?;
         let Closure {
@@ -277,6 +280,7 @@ impl ImageRegistry {
             kernel: &importer,
             options: &CollectOptions::default(),
             chain: &(),
+            scopes: &Scopes::default(),
         };
         let resolve = |symbol: String| {
             let exporter = self.exporter(&symbol, &search);

@@ -7,7 +7,7 @@ use offkit_object::{Location, backquoted, describe_symbol};
 use crate::collect::CollectOptions;
 use crate::find::places;
 use crate::registry::{ImageId, ImageRegistry, Wanted};
-use crate::scope::{ExporterRule, Rank};
+use crate::scope::{ExporterRule, Rank, Scopes};
 use crate::select::{Refusal, SelectError, code, liked_best};
 use crate::source::ImageError;
 
@@ -172,6 +172,7 @@ pub(crate) struct Search<'a> {
     pub(crate) kernel: &'a str,
     pub(crate) options: &'a CollectOptions<'a>,
     pub(crate) chain: &'a dyn Chain,
+    pub(crate) scopes: &'a Scopes,
 }
 
 /// Tells why an image is needed.
@@ -192,7 +193,7 @@ impl ImageRegistry {
     pub(crate) fn exporter(&self, symbol: &str, search: &Search<'_>) -> Result<ImageId, CollectError> {
         self.read_names(Wanted::Links);
         let fitting = self.fitting_exporters(symbol, search)?;
-        let ranks = self.ranks(&fitting, search.importer, search.options.libraries);
+        let ranks = self.ranks(&fitting, search.importer, search.options.libraries, search.scopes);
         let ranked = fitting.iter().zip(ranks);
         let mut visible: Vec<(Rank, ImageId)> =
             ranked.filter_map(|(&image, rank)| Some((rank?, image))).collect();

@@ -1,6 +1,9 @@
 //! Where symbols are looked for, and who comes first.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::fmt::{self, Debug};
+use std::rc::Rc;
 use std::str::FromStr;
 
 use crate::registry::{ImageId, ImageRegistry, LibraryId, State};
@@ -100,6 +103,10 @@ impl Rank {
     }
 }
 
+/// What the loader has said during a collection, by the object that it was asked about.
+#[derive(Default)]
+pub(crate) struct Scopes(RefCell<HashMap<Option<SharedObjectId>, Rc<[SharedObjectId]>>>);
+
 /// What tells where an image stands.
 #[derive(Clone, Copy)]
 struct Place {
@@ -132,10 +139,11 @@ impl ImageRegistry {
         images: &[ImageId],
         importer: ImageId,
         asked: &[LibraryId],
+        scopes: &Scopes,
     ) -> Vec<Option<Rank>> {
         let rule = self.exporter_rule();
         let (own, places) = self.places(images, Some(importer));
-        let scope = self.scope(&places, own.and_then(|own| own.object));
+        let scope = self.scope(&places, own.and_then(|own| own.object), scopes);
         let rank = |place: Place| {
             let is_own = own.is_some_and(|own| own.is_of_same_library(&place));
             if is_own && rule == ExporterRule::OwnFirst {
@@ -161,7 +169,7 @@ impl ImageRegistry {
     /// The images of the library that comes first, in the order in which they became known.
     pub(crate) fn of_first_library(&self, images: &[ImageId]) -> Vec<ImageId> {
         let (_, places) = self.places(images, None);
-        let scope = self.scope(&places, None);
+        let scope = self.scope(&places, None, &Scopes::default());
         let rank = |place: Place| {
             place.found_in(&scope).unwrap_or(Rank {
                 tier: Tier::Local,
@@ -181,10 +189,19 @@ impl ImageRegistry {
         (own, images.iter().map(|&image| state.place(image)).collect())
     }
 
-    fn scope(&self, places: &[Option<Place>], of: Option<SharedObjectId>) -> Vec<SharedObjectId> {
+    fn scope(
+        &self,
+        places: &[Option<Place>],
+        of: Option<SharedObjectId>,
+        scopes: &Scopes,
+    ) -> Rc<[SharedObjectId]> {
         let is_loaded = places.iter().flatten().any(|place| place.object.is_some());
-        let loader = self.loader().filter(|_| is_loaded);
-        loader.map_or_else(Vec::new, |loader| loader.scope(of))
+        let Some(loader) = self.loader().filter(|_| is_loaded) else {
+            return Rc::default();
+        };
+        let mut scopes = scopes.0.borrow_mut();
+        let scope = scopes.entry(of).or_insert_with(|| loader.scope(of).into());
+        Rc::clone(scope)
     }
 }
 
