@@ -184,9 +184,17 @@ fn make(
     }
 }
 
+/// What DPC++ notes among an image's options for the runtime, which is to translate it for certain devices: it makes
+/// code compile or run faster there. Compilers of devices do not know it, and refuse it.
+const FOR_THE_RUNTIME: [&str; 2] = ["-ftarget-register-alloc-mode=", "-ftarget-compile-fast"];
+
 /// What the device's compiler is told of an image.
 pub(crate) fn compile_options(image: &DeviceImage<'_>) -> String {
-    env::var(COMPILE_OPTIONS_VARIABLE).unwrap_or_else(|_| image.compile_options().to_owned())
+    env::var(COMPILE_OPTIONS_VARIABLE).unwrap_or_else(|_| {
+        let is_ours = |word: &str| FOR_THE_RUNTIME.iter().any(|prefix| word.starts_with(prefix));
+        let words = image.compile_options().split(' ');
+        words.filter(|word| !is_ours(word)).collect::<Vec<_>>().join(" ")
+    })
 }
 
 /// What the device's linker is told of all images: what they say, each thing once.
@@ -214,4 +222,28 @@ pub(crate) fn create(
         _ => context.program_with_binary(device, bytes),
     };
     program.map_err(|source| BuildError::of_image("create a program from", image, source))
+}
+
+#[cfg(test)]
+mod tests {
+    use offkit_image::string_keys;
+
+    use super::*;
+
+    #[test]
+    fn what_is_meant_for_the_runtime_is_not_told_to_the_device() {
+        for (options, told) in [
+            ("", ""),
+            ("-O2  -DA=\"b  c\"", "-O2  -DA=\"b  c\""),
+            (
+                "-ftarget-register-alloc-mode=pvc:-ze-intel-enable-auto-large-GRF-mode",
+                "",
+            ),
+            ("-O2 -ftarget-compile-fast -g", "-O2 -g"),
+        ] {
+            let mut image = DeviceImage::new(b"");
+            image.strings.set(string_keys::COMPILE_OPTIONS, options);
+            assert_eq!(compile_options(&image), told);
+        }
+    }
 }
