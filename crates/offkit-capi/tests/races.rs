@@ -30,7 +30,7 @@ const LIBRARY: &str = "float axpy(float a, float x, float y) { return a * x + y;
 type Main = unsafe extern "C" fn(c_int, *const *const c_char) -> c_int;
 
 /// Runs a tool; `false` if it is not there, and may be missing.
-#[expect(clippy::print_stderr, reason = "a skipped test says so")]
+#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 fn has_run(folder: &Path, tool: &str, arguments: &str) -> bool {
     match Command::new(tool)
         .args(arguments.split_whitespace())
