@@ -166,6 +166,17 @@ fn kernels_compute_and_count_like_the_host() {
 }
 
 #[test]
+fn devices_of_two_drivers_share_buffers() {
+    need!("clang++-22", "llc");
+    let Some(drivers) = intel() else { return };
+    let folder = Folder::new();
+    let source = root().join("tests/parallel/devices.cpp");
+    build(&folder, &source.display().to_string(), "devices");
+    let said = run_on(&("*:*", drivers), &folder, "devices", "");
+    assert_eq!(said.ok(), "ok\n");
+}
+
+#[test]
 fn a_kernel_that_fails_is_an_exception_with_its_line() {
     need!("clang++-22", "llc");
     let folder = Folder::new();

@@ -21,7 +21,9 @@ namespace offkit::parallel {
 class event {
 public:
   event() = default;
-  explicit event(offkit::event submitted) : command(std::make_shared<offkit::event>(std::move(submitted))) {}
+  // `machine` is whose command it is.
+  event(offkit::event submitted, std::shared_ptr<const void> machine)
+      : command(std::make_shared<offkit::event>(std::move(submitted))), machine(std::move(machine)) {}
   // Waits until the command is done; throws if it failed.
   void wait() const {
     if (command)
@@ -29,9 +31,11 @@ public:
   }
   bool is_complete() const { return !command || command->status() == OFFKIT_EVENT_COMPLETE; }
   const offkit::event *get() const { return command.get(); }
+  bool is_of(const void *other) const { return machine.get() == other; }
 
 private:
   std::shared_ptr<offkit::event> command;
+  std::shared_ptr<const void> machine;
 };
 
 namespace detail {

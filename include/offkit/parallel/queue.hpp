@@ -78,10 +78,14 @@ public:
       passed.push_back(each.get());
     std::vector<const offkit_event *> waited;
     for (const event &each : wait)
-      if (each.get())
+      // Drivers do not wait for each other.
+      if (!each.is_of(machine.get()))
+        each.wait();
+      else
         waited.push_back(each.get()->get());
     event submitted(offkit::event(offkit_kernel_launch, machine->kernel(name).get(), queue.get(), &range, passed.data(),
-                                  passed.size(), waited.data(), waited.size()));
+                                  passed.size(), waited.data(), waited.size()),
+                    machine);
     std::lock_guard<std::mutex> guard(lock);
     if (running.size() >= 256)
       running.erase(std::remove_if(running.begin(), running.end(), [](const event &each) { return each.is_complete(); }),
@@ -384,8 +388,9 @@ public:
   template <class T> event fill(T *to, const T &value, std::size_t count) {
     return parallel_for<detail::filling<T>>(count, [=](id<1> i) { to[i] = value; });
   }
-  event memset(void *to, int value, std::size_t size) {
-    return fill(static_cast<unsigned char *>(to), static_cast<unsigned char>(value), size);
+  // A template, so that only programs that call it have its kernel.
+  template <class Byte = unsigned char> event memset(void *to, int value, std::size_t size) {
+    return fill(static_cast<Byte *>(to), static_cast<Byte>(value), size);
   }
 
   const std::shared_ptr<detail::machine> &get() const { return line->machine; }
