@@ -53,4 +53,4 @@ pub use search::{
     Answer, Found, LIBRARY_PATH_VARIABLE, LibraryFile, Origin, Outcome, Rule, Search, SearchFolder, Skip,
     Tried,
 };
-pub use shipped::{DEFAULT_LIBRARIES, ShippedError};
+pub use shipped::{DEFAULT_LIBRARIES, OPENMP_LIBRARY, ShippedError};

@@ -16,9 +16,12 @@ use crate::build::{Build, BuildError};
 use crate::library_path;
 use crate::manifest::{MANIFEST_FILE, Manifest, ManifestError};
 
-/// The libraries, as `-l` names them, that a link takes by itself: the functions of `<math.h>` and `<complex.h>`, what
-/// compilers and the standard headers call, and what OpenMP's regions do.
-pub const DEFAULT_LIBRARIES: [&str; 3] = ["m", "devicert", "ompdevice"];
+/// The libraries, as `-l` names them, that a link takes by itself: the functions of `<math.h>` and `<complex.h>`, and
+/// what compilers and the standard headers call.
+pub const DEFAULT_LIBRARIES: [&str; 2] = ["m", "devicert"];
+
+/// The library that a link of OpenMP's regions takes besides: their device runtime.
+pub const OPENMP_LIBRARY: &str = "ompdevice";
 
 /// The files of a library, from the folder of its manifest.
 type Sources = &'static [(&'static str, &'static str)];
@@ -61,7 +64,7 @@ fn sources(library: &str, family: Family) -> Option<Sources> {
         "m" => Some(LIBM),
         "devicert" => Some(RT),
         // For other devices it is LLVM's.
-        "ompdevice" if family == Family::Spirv64 => Some(OPENMP),
+        OPENMP_LIBRARY if family == Family::Spirv64 => Some(OPENMP),
         _ => None,
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use offkit_devlib::code::Module;
-use offkit_devlib::{Abi, AbiClash, DEFAULT_LIBRARIES, LibraryFile, Origin, Search, Skip};
+use offkit_devlib::{Abi, AbiClash, DEFAULT_LIBRARIES, LibraryFile, OPENMP_LIBRARY, Origin, Search, Skip};
 use offkit_object::{ImageFormat, Target};
 use offkit_spirv::names::kernel_of_copy;
 
@@ -118,7 +118,10 @@ impl Libraries {
             if !has_open_symbols(modules, target, link.archive_kernels) {
                 continue;
             }
-            for name in DEFAULT_LIBRARIES {
+            // Regions begin with a call of their runtime.
+            let is_openmps = |symbol: &str| symbol.starts_with("__kmpc_");
+            let has_regions = modules.iter().any(|module| module.imports().any(is_openmps));
+            for name in (DEFAULT_LIBRARIES.into_iter()).chain(has_regions.then_some(OPENMP_LIBRARY)) {
                 self.find_one(&search, name, (DEFAULT, false), target, &mut Vec::new())?;
             }
         }
