@@ -173,6 +173,12 @@ OFFKIT_API offkit_error *offkit_queue_create(const offkit_context *context, cons
     uint32_t flags, offkit_queue **queue);
 // Waits until all commands submitted so far are done. That one of them failed is told by its event, not here.
 OFFKIT_API offkit_error *offkit_queue_finish(const offkit_queue *queue);
+// Makes an event that completes when the events have; with none, when all commands submitted before have.
+OFFKIT_API offkit_error *offkit_queue_marker(const offkit_queue *queue, const offkit_event *const *wait,
+    size_t wait_count, offkit_event **event);
+// The same, and commands submitted later wait for it. `event` may be NULL.
+OFFKIT_API offkit_error *offkit_queue_barrier(const offkit_queue *queue, const offkit_event *const *wait,
+    size_t wait_count, offkit_event **event);
 // Frees the queue. Commands that were submitted are done nevertheless.
 OFFKIT_API void offkit_queue_free(offkit_queue *queue);
 
@@ -279,6 +285,16 @@ OFFKIT_API offkit_error *offkit_buffer_read(const offkit_buffer *buffer, const o
 // Copies `size` bytes to the buffer, from `offset` on, once the events are done, and waits for it.
 OFFKIT_API offkit_error *offkit_buffer_write(const offkit_buffer *buffer, const offkit_queue *queue, size_t offset,
     const void *data, size_t size, const offkit_event *const *wait, size_t wait_count);
+// Submits to fill `size` bytes, from `offset` on, with repetitions of the pattern, once the events are done. The pattern
+// has a power of two of bytes, 128 at most; offset and size are multiples of that. `event` may be NULL.
+OFFKIT_API offkit_error *offkit_buffer_fill(const offkit_buffer *buffer, const offkit_queue *queue, size_t offset,
+    size_t size, const void *pattern, size_t pattern_size, const offkit_event *const *wait, size_t wait_count,
+    offkit_event **event);
+// Submits to copy `size` bytes from one buffer to another, or to another part of it, once the events are done. `event`
+// may be NULL.
+OFFKIT_API offkit_error *offkit_buffer_copy(const offkit_buffer *from, size_t from_offset, const offkit_buffer *to,
+    size_t to_offset, size_t size, const offkit_queue *queue, const offkit_event *const *wait, size_t wait_count,
+    offkit_event **event);
 OFFKIT_API void offkit_buffer_free(offkit_buffer *buffer);
 
 // Who can reach an allocation of unified shared memory.
@@ -303,6 +319,14 @@ OFFKIT_API offkit_error *offkit_usm_read(const offkit_usm *usm, const offkit_que
     size_t size, const offkit_event *const *wait, size_t wait_count);
 OFFKIT_API offkit_error *offkit_usm_write(const offkit_usm *usm, const offkit_queue *queue, size_t offset,
     const void *data, size_t size, const offkit_event *const *wait, size_t wait_count);
+// Submits to set `size` bytes, from `offset` on, to a value, once the events are done. `event` may be NULL.
+OFFKIT_API offkit_error *offkit_usm_fill(const offkit_usm *usm, const offkit_queue *queue, size_t offset, size_t size,
+    uint8_t value, const offkit_event *const *wait, size_t wait_count, offkit_event **event);
+// Submits to copy `size` bytes from one allocation to another, or to another part of it, once the events are done.
+// `event` may be NULL.
+OFFKIT_API offkit_error *offkit_usm_copy(const offkit_usm *from, size_t from_offset, const offkit_usm *to,
+    size_t to_offset, size_t size, const offkit_queue *queue, const offkit_event *const *wait, size_t wait_count,
+    offkit_event **event);
 // Frees the allocation, once the commands that were given it are done. Its address means nothing from this call on.
 OFFKIT_API void offkit_usm_free(offkit_usm *usm);
 
@@ -409,6 +433,12 @@ typedef struct offkit_profile {
 // Waits until the command is done. OFFKIT_ERROR_DEVICE if it failed.
 OFFKIT_API offkit_error *offkit_event_wait(const offkit_event *event);
 OFFKIT_API offkit_error *offkit_event_get_status(const offkit_event *event, offkit_event_status *status);
+// What is called when a command is done, on a thread of the runtime or of a driver, with OFFKIT_EVENT_COMPLETE or
+// OFFKIT_EVENT_FAILED, and what was given with it. On drivers it must not wait for other commands.
+typedef void (*offkit_event_function)(offkit_event_status status, void *data);
+// Has the function called once; at once if the command is done already.
+OFFKIT_API offkit_error *offkit_event_on_completion(const offkit_event *event, offkit_event_function function,
+    void *data);
 // When the command ran. It must be complete, and of a queue with OFFKIT_QUEUE_PROFILING.
 OFFKIT_API offkit_error *offkit_event_profile(const offkit_event *event, offkit_profile *profile);
 // Frees the event. This does not cancel the command.

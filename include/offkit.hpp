@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstring>
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <stdexcept>
@@ -136,12 +137,21 @@ private:
       : object(offkit_context_create, devices.data(), devices.size()) {}
 };
 
+class event;
+
+// The events that a command waits for.
+using events = std::initializer_list<const event *>;
+
 class queue : public detail::object<offkit_queue, offkit_queue_free> {
 public:
   // `flags` are those of offkit_queue_create.
   queue(const context &context, const device &device, uint32_t flags = OFFKIT_QUEUE_IN_ORDER)
       : object(offkit_queue_create, context.get(), device.get(), flags) {}
   void finish() const { detail::check(offkit_queue_finish(get())); }
+  // An event that completes when the events have; with none, when all commands submitted before have.
+  event marker(events wait = {}) const;
+  // The same, and commands submitted later wait for it.
+  event barrier(events wait = {}) const;
 };
 
 class event : public detail::object<offkit_event, offkit_event_free> {
@@ -150,10 +160,30 @@ public:
   void wait() const { detail::check(offkit_event_wait(get())); }
   offkit_event_status status() const { return detail::ask<offkit_event_status>(offkit_event_get_status, get()); }
   offkit_profile profile() const { return detail::ask<offkit_profile>(offkit_event_profile, get()); }
+  // Has the function called with the status when the command is done, on another thread. It must not throw.
+  void on_completion(std::function<void(offkit_event_status)> function) const {
+    auto kept = std::make_unique<std::function<void(offkit_event_status)>>(std::move(function));
+    detail::check(offkit_event_on_completion(get(), call, kept.get()));
+    kept.release();
+  }
+
+private:
+  static void call(offkit_event_status status, void *data) {
+    std::unique_ptr<std::function<void(offkit_event_status)>> kept(
+        static_cast<std::function<void(offkit_event_status)> *>(data));
+    (*kept)(status);
+  }
 };
 
-// The events that a command waits for.
-using events = std::initializer_list<const event *>;
+inline event queue::marker(events wait) const {
+  detail::pointers<offkit_event> waited(wait);
+  return event(offkit_queue_marker, get(), waited.data(), waited.size());
+}
+
+inline event queue::barrier(events wait) const {
+  detail::pointers<offkit_event> waited(wait);
+  return event(offkit_queue_barrier, get(), waited.data(), waited.size());
+}
 
 // A buffer of elements of a type that is the same for host and device.
 template <class T> class buffer : public detail::object<offkit_buffer, offkit_buffer_free> {
@@ -180,6 +210,19 @@ public:
     detail::pointers<offkit_event> waited(wait);
     detail::check(offkit_buffer_write(get(), queue.get(), first * sizeof(T), elements.data(),
                                       elements.size() * sizeof(T), waited.data(), waited.size()));
+  }
+  // Fills `count` elements, from the one with the number `first` on.
+  event fill(const queue &queue, const T &element, size_t first, size_t count, events wait = {}) const {
+    detail::pointers<offkit_event> waited(wait);
+    return event(offkit_buffer_fill, get(), queue.get(), first * sizeof(T), count * sizeof(T), &element, sizeof(T),
+                 waited.data(), waited.size());
+  }
+  // Copies `count` elements, from the one with the number `first` on, to another buffer.
+  event copy_to(const queue &queue, size_t first, const buffer &to, size_t to_first, size_t count,
+                events wait = {}) const {
+    detail::pointers<offkit_event> waited(wait);
+    return event(offkit_buffer_copy, get(), first * sizeof(T), to.get(), to_first * sizeof(T), count * sizeof(T),
+                 queue.get(), waited.data(), waited.size());
   }
 
 private:
@@ -208,6 +251,19 @@ public:
     detail::pointers<offkit_event> waited(wait);
     detail::check(offkit_usm_write(get(), queue.get(), first * sizeof(T), elements.data(),
                                    elements.size() * sizeof(T), waited.data(), waited.size()));
+  }
+  // Sets all bytes.
+  event fill(const queue &queue, uint8_t value, events wait = {}) const {
+    detail::pointers<offkit_event> waited(wait);
+    return event(offkit_usm_fill, get(), queue.get(), size_t{0}, offkit_usm_size(get()), value, waited.data(),
+                 waited.size());
+  }
+  // Copies `count` elements, from the one with the number `first` on, to another allocation.
+  event copy_to(const queue &queue, size_t first, const usm &to, size_t to_first, size_t count,
+                events wait = {}) const {
+    detail::pointers<offkit_event> waited(wait);
+    return event(offkit_usm_copy, get(), first * sizeof(T), to.get(), to_first * sizeof(T), count * sizeof(T),
+                 queue.get(), waited.data(), waited.size());
   }
 };
 

@@ -87,6 +87,63 @@ static void run_fill(const offkit_kernel *kernel, int value) {
   offkit_buffer_free(buffer);
 }
 
+static void note_status(offkit_event_status status, void *data) {
+  // Another thread may look at it.
+  __atomic_store_n((int *)data, (int)status, __ATOMIC_SEQ_CST);
+}
+
+static void fills_and_copies(void) {
+  offkit_buffer *from, *to;
+  offkit_event *events[4];
+  const int pattern[2] = {7, 9};
+  CHECK(offkit_buffer_create(context, NULL, 8 * sizeof(int), &from));
+  CHECK(offkit_buffer_create(context, NULL, 8 * sizeof(int), &to));
+  CHECK(offkit_buffer_fill(from, queue, 0, 8 * sizeof(int), pattern, sizeof pattern, NULL, 0, &events[0]));
+  CHECK(offkit_buffer_copy(from, sizeof(int), to, 4 * sizeof(int), 3 * sizeof(int), queue,
+                           (const offkit_event *const *)&events[0], 1, &events[1]));
+  CHECK(offkit_queue_marker(queue, (const offkit_event *const *)events, 2, &events[2]));
+  int numbers[8];
+  CHECK(offkit_buffer_read(to, queue, 0, numbers, sizeof numbers, (const offkit_event *const *)&events[2], 1));
+  const int expected[8] = {0, 0, 0, 0, 9, 7, 9, 0};
+  REQUIRE(memcmp(numbers, expected, sizeof numbers) == 0);
+
+  // Without events: behind everything before it, and before everything behind it.
+  CHECK(offkit_buffer_fill(to, queue, 0, 8 * sizeof(int), pattern, sizeof(int), NULL, 0, NULL));
+  CHECK(offkit_queue_barrier(queue, NULL, 0, &events[3]));
+  CHECK(offkit_buffer_copy(to, 0, from, 0, 8 * sizeof(int), queue, NULL, 0, NULL));
+  CHECK(offkit_queue_finish(queue));
+  CHECK(offkit_buffer_read(from, queue, 0, numbers, sizeof numbers, NULL, 0));
+  REQUIRE(numbers[0] == 7 && numbers[7] == 7);
+
+  int status = -1;
+  CHECK(offkit_event_on_completion(events[3], note_status, &status));
+  CHECK(offkit_event_wait(events[3]));
+  while (__atomic_load_n(&status, __ATOMIC_SEQ_CST) != OFFKIT_EVENT_COMPLETE) {
+  }
+  FAILS(OFFKIT_ERROR_INVALID, "the function is a null pointer", offkit_event_on_completion(events[3], NULL, NULL));
+  FAILS(OFFKIT_ERROR_INVALID, "not within", offkit_buffer_copy(from, 4, to, 0, 8 * sizeof(int), queue, NULL, 0, NULL));
+  FAILS(OFFKIT_ERROR_INVALID, "the pattern is a null pointer",
+        offkit_buffer_fill(from, queue, 0, 8, NULL, 4, NULL, 0, NULL));
+  for (int i = 0; i < 4; ++i)
+    offkit_event_free(events[i]);
+  offkit_buffer_free(from);
+  offkit_buffer_free(to);
+
+  offkit_usm *first, *second;
+  offkit_event *filled, *copied;
+  CHECK(offkit_usm_create(context, device, OFFKIT_USM_DEVICE, 8, 0, &first));
+  CHECK(offkit_usm_create(context, device, OFFKIT_USM_DEVICE, 8, 0, &second));
+  CHECK(offkit_usm_fill(first, queue, 0, 8, 0x11, NULL, 0, &filled));
+  CHECK(offkit_usm_copy(first, 2, second, 4, 4, queue, (const offkit_event *const *)&filled, 1, &copied));
+  unsigned char bytes[4];
+  CHECK(offkit_usm_read(second, queue, 4, bytes, 4, (const offkit_event *const *)&copied, 1));
+  REQUIRE(bytes[0] == 0x11 && bytes[3] == 0x11);
+  offkit_event_free(filled);
+  offkit_event_free(copied);
+  offkit_usm_free(first);
+  offkit_usm_free(second);
+}
+
 static void devices_and_null_pointers(void) {
   size_t count, group;
   uint32_t units;
@@ -375,6 +432,7 @@ int main(int argc, char **argv) {
   CHECK(offkit_context_create(devices, 1, &context));
   CHECK(offkit_queue_create(context, device, OFFKIT_QUEUE_OUT_OF_ORDER | OFFKIT_QUEUE_PROFILING, &queue));
   devices_and_null_pointers();
+  fills_and_copies();
   registries(argv[1]);
   bundles(argv[1]);
   threads(argv[1]);

@@ -4,6 +4,7 @@
 //                    and the device global `offset`
 #include <offkit.hpp>
 
+#include <atomic>
 #include <cstdlib>
 #include <iostream>
 
@@ -73,6 +74,17 @@ int main(int argc, char **argv) try {
   REQUIRE((sums.read(queue, {&reduced}) == std::vector<float>(4, 192)));
   REQUIRE(launched.status() == OFFKIT_EVENT_COMPLETE && reduced.profile().ended >= reduced.profile().started);
   fails(OFFKIT_ERROR_ARGUMENT, "argument 0", [&] { saxpy.launch(queue, 256, {3.0, ones, y}); });
+
+  // Fills and copies.
+  auto filled = y.fill(queue, 5.0f, 0, 256, {&reduced});
+  auto copied = y.copy_to(queue, 10, ones, 0, 20, {&filled});
+  auto marked = queue.marker({&copied});
+  REQUIRE(ones.read(queue, {&marked})[19] == 5 && ones.read(queue)[20] == 1);
+  std::atomic<int> status{-1};
+  queue.barrier().on_completion([&](offkit_event_status told) { status = told; });
+  queue.finish();
+  while (status != OFFKIT_EVENT_COMPLETE) {
+  }
 
   // Unified memory.
   offkit::usm<float> shared(context, device, OFFKIT_USM_SHARED, 8), own(context, device, OFFKIT_USM_DEVICE, 8);

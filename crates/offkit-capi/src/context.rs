@@ -2,9 +2,10 @@
 
 use offkit_pi::host::{self, QueueProperties};
 
-use crate::c::{In, New, Objects, Owned, Status, attempt, free, given, make, objects};
+use crate::c::{In, New, Objects, Owned, Status, attempt, free, given, make, make_if_wanted, objects};
 use crate::device::Device;
 use crate::error::Failure;
+use crate::event::{Event, events};
 
 /// `offkit_context`.
 pub(crate) struct Context(pub(crate) host::Context);
@@ -59,6 +60,36 @@ extern "C" fn offkit_queue_create(
 #[unsafe(no_mangle)]
 extern "C" fn offkit_queue_finish(queue: In<'_, Queue>) -> Status {
     attempt(|| Ok(given(queue, "the queue")?.0.finish()?))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn offkit_queue_marker(
+    queue: In<'_, Queue>,
+    wait: Objects<'_, Event>,
+    wait_count: usize,
+    event: New<'_, Event>,
+) -> Status {
+    make(event, || {
+        let queue = given(queue, "the queue")?;
+        // SAFETY: the caller says how many there are.
+        let wait = unsafe { events(wait, wait_count)? };
+        Ok(Event::new(queue.0.marker(&wait)?, "a marker"))
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn offkit_queue_barrier(
+    queue: In<'_, Queue>,
+    wait: Objects<'_, Event>,
+    wait_count: usize,
+    event: New<'_, Event>,
+) -> Status {
+    make_if_wanted(event, || {
+        let queue = given(queue, "the queue")?;
+        // SAFETY: the caller says how many there are.
+        let wait = unsafe { events(wait, wait_count)? };
+        Ok(Event::new(queue.0.barrier(&wait)?, "a barrier"))
+    })
 }
 
 #[unsafe(no_mangle)]

@@ -1,17 +1,26 @@
 //! Events.
 
-use std::ffi::c_int;
+use std::ffi::{c_int, c_void};
 
 use offkit_pi::host::{self, CommandStatus};
 
 use crate::c::{In, Objects, Out, Owned, Result, Status, answer, attempt, free, given, objects};
 use crate::error::{Code, Failure};
 
-/// `offkit_event`: of a launch.
+/// `offkit_event`: of a command.
 pub(crate) struct Event {
     pub(crate) event: host::Event,
-    /// The kernel that was launched.
-    pub(crate) kernel: String,
+    /// What messages call the command.
+    pub(crate) command: String,
+}
+
+impl Event {
+    pub(crate) fn new(event: host::Event, command: impl Into<String>) -> Self {
+        Self {
+            event,
+            command: command.into(),
+        }
+    }
 }
 
 /// `offkit_profile`.
@@ -40,21 +49,54 @@ extern "C" fn offkit_event_wait(event: In<'_, Event>) -> Status {
         let event = given(event, "the event")?;
         event.event.wait().map_err(|error| {
             let source = Failure::of(Code::Device, &error);
-            source.within(&format!("kernel `{}` failed", event.kernel))
+            source.within(&format!("{} failed", event.command))
         })
     })
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn offkit_event_get_status(event: In<'_, Event>, status: Out<'_, c_int>) -> Status {
-    answer(status, || {
-        Ok(match given(event, "the event")?.event.status()? {
-            CommandStatus::Queued => 0,
-            CommandStatus::Submitted => 1,
-            CommandStatus::Running => 2,
-            CommandStatus::Complete => 3,
-            _ => 4,
-        })
+    answer(status, || Ok(number(given(event, "the event")?.event.status()?)))
+}
+
+/// `offkit_event_status`.
+fn number(status: CommandStatus) -> c_int {
+    match status {
+        CommandStatus::Queued => 0,
+        CommandStatus::Submitted => 1,
+        CommandStatus::Running => 2,
+        CommandStatus::Complete => 3,
+        _ => 4,
+    }
+}
+
+/// A pointer of C's, which another thread may be given.
+struct Data(*mut c_void);
+
+// SAFETY: the header says that the function is called on another thread.
+unsafe impl Send for Data {}
+
+impl Data {
+    fn get(&self) -> *mut c_void {
+        self.0
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn offkit_event_on_completion(
+    event: In<'_, Event>,
+    function: Option<unsafe extern "C" fn(c_int, *mut c_void)>,
+    data: *mut c_void,
+) -> Status {
+    attempt(|| {
+        let event = given(event, "the event")?;
+        let function = function.ok_or_else(|| Failure::invalid("the function is a null pointer"))?;
+        let data = Data(data);
+        let call = move |status| {
+            // SAFETY: the caller says that the function takes this.
+            unsafe { function(number(status), data.get()) }
+        };
+        Ok(event.event.on_completion(call)?)
     })
 }
 

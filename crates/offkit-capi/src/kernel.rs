@@ -146,10 +146,7 @@ extern "C" fn offkit_kernel_launch(
         };
         let mut kernel = lock(&kernel.kernel);
         let event = kernel.launch(&queue.0, &range, &arguments, &wait)?;
-        Ok(Event {
-            event,
-            kernel: kernel.name().to_owned(),
-        })
+        Ok(Event::new(event, format!("kernel `{}`", kernel.name())))
     })
 }
 

@@ -5,7 +5,9 @@ use std::ptr;
 
 use offkit_pi::host::{self, UsmKind};
 
-use crate::c::{Array, In, New, Objects, Owned, Room, Status, attempt, free, given, make, tell};
+use crate::c::{
+    Array, In, New, Objects, Owned, Room, Status, attempt, free, given, make, make_if_wanted, tell,
+};
 use crate::context::{Context, Queue};
 use crate::device::Device;
 use crate::error::Failure;
@@ -73,6 +75,56 @@ extern "C" fn offkit_buffer_write(
         // SAFETY: the caller says how many bytes and events there are.
         let (data, wait) = unsafe { (data.get(size, "the data")?, events(wait, wait_count)?) };
         Ok(buffer.0.write(&queue.0, offset, data, &wait)?)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn offkit_buffer_fill(
+    buffer: In<'_, Buffer>,
+    queue: In<'_, Queue>,
+    offset: usize,
+    size: usize,
+    pattern: Array<'_, u8>,
+    pattern_size: usize,
+    wait: Objects<'_, Event>,
+    wait_count: usize,
+    event: New<'_, Event>,
+) -> Status {
+    make_if_wanted(event, || {
+        let (buffer, queue) = (given(buffer, "the buffer")?, given(queue, "the queue")?);
+        // SAFETY: the caller says how many bytes and events there are.
+        let (pattern, wait) = unsafe {
+            (
+                pattern.get(pattern_size, "the pattern")?,
+                events(wait, wait_count)?,
+            )
+        };
+        let filled = buffer.0.fill(&queue.0, offset, size, pattern, &wait)?;
+        Ok(Event::new(filled, "a fill"))
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn offkit_buffer_copy(
+    from: In<'_, Buffer>,
+    from_offset: usize,
+    to: In<'_, Buffer>,
+    to_offset: usize,
+    size: usize,
+    queue: In<'_, Queue>,
+    wait: Objects<'_, Event>,
+    wait_count: usize,
+    event: New<'_, Event>,
+) -> Status {
+    make_if_wanted(event, || {
+        let (from, to) = (given(from, "the buffer")?, given(to, "the other buffer")?);
+        let queue = given(queue, "the queue")?;
+        // SAFETY: the caller says how many events there are.
+        let wait = unsafe { events(wait, wait_count)? };
+        let copied = from
+            .0
+            .copy_to(&queue.0, from_offset, &to.0, to_offset, size, &wait)?;
+        Ok(Event::new(copied, "a copy"))
     })
 }
 
@@ -147,6 +199,50 @@ extern "C" fn offkit_usm_write(
         // SAFETY: the caller says how many bytes and events there are.
         let (data, wait) = unsafe { (data.get(size, "the data")?, events(wait, wait_count)?) };
         Ok(queue.0.write_usm(&usm.0, offset, data, &wait)?)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn offkit_usm_fill(
+    usm: In<'_, Usm>,
+    queue: In<'_, Queue>,
+    offset: usize,
+    size: usize,
+    value: u8,
+    wait: Objects<'_, Event>,
+    wait_count: usize,
+    event: New<'_, Event>,
+) -> Status {
+    make_if_wanted(event, || {
+        let (usm, queue) = (given(usm, "the allocation")?, given(queue, "the queue")?);
+        // SAFETY: the caller says how many events there are.
+        let wait = unsafe { events(wait, wait_count)? };
+        let filled = queue.0.set_usm(&usm.0, offset, value, size, &wait)?;
+        Ok(Event::new(filled, "a fill"))
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn offkit_usm_copy(
+    from: In<'_, Usm>,
+    from_offset: usize,
+    to: In<'_, Usm>,
+    to_offset: usize,
+    size: usize,
+    queue: In<'_, Queue>,
+    wait: Objects<'_, Event>,
+    wait_count: usize,
+    event: New<'_, Event>,
+) -> Status {
+    make_if_wanted(event, || {
+        let (from, to) = (given(from, "the allocation")?, given(to, "the other allocation")?);
+        let queue = given(queue, "the queue")?;
+        // SAFETY: the caller says how many events there are.
+        let wait = unsafe { events(wait, wait_count)? };
+        let copied = queue
+            .0
+            .copy_usm((&from.0, from_offset), (&to.0, to_offset), size, &wait)?;
+        Ok(Event::new(copied, "a copy"))
     })
 }
 

@@ -160,6 +160,73 @@ impl<T: Plain> Buffer<T> {
             Some(Memory::Shared(memory)) => queue.write_usm(memory, offset, elements.as_bytes(), wait),
         }
     }
+
+    /// Fills `count` elements, from the one with the number `first` on, with repetitions of a pattern, once the events in
+    /// `wait` are done. The pattern's size in bytes is a power of two up to 128, and start and size are multiples of it.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if there are not so many elements, or the device does not take the pattern.
+    pub fn fill(
+        &self,
+        queue: &Queue,
+        first: usize,
+        count: usize,
+        pattern: &[T],
+        wait: &[&Event],
+    ) -> Result<Event, PiError> {
+        let function = Function::piEnqueueMemBufferFill;
+        let offset = offset::<T>(function, first, count, self.length)?;
+        let (pattern, size) = (pattern.as_bytes(), count * size_of::<T>());
+        match &self.memory {
+            Some(Memory::Buffer(memory)) if size > 0 => {
+                queue.fill_buffer(memory, pattern, offset, size, wait)
+            }
+            Some(Memory::Shared(memory)) if size > 0 => {
+                let content: Vec<u8> = pattern.iter().copied().cycle().take(size).collect();
+                queue.write_usm(memory, offset, &content, wait)?;
+                queue.marker(&[])
+            }
+            _ => queue.marker(wait),
+        }
+    }
+
+    /// Copies `count` elements, from the one with the number `first` on, to another buffer, there to the one with the
+    /// number `to_first` and those behind it, once the events in `wait` are done.
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if one has not so many elements, or the two overlap.
+    pub fn copy_to(
+        &self,
+        queue: &Queue,
+        first: usize,
+        to: &Self,
+        to_first: usize,
+        count: usize,
+        wait: &[&Event],
+    ) -> Result<Event, PiError> {
+        let function = Function::piEnqueueMemBufferCopy;
+        let from_offset = offset::<T>(function, first, count, self.length)?;
+        let to_offset = offset::<T>(function, to_first, count, to.length)?;
+        let size = count * size_of::<T>();
+        match (&self.memory, &to.memory) {
+            _ if size == 0 => queue.marker(wait),
+            (Some(Memory::Buffer(from)), Some(Memory::Buffer(to))) => {
+                queue.copy_buffer((from, from_offset), (to, to_offset), size, wait)
+            }
+            (Some(Memory::Shared(from)), Some(Memory::Shared(to))) => {
+                queue.copy_usm((from, from_offset), (to, to_offset), size, wait)
+            }
+            // One of them is of a plugin that has no buffers.
+            _ => {
+                let mut content = zeros(count, function)?;
+                self.read_to(queue, first, &mut content, wait)?;
+                to.write(queue, to_first, &content, &[])?;
+                queue.marker(&[])
+            }
+        }
+    }
 }
 
 impl<T: Plain> From<&Buffer<T>> for Argument {
