@@ -87,6 +87,8 @@ mod kernel;
 mod library;
 pub mod machine;
 mod memory;
+#[cfg(all(test, loom))]
+mod models;
 mod note;
 pub mod probe;
 mod registry;

@@ -15,9 +15,6 @@ use crate::library::{Draft, Library, Told};
 use crate::scope::{ExporterRule, Loader, SharedObjectId, Visibility};
 use crate::source::{ImageError, Lent, Opening, Source};
 
-#[cfg(all(test, loom))]
-mod models;
-
 /// The device images a process knows, in the order in which they became known.
 ///
 /// Registering an image notes where it is and what it is called, and no more: code is read when a kernel of it is
@@ -40,7 +37,7 @@ pub(crate) struct State {
     /// The number of the next image.
     next: u32,
     /// Images with names that are yet to be read from their code: kernels, or imports and exports.
-    unread: [Vec<ImageId>; 2],
+    pub(crate) unread: [Vec<ImageId>; 2],
     /// How much of the index is about images that were withdrawn.
     stale: usize,
     /// How many libraries were.

@@ -1,12 +1,16 @@
 //! The ways in which threads can meet in a registry, as libraries come and go while others look for kernels: `./dev loom`.
 
+use std::sync::Arc;
+
 use loom::model::Builder;
 use loom::thread;
+use offkit_object::{DeviceImage, Location};
 
-use super::*;
 use crate::collect::Collection;
 use crate::exporter::CollectError;
 use crate::find::KernelId;
+use crate::registry::{ImageId, ImageRegistry, Wanted};
+use crate::source::ImageError;
 
 /// Goes through the ways in which threads meet, with up to two of them stopped at a bad moment in each.
 fn check(model: impl Fn() + Send + Sync + 'static) {
