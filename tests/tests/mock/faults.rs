@@ -143,11 +143,12 @@ fn every_call_of_a_bundle_may_fail() {
         let queue = context.queue(&device, QueueProperties::default())?;
 
         let (app, others) = (registered(), ImageRegistry::new());
-        let mut input = KernelBundle::<Input>::registered(&context, &devices, &app)?;
-        input.set_specialization_constant("scale", &7_u32.to_le_bytes())?;
-        // By way of a file, which has the value.
+        let input = KernelBundle::<Input>::registered(&context, &devices, &app)?;
+        // By way of a file.
         let file = Arc::new(input.content()?);
-        let input = KernelBundle::<Input>::from_bytes(&context, &devices, "file", file, &Limits::default())?;
+        let mut input =
+            KernelBundle::<Input>::from_bytes(&context, &devices, "file", file, &Limits::default())?;
+        input.set_specialization_constant("scale", &7_u32.to_le_bytes())?;
         assert_eq!(
             input.specialization_constant("scale").as_deref(),
             Some(&7_u32.to_le_bytes()[..])
