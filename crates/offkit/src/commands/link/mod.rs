@@ -264,6 +264,7 @@ pub(crate) fn run(arguments: &Link, terminal: Terminal) -> Result<(), Failure> {
             let mut wrap = Wrap::new(kind);
             wrap.host_triple.clone_from(&arguments.host_triple);
             wrap.allow_empty = arguments.allow_empty;
+            wrap.is_marked = true;
             wrap.compile_options.clone_from(&arguments.compile_options);
             wrap.link_options.clone_from(&arguments.link_options);
             wrap.run(linked.images.clone()).map_err(Failure::input)?
