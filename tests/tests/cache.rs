@@ -21,6 +21,7 @@ const RUN: &str = "run app.syclbin saxpy --link library.syclbin --global 64 --ar
                    --out z.npy --device opencl";
 
 const WHY: &str = "cache why app.syclbin saxpy --link library.syclbin --device opencl";
+const EXPLAIN: &str = "explain app.syclbin saxpy --link library.syclbin --device opencl";
 
 impl Machine {
     fn new() -> Option<Self> {
@@ -83,7 +84,10 @@ impl Machine {
 fn a_program_is_built_once() {
     need!("clang-22", "llc");
     let Some(machine) = Machine::new() else { return };
+    let explained = || machine.with(EXPLAIN, &[]).ok();
+    assert!(explained().contains("not in the cache: "));
     assert!(!machine.run(&[]));
+    assert!(explained().contains("the program is in the cache"));
     assert_eq!(kept(&machine.folder.path("cache"), Kind::Program).len(), 1);
     assert!(machine.run(&[]));
     assert!(machine.with(WHY, &[]).ok().starts_with("hit for "));

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use clap::{Args, Subcommand};
 use offkit_cache::{Cache as Store, Found, Kind, Refused, Signer, Trust, Why};
 use offkit_host::files;
-use offkit_runtime::Runtime;
+use offkit_runtime::{CollectOptions, Runtime};
 use serde_json::{Value, json};
 
 use super::kernels::{choice_failure, collect_failure, read_images, tell_left_out};
@@ -29,14 +29,14 @@ Exit code 1: an entry is damaged. It is made again when it is needed.";
 const WHY_EXAMPLES: &str = "\
 Examples:
   offkit cache why app.syclbin saxpy
-  offkit cache why app.syclbin saxpy --link library.syclbin --device 1 --json
+  offkit cache why app.syclbin saxpy --device 1 --json
 
 Exit code 1: the program would be built.";
 
 const EXPORT_EXAMPLES: &str = "\
 Examples:
   offkit cache export -o warm.cache
-  offkit cache export -o warm.cache --kind program --sign key
+  offkit cache export -o warm.cache --sign key
 
 `ssh-keygen -t ed25519 -N '' -f key` makes a pair of keys, key and key.pub.";
 
@@ -46,6 +46,7 @@ Examples:
   offkit cache import warm.cache
 
 What is imported is native code that programs will run: without --trust, whoever wrote the file is trusted.
+
 Exit code 1: an entry was refused.";
 
 const CLEAR_EXAMPLES: &str = "\
@@ -294,7 +295,11 @@ fn why(options: &WhyOptions, store: &Store, terminal: Terminal) -> Result<(), Fa
     let chosen = runtime.choose(options.device.as_deref(), &registry, &kernel);
     tell_left_out(&runtime, terminal);
     let (device, kernel) = chosen.map_err(choice_failure)?;
-    let collection = registry.collect(&kernel).map_err(collect_failure)?;
+    let asked = CollectOptions {
+        device: Some(&device),
+        ..CollectOptions::default()
+    };
+    let collection = registry.collect_with(&kernel, &asked).map_err(collect_failure)?;
     let key = registry.cache_key(&collection, &device).map_err(Failure::input)?;
     let name = device.name().unwrap_or_default();
     let why = key.as_ref().map(|key| store.why(key));

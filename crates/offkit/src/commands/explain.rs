@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use offkit_cache::{Cache, Why};
 use offkit_object::describe_symbol;
 use offkit_pi::host::Device;
 use offkit_runtime::{
@@ -67,7 +68,7 @@ pub(crate) fn run(options: &Explain, terminal: Terminal) -> Result<(), Failure> 
     for device in &devices {
         let explained = Explained::new(&registry, &kernel, device)?;
         match options.json {
-            true => output.json(&explained.json())?,
+            true => output.json(&explained.json()?)?,
             false => explained.print(&mut output)?,
         }
         match (explained.chosen, explained.collected) {
@@ -187,7 +188,22 @@ impl<'a> Explained<'a> {
         output.line(match places.as_slice() {
             [only] => format!("the device builds {only} by itself"),
             several => format!("the device compiles and links {}", several.join(", ")),
-        })
+        })?;
+        match self.cached(collection)? {
+            Some(Why::Hit(_)) => output.line("that was done before: the program is in the cache"),
+            Some(miss) => output.line(format_args!(
+                "{faint}not in the cache:{faint:#} {}",
+                escape(&miss.to_string())
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether the program is kept; `None` where none is.
+    fn cached(&self, collection: &Collection) -> Result<Option<Why>, Failure> {
+        let key = self.registry.cache_key(collection, self.device);
+        let key = key.map_err(Failure::input)?;
+        Ok(key.map(|key| Cache::user().why(&key)))
     }
 
     /// Why another image that exports the same symbol does not count.
@@ -203,7 +219,7 @@ impl<'a> Explained<'a> {
         }
     }
 
-    fn json(&self) -> Value {
+    fn json(&self) -> Result<Value, Failure> {
         let images = self.verdicts.iter().map(|(image, refusal)| {
             json!({
                 "location": self.place(*image),
@@ -239,7 +255,11 @@ impl<'a> Explained<'a> {
             .collected
             .as_ref()
             .and_then(|collected| collected.as_ref().err());
-        json!({
+        let cached = collection
+            .map(|collection| self.cached(collection))
+            .transpose()?
+            .flatten();
+        Ok(json!({
             "schema": 1,
             "kernel": self.kernel.name,
             "device": self.device.name().ok(),
@@ -248,7 +268,8 @@ impl<'a> Explained<'a> {
             "build": collection.map(|collection| {
                 collection.images.iter().map(|&image| self.place(image)).collect::<Vec<_>>()
             }),
+            "cached": cached.map(|why| matches!(why, Why::Hit(_))),
             "error": error.map(ToString::to_string),
-        })
+        }))
     }
 }
