@@ -137,6 +137,10 @@ impl Shared {
                 return Ok(entry);
             }
             let now = self.ask(|store| store.read(&place));
+            if now.is_none() {
+                // Done a moment ago, or given up: what cannot be kept is not waited for in turn.
+                return self.fetch(name).ok_or(None);
+            }
             if now != claimed {
                 (claimed, since) = (now, Instant::now());
             }

@@ -19,16 +19,24 @@ use offkit_pi::host::{Context, Device, DeviceType, PiError, Program};
 use crate::build::compile_options;
 
 /// Beginnings of the names of environment variables that drivers read.
-const DRIVER_VARIABLES: [&str; 9] = [
+const DRIVER_VARIABLES: [&str; 17] = [
     "AMD_",
+    "CLC_",
     "CL_CONFIG_",
     "CUDA_",
+    "GALLIVM_",
+    "GPU_",
     "HIP_",
     "IGC_",
     "INTEL_",
+    "LP_",
     "NEO",
+    "NV_",
     "OCL_",
     "POCL_",
+    "RUSTICL_",
+    "UR_",
+    "ZE_",
 ];
 
 /// Whether a device's compiler takes the code: everything else is native code.
@@ -181,13 +189,15 @@ fn is_of_what_is_loaded(entry: &Entry) -> bool {
     };
     libraries.iter().all(|library| {
         let name = library.path.file_name();
-        let mut alike = entry.header.files.iter();
-        let other = alike.find(|file| file.path.file_name() == name && file.identity != library.identity);
-        if other.is_some() {
+        let files = entry.header.files.iter();
+        let mut alike = files.filter(|file| file.path.file_name() == name).peekable();
+        // A process may have several of one name.
+        let is_it = alike.peek().is_none() || alike.any(|file| file.identity == library.identity);
+        if !is_it {
             let library = library.path.display();
             tracing::debug!(%library, "a driver library changed: the program is built again");
         }
-        other.is_none()
+        is_it
     })
 }
 

@@ -177,7 +177,20 @@ impl<T: Plain> Buffer<T> {
     ) -> Result<Event, PiError> {
         let function = Function::piEnqueueMemBufferFill;
         let offset = offset::<T>(function, first, count, self.length)?;
+        // What drivers demand of buffers; where shared memory stands in for one, nobody else does.
+        let is_whole = |number: usize| number.checked_rem(pattern.len()) == Some(0);
         let (pattern, size) = (pattern.as_bytes(), count * size_of::<T>());
+        if !(pattern.len().is_power_of_two() && is_whole(first) && is_whole(count)) {
+            return Err(PiError::Call {
+                function,
+                result: PI_INVALID_VALUE,
+                message: Some(format!(
+                    "{} bytes cannot fill {count} elements at {first}: a power of two is expected, which both are \
+                     multiples of",
+                    pattern.len()
+                )),
+            });
+        }
         match &self.memory {
             Some(Memory::Buffer(memory)) if size > 0 => {
                 queue.fill_buffer(memory, pattern, offset, size, wait)
