@@ -153,21 +153,28 @@ impl Kernel {
 
     fn set_local(&self, index: cl_uint, size: usize) -> Result<()> {
         let mut arguments = self.arguments();
-        if let Some(place) = arguments.get_mut(index as usize) {
-            *place = Some(Given::Local { size, room: 0 });
-        }
+        let before = arguments
+            .get_mut(index as usize)
+            .and_then(|place| place.replace(Given::Local { size, room: 0 }));
         // What is set now may leave less for those before it.
         let least = least(local_sizes(&arguments), self.local_space);
-        for (index, given) in (0..).zip(arguments.iter_mut()) {
-            if let Some(Given::Local { size, room }) = given
-                && *room != least.max(*size)
-            {
-                *room = least.max(*size);
-                let (room, nowhere) = (*room, core::ptr::null());
-                pi!(self.plugin(), piKernelSetArg(self.raw(), index, room, nowhere))?;
-            }
+        let set = (0..)
+            .zip(arguments.iter_mut())
+            .try_for_each(|(index, given)| match given {
+                Some(Given::Local { size, room }) if *room != least.max(*size) => {
+                    let (needed, nowhere) = (least.max(*size), core::ptr::null());
+                    pi!(self.plugin(), piKernelSetArg(self.raw(), index, needed, nowhere))?;
+                    *room = needed;
+                    Ok(())
+                }
+                _ => Ok(()),
+            });
+        if set.is_err()
+            && let Some(place) = arguments.get_mut(index as usize)
+        {
+            *place = before;
         }
-        Ok(())
+        set
     }
 
     /// Gives a buffer for an argument, by the handle of one; 0 is no buffer.
