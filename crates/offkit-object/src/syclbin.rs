@@ -245,17 +245,17 @@ pub(crate) fn read<'data>(
     read_found(&found, reading)
 }
 
-/// Reads what an offload binary holds as a SYCLBIN.
-pub(crate) fn read_found<'data>(
+/// Finds the SYCLBIN of version 1 in an offload binary; `None` where the binary has one of version 2.
+fn find_enveloped<'data>(
     found: &offload_binary::Found<'data>,
     reading: &mut Reading,
-) -> Result<(SyclBin<'data>, SyclBinVersion), Error> {
+) -> Result<Option<(Source<'data>, SyclBinVersion)>, Error> {
     let Some(first) = found.binary.entries.first() else {
         return Err(Error::malformed("OffloadBinary contains no entries").at(found.source.at(0)));
     };
     let is_v1 = has_magic(&first.image);
     if !is_v1 && found.version >= 2 {
-        return Ok((v2::read(found, reading)?, SyclBinVersion::V2));
+        return Ok(None);
     }
     let image = found.source.locate(&first.image);
     if first.image_kind != ImageKind::SYCLBIN {
@@ -273,5 +273,16 @@ pub(crate) fn read_found<'data>(
     } else {
         SyclBinVersion::V1Enveloped
     };
-    Ok((v1::read(image, reading)?, version))
+    Ok(Some((image, version)))
+}
+
+/// Reads what an offload binary holds as a SYCLBIN.
+pub(crate) fn read_found<'data>(
+    found: &offload_binary::Found<'data>,
+    reading: &mut Reading,
+) -> Result<(SyclBin<'data>, SyclBinVersion), Error> {
+    match find_enveloped(found, reading)? {
+        Some((image, version)) => Ok((v1::read(image, reading)?, version)),
+        None => Ok((v2::read(found, reading)?, SyclBinVersion::V2)),
+    }
 }

@@ -4,10 +4,11 @@
 
 mod common;
 
-use common::{SPIRV, SYCLBIN_VERSIONS, limits, program, put_u64, v2_after};
+use common::{SPIRV, SYCLBIN_VERSIONS, limits, program, put_u64, u64_at, v2_after};
 use offkit_object::property_set::names;
 use offkit_object::{
-    AbstractModule, BundleState, Error, IrModule, IrType, PropertySets, SyclBin, SyclBinVersion, property_set,
+    AbstractModule, BundleState, Error, ErrorKind, IrModule, IrType, Limits, PropertySets, SyclBin,
+    SyclBinVersion, property_set,
 };
 
 fn parse(bytes: &[u8]) -> Result<SyclBin<'_>, Error> {
@@ -46,6 +47,37 @@ fn v1_of(global: &str, module: &str, ir: &str) -> Vec<u8> {
 
 const GLOBAL: &str = "[SYCLBIN/global metadata]\nstate=1|2\n";
 const IR: &str = "[SYCLBIN/ir module metadata]\ntype=1|0\n";
+
+#[test]
+fn ir_modules_that_repeat_what_others_say_are_read_and_counted_as_these() {
+    let spirv = || IrModule::new(IrType::SPIRV, "spir64-unknown-unknown", SPIRV);
+    let ptx = || IrModule::new(IrType::PTX, "nvptx64-nvidia-cuda", b"//\n.version 8.0\n");
+    let module = |ir_modules| AbstractModule {
+        ir_modules,
+        ..Default::default()
+    };
+    let program = SyclBin {
+        modules: vec![
+            module(vec![spirv(), spirv()]),
+            module(vec![spirv()]),
+            module(vec![ptx(), spirv()]),
+            module(vec![spirv(), ptx()]),
+        ],
+        ..SyclBin::new(BundleState::Object)
+    };
+    for version in SYCLBIN_VERSIONS {
+        assert_eq!(parse(&program.write(version).unwrap()).unwrap(), program);
+    }
+    let bytes = program.write(SyclBinVersion::V1).unwrap();
+    let metadata = u64_at(&bytes, 24);
+    let most = |max_metadata_bytes| Limits {
+        max_metadata_bytes,
+        ..limits()
+    };
+    assert!(SyclBin::parse(&bytes, &most(metadata)).is_ok());
+    let error = SyclBin::parse(&bytes, &most(metadata - 1)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::LimitExceeded);
+}
 
 #[test]
 fn metadata_is_read_as_written_by_all_revisions() {

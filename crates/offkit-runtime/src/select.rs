@@ -311,21 +311,31 @@ pub(crate) fn refusal(
 ) -> Result<Option<Reason>, SelectError> {
     // A plugin would find no bytes in an image that cannot be unpacked, and refuse it for that.
     bytes(image)?;
+    Ok(refusal_of_target(image, device)?.or_else(|| refusal_of_demands(aspects, device)))
+}
+
+/// Why a device takes no image of this format for this target: plugins go by nothing else.
+pub(crate) fn refusal_of_target(
+    image: &DeviceImage<'_>,
+    device: &Device,
+) -> Result<Option<Reason>, SelectError> {
     let is_taken = match device.select_binary(&[image]) {
         Ok(selected) => selected.is_some(),
         // It cannot be asked: the rules for targets decide.
         Err(PiError::NotProvided { .. }) => misfit(image, device).is_none(),
         Err(source) => return Err(unanswered(device, source)),
     };
-    if !is_taken {
-        let reason = match image.format {
-            ImageFormat::Spirv if !takes_spirv(device) => Reason::NoSpirv,
-            _ => misfit(image, device).map_or(Reason::Refused, Reason::Misfit),
-        };
-        return Ok(Some(reason));
-    }
-    let lacking = aspects.iter().find_map(|&aspect| lacking(aspect, device));
-    Ok(lacking.map(Reason::Lacks))
+    let reason = || match image.format {
+        ImageFormat::Spirv if !takes_spirv(device) => Reason::NoSpirv,
+        _ => misfit(image, device).map_or(Reason::Refused, Reason::Misfit),
+    };
+    Ok((!is_taken).then(reason))
+}
+
+/// Why a device takes no image that demands these abilities.
+pub(crate) fn refusal_of_demands(aspects: &[u32], device: &Device) -> Option<Reason> {
+    let mut lacking = aspects.iter().filter_map(|&aspect| lacking(aspect, device));
+    lacking.next().map(Reason::Lacks)
 }
 
 fn unanswered(device: &Device, source: PiError) -> SelectError {

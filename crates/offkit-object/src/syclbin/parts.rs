@@ -4,7 +4,8 @@ use offkit_image::PartName as Name;
 use offkit_image::property_set::{PropertySets, names};
 use offkit_image::{BundleState, Error, ImageFormat, Producer, Target};
 
-use super::{AbstractModule, IrType, SyclBinVersion, has_magic, v1};
+use super::{AbstractModule, IrType, SyclBinVersion, find_enveloped, has_magic, v1, v2};
+use crate::offload_binary::read_one;
 use crate::part::{Content, Facts, MoreFacts, Part, Visit};
 use crate::reading::Reading;
 use crate::source::Source;
@@ -17,14 +18,22 @@ pub(crate) fn outline(
     reading: &Reading,
 ) -> Option<(SyclBinVersion, BundleState, PropertySets)> {
     let mut reading = Reading::tolerant(reading.limits());
-    if has_magic(source.bytes()) {
-        let header = v1::read_header(source).ok()?;
-        let file = v1::find_parts(source, header, &mut reading).ok()?;
-        let (state, properties) = file.read_global(header, &mut reading).ok()?;
-        return Some((SyclBinVersion::V1, state, properties));
-    }
-    let (program, version) = super::read(source, &mut reading).ok()?;
-    Some((version, program.state, program.properties))
+    let (source, version) = if has_magic(source.bytes()) {
+        (source, SyclBinVersion::V1)
+    } else {
+        let found = read_one(source, &mut reading).ok()?;
+        match find_enveloped(&found, &mut reading).ok()? {
+            Some(enveloped) => enveloped,
+            None => {
+                let program = v2::read(&found, &mut reading).ok()?;
+                return Some((SyclBinVersion::V2, program.state, program.properties));
+            }
+        }
+    };
+    let header = v1::read_header(source).ok()?;
+    let file = v1::find_parts(source, header, &mut reading).ok()?;
+    let (state, properties) = file.read_global(header, &mut reading).ok()?;
+    Some((version, state, properties))
 }
 
 /// Hands over the images, numbered over all abstract modules, IR first in each.

@@ -26,6 +26,12 @@ pub(crate) struct File<'data> {
     pub(crate) images: Source<'data>,
 }
 
+/// The metadata of an IR module, and what it says: nearly always the next module's says the same.
+struct IrText<'data> {
+    text: &'data [u8],
+    module: IrModule<'static>,
+}
+
 /// The header of a file, checked.
 pub(crate) fn read_header(source: Source<'_>) -> Result<&FileHeader, Error> {
     let header: &FileHeader = source.record(0).ok_or_else(|| {
@@ -63,13 +69,14 @@ pub(super) fn read<'data>(source: Source<'data>, reading: &mut Reading) -> Resul
         properties,
         modules: Vec::new(),
     };
+    let mut last = None;
     for (index, module_header) in file.abstract_modules.iter().enumerate() {
         // An abstract module without images costs memory too.
         let counted = reading.count_image();
         if reading.accept(counted)?.is_none() {
             break;
         }
-        let module = file.read_module(index, module_header, reading)?;
+        let module = file.read_module(index, module_header, &mut last, reading)?;
         program.modules.push(module);
     }
     Ok(program)
@@ -146,6 +153,7 @@ impl<'data> File<'data> {
         &self,
         index: usize,
         header: &AbstractModuleHeader,
+        last: &mut Option<IrText<'data>>,
         reading: &mut Reading,
     ) -> Result<AbstractModule<'data>, Error> {
         let within = |error: Error| error.within(format!("abstract module {index}"));
@@ -163,7 +171,7 @@ impl<'data> File<'data> {
             .map_err(|error| within(error.within("IR modules").or_at(header_at)));
         for (number, image) in reading.accept(irs)?.unwrap_or_default().iter().enumerate() {
             let ir = self
-                .read_ir(image, reading)
+                .read_ir(image, last, reading)
                 .map_err(|error| within(error.within(format!("IR module {number}"))));
             match reading.accept(ir)? {
                 Some(ir) => module.ir_modules.push(ir),
@@ -186,9 +194,31 @@ impl<'data> File<'data> {
         Ok(module)
     }
 
-    fn read_ir(&self, header: &ImageHeader, reading: &mut Reading) -> Result<IrModule<'data>, Error> {
+    fn read_ir(
+        &self,
+        header: &ImageHeader,
+        last: &mut Option<IrText<'data>>,
+        reading: &mut Reading,
+    ) -> Result<IrModule<'data>, Error> {
         reading.count_image()?;
-        let module = metadata::read_ir(self.metadata(&header.metadata)?, reading)?;
+        let text = self.metadata(&header.metadata)?;
+        let module = match last {
+            Some(last) if last.text == text.bytes() => {
+                // The properties are shared, the target is not.
+                let counted = reading.count_metadata(text.len());
+                counted.map_err(|error| error.at(text.at(0)))?;
+                last.module.clone()
+            }
+            _ => {
+                let module = metadata::read_ir(text, reading)?;
+                // What is wrong with a text is said of every module that has it.
+                *last = (!reading.has_problems()).then(|| IrText {
+                    text: text.bytes(),
+                    module: module.clone(),
+                });
+                module
+            }
+        };
         Ok(IrModule {
             bytes: self.image(&header.bytes)?.bytes().into(),
             ..module

@@ -10,7 +10,7 @@ use offkit_object::{DeviceImage, ImageFormat, Item, Limits, SharedBytes, walk};
 use offkit_pi::ffi::{PI_DEVICE_INFO_COMPILER_AVAILABLE, PI_DEVICE_INFO_LINKER_AVAILABLE};
 use offkit_pi::host::{Context, Device};
 
-use super::choose::{form_for, native_form_for};
+use super::choose::Chooser;
 use super::globals::Values;
 use super::link::components;
 use super::unit::{Image, Part, Unit};
@@ -116,9 +116,10 @@ impl<S: State> KernelBundle<S> {
     fn choose(context: &Context, devices: &[Device], modules: &[Forms]) -> Result<Self, BundleError> {
         let mut units = Vec::new();
         for device in devices {
+            let mut chooser = Chooser::new(device);
             let mut chosen = Vec::new();
             for forms in modules {
-                let form = form_for(forms, S::STATE, device)?.cloned();
+                let form = chooser.form(forms, S::STATE)?.cloned();
                 chosen.extend(form.map(|form| (form, forms)));
             }
             match S::STATE {
@@ -140,7 +141,7 @@ impl<S: State> KernelBundle<S> {
                     for (image, forms) in chosen {
                         let mut unit = Unit::new(device, vec![Part::from(image)]);
                         if state == BundleState::Object {
-                            unit.native = native_form_for(forms, device)?.cloned();
+                            unit.native = chooser.native_form(forms)?.cloned();
                         }
                         units.push(unit);
                     }
