@@ -149,6 +149,8 @@ OFFKIT_API offkit_error *offkit_device_max_group_size(const offkit_device *devic
 OFFKIT_API offkit_error *offkit_device_compute_units(const offkit_device *device, uint32_t *count);
 // The bytes of global memory.
 OFFKIT_API offkit_error *offkit_device_memory_size(const offkit_device *device, uint64_t *size);
+// Whether both are the same device of the same driver, whichever runtimes they came from.
+OFFKIT_API offkit_error *offkit_device_is_same(const offkit_device *device, const offkit_device *other, bool *same);
 OFFKIT_API void offkit_device_free(offkit_device *device);
 
 // ------------------------------------------------------------------------------------------------ contexts and queues

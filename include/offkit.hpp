@@ -102,6 +102,7 @@ public:
   size_t max_group_size() const { return detail::ask<size_t>(offkit_device_max_group_size, get()); }
   uint32_t compute_units() const { return detail::ask<uint32_t>(offkit_device_compute_units, get()); }
   uint64_t memory_size() const { return detail::ask<uint64_t>(offkit_device_memory_size, get()); }
+  bool is_same(const device &other) const { return detail::ask<bool>(offkit_device_is_same, get(), other.get()); }
 };
 
 class runtime : public detail::object<offkit_runtime, offkit_runtime_free> {

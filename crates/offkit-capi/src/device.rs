@@ -175,6 +175,17 @@ extern "C" fn offkit_device_memory_size(device: In<'_, Device>, size: Out<'_, u6
 }
 
 #[unsafe(no_mangle)]
+extern "C" fn offkit_device_is_same(
+    device: In<'_, Device>,
+    other: In<'_, Device>,
+    same: Out<'_, bool>,
+) -> Status {
+    answer(same, || {
+        Ok(given(device, "the device")?.device == given(other, "the other device")?.device)
+    })
+}
+
+#[unsafe(no_mangle)]
 extern "C" fn offkit_device_free(device: Owned<Device>) {
     free(device);
 }

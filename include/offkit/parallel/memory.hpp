@@ -84,9 +84,10 @@ public:
     return {found.get(), offset};
   }
 
-  // The kernel with a name, built when it is asked for first.
+  // The kernel with a name, built when it is asked for first, and then remembered by its name alone. Memory has a lock of
+  // its own, and does not wait while a driver builds.
   const offkit::kernel &kernel(const char *name) {
-    std::lock_guard<std::mutex> guard(lock);
+    std::lock_guard<std::mutex> guard(kernel_lock);
     auto known = kernels.find(name);
     if (known == kernels.end()) {
       auto built = registry::of_process().collect(name, device).build(context);
@@ -102,6 +103,7 @@ public:
 private:
   std::mutex lock;
   std::map<std::uintptr_t, allocation> allocations;
+  std::mutex kernel_lock;
   std::map<std::string, offkit::kernel, std::less<>> kernels;
 };
 

@@ -21,13 +21,18 @@ namespace detail {
 // The machine of a device, the same for all that use it at the same time.
 inline std::shared_ptr<machine> machine_of(offkit::device device) {
   static std::mutex lock;
-  static std::map<std::string, std::weak_ptr<machine>> machines;
-  std::string key = device.vendor() + '\n' + device.name() + '\n' + device.version();
+  static std::vector<std::weak_ptr<machine>> machines;
   std::lock_guard<std::mutex> guard(lock);
-  std::shared_ptr<machine> found = machines[key].lock();
-  if (!found)
-    machines[key] = found = std::make_shared<machine>(std::move(device));
-  return found;
+  machines.erase(std::remove_if(machines.begin(), machines.end(), [](const auto &each) { return each.expired(); }),
+                 machines.end());
+  for (const std::weak_ptr<machine> &each : machines) {
+    std::shared_ptr<machine> found = each.lock();
+    if (found && found->device.is_same(device))
+      return found;
+  }
+  auto made = std::make_shared<machine>(std::move(device));
+  machines.push_back(made);
+  return made;
 }
 
 // Refuses a device without memory that both sides reach.
