@@ -38,7 +38,11 @@ pub(crate) fn loaded_from(path: &str) -> Vec<LibraryId> {
     let registered = lock(&PROGRAMS.registered);
     let programs = registered.programs.values().flatten();
     let of_file = programs.filter(|(program, _)| is_it(&program.file));
-    let mut libraries: Vec<_> = of_file.map(|(_, library)| *library).collect();
+    let adopted = registered.adopted.values().filter(|(file, _)| is_it(file));
+    let mut libraries: Vec<_> = of_file
+        .map(|(_, library)| *library)
+        .chain(adopted.map(|(_, library)| *library))
+        .collect();
     libraries.sort_unstable();
     libraries
 }
