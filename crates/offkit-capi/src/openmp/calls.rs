@@ -5,7 +5,7 @@ use std::ffi::{CStr, c_int, c_void};
 use super::abi::KernelArguments;
 use super::device::{Device, State};
 use super::items::{Arguments, Components, Item};
-use super::launch::Call;
+use super::launch::{Call, Ran};
 use super::policy::{function_of_other, meant_for_other, must, offload_to, without_code};
 use super::programs;
 use crate::c::Result;
@@ -60,7 +60,7 @@ unsafe fn map(what: &str, device: i64, arguments: Arguments, step: Step) {
         // SAFETY: by the caller's promise.
         let items = unsafe { arguments.items() };
         let mut state = device.state();
-        device.load_programs(&mut state)?;
+        device.load_programs(&mut state);
         // SAFETY: the program has what it maps.
         let returned = unsafe { step(device, &mut state, &items) }?;
         for (number, address) in returned {
@@ -167,8 +167,8 @@ unsafe extern "C" fn __tgt_target_kernel(
         };
         // SAFETY: clang calls this with what it makes of a region.
         match unsafe { device.run(&call) }? {
-            true => Ok(OFFLOADED),
-            false => without_code(&region.name).map(|()| NOT_OFFLOADED),
+            Ran::Here => Ok(OFFLOADED),
+            Ran::NotHere(why) => without_code(&region.name, &why).map(|()| NOT_OFFLOADED),
         }
     })
 }

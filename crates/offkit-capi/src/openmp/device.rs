@@ -27,8 +27,8 @@ pub(super) struct State {
     pub(super) present: Present,
     /// By its device address. What begins at an address reaches to that of the next at most.
     pub(super) memory: BTreeMap<usize, Usm>,
-    /// The programs that are built for it, by their numbers; `None` for one without code for it.
-    pub(super) programs: HashMap<usize, Option<Arc<Loaded>>>,
+    /// The programs that are built for it, by their numbers; for one that is not, why.
+    pub(super) programs: HashMap<usize, std::result::Result<Arc<Loaded>, String>>,
 }
 
 /// All that regions can run on, in the order of offkit's list of devices.
@@ -138,16 +138,24 @@ impl State {
             })
     }
 
-    /// Frees the memory that an address is in.
-    pub(super) fn free(&mut self, address: usize) {
-        let start = self.memory.range(..=address).next_back().map(|(start, _)| *start);
-        if let Some(start) = start {
-            self.memory.remove(&start);
-        }
+    /// Frees the memory that an address is in; `false` if there is none.
+    pub(super) fn free(&mut self, address: usize) -> bool {
+        let last = self.memory.range(..=address).next_back();
+        let start = last.filter(|(start, memory)| address - **start < memory.size());
+        let start = start.map(|(start, _)| *start);
+        start.is_some_and(|start| self.free_at(start))
+    }
+
+    /// Frees the memory that begins at an address; `false` if none does.
+    pub(super) fn free_at(&mut self, start: usize) -> bool {
+        self.memory.remove(&start).is_some()
     }
 
     fn loaded(&self, program: usize) -> Result<&Loaded> {
-        let loaded = self.programs.get(&program).and_then(Option::as_deref);
+        let loaded = self
+            .programs
+            .get(&program)
+            .and_then(|loaded| loaded.as_deref().ok());
         loaded.ok_or_else(|| Failure::new(Code::Withdrawn, "the program of a variable was unloaded"))
     }
 }

@@ -10,6 +10,7 @@ use super::items::{Arguments, Item};
 use super::mapping::pointer_at;
 use super::programs::{Loaded, Region};
 use crate::c::{Result, lock};
+use crate::error::{Code, Failure};
 
 /// `MAX_THREADS` of `device-libs/openmp/openmp.h`.
 const MOST_THREADS: usize = 256;
@@ -19,6 +20,8 @@ const USUAL_THREADS: usize = 64;
 const TEAMS_PER_CORE: u64 = 4;
 /// Memory of a team for variables that its threads share, and for its part of a reduction.
 const SCRATCH_OF_TEAM: usize = 128 << 10;
+/// The part of the device's memory that the teams of a launch may have for that.
+const PART_FOR_SCRATCH: u64 = 4;
 /// Where the first team's begins, behind what describes it.
 const SCRATCH_AT: usize = 64;
 
@@ -31,13 +34,20 @@ pub(super) struct Call<'a> {
     pub(super) arguments: &'a KernelArguments,
 }
 
+/// Whether a region ran on a device.
+pub(super) enum Ran {
+    Here,
+    /// It could not, and nothing was done; why.
+    NotHere(String),
+}
+
 impl Device {
-    /// Runs a region, and maps before and after; `false` if there is no code for this device.
+    /// Runs a region, and maps before and after, if this device has it.
     ///
     /// # Safety
     ///
     /// The arguments are what clang makes of a region.
-    pub(super) unsafe fn run(&self, call: &Call<'_>) -> Result<bool> {
+    pub(super) unsafe fn run(&self, call: &Call<'_>) -> Result<Ran> {
         let arguments = Arguments {
             count: call.arguments.count as usize,
             bases: call.arguments.bases,
@@ -48,9 +58,10 @@ impl Device {
             mappers: call.arguments.mappers,
         };
         let mut state = self.state();
-        self.load_programs(&mut state)?;
-        let Some(program) = state.program_of(call.region) else {
-            return Ok(false);
+        self.load_programs(&mut state);
+        let program = match state.program_of(call.region) {
+            Ok(program) => program,
+            Err(why) => return Ok(Ran::NotHere(why)),
         };
         // SAFETY: by the caller's promise.
         let (items, named) = unsafe { (arguments.items(), arguments.named()) };
@@ -72,7 +83,7 @@ impl Device {
         ran?;
         // SAFETY: the program has what it maps.
         unsafe { self.end(&mut state, &items) }?;
-        Ok(true)
+        Ok(Ran::Here)
     }
 
     /// What a region gets for an item: a value, or an address. `own` is told of memory that is for this call alone.
@@ -101,7 +112,7 @@ impl Device {
         };
         let to_base = item.begin.wrapping_sub(base);
         // A pointer to nothing that is there is passed as it is: a region may compare it.
-        let address = state.address_of(item.begin, item.size);
+        let address = state.address_of(item.begin, item.size)?;
         Ok(address.map_or(base, |address| address.wrapping_sub(to_base)))
     }
 
@@ -151,27 +162,42 @@ impl Device {
         let most = self.device.max_work_group_size()?.min(MOST_THREADS);
         let threads = positive(call.threads).unwrap_or(USUAL_THREADS).clamp(1, most);
         let iterations = usize::try_from(call.arguments.iterations).unwrap_or(usize::MAX);
+        let memory = self.device.global_memory_size()? / PART_FOR_SCRATCH;
+        let most_teams = usize::try_from(memory).unwrap_or(usize::MAX) / SCRATCH_OF_TEAM;
         let teams = match call.teams {
             0 => {
                 let cores = u64::from(self.device.max_compute_units()?.max(1));
                 let enough = usize::try_from(cores * TEAMS_PER_CORE).unwrap_or(usize::MAX);
-                match iterations {
+                let teams = match iterations {
                     0 => enough,
                     iterations => iterations.div_ceil(threads).min(enough),
-                }
+                };
+                teams.min(most_teams.max(1))
             }
             teams => positive(teams).unwrap_or(1),
         };
+        // Without a lower bound of its own, `num_teams` asks for exactly so many.
+        if teams > most_teams.max(1) {
+            let what = format!("{teams} teams need too much memory: the device has it for {most_teams}");
+            return Err(Failure::new(Code::Memory, what));
+        }
         Ok((teams, threads))
     }
 
     /// Memory of the device for a launch.
     fn scratch(&self, size: usize) -> Result<Usm> {
         let mut spare = lock(&self.spare);
-        if let Some(enough) = spare.iter().position(|memory| memory.size() >= size) {
-            return Ok(spare.swap_remove(enough));
+        let enough = spare
+            .iter()
+            .enumerate()
+            .filter(|(_, memory)| memory.size() >= size);
+        if let Some((best, _)) = enough.min_by_key(|(_, memory)| memory.size()) {
+            return Ok(spare.swap_remove(best));
         }
+        // The new one takes the place of one that is too small.
+        let small = spare.pop();
         drop(spare);
+        drop(small);
         Ok(self.context.usm(UsmKind::Device, &self.device, size, 0)?)
     }
 }

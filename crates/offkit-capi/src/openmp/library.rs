@@ -93,7 +93,11 @@ allocates! {
 /// Memory of the host must come from one of the functions above.
 unsafe fn free(memory: *mut c_void, number: c_int) {
     match named(number) {
-        Some(device) => device.state().free(memory.addr()),
+        Some(device) => {
+            if !device.state().free_at(memory.addr()) {
+                tracing::warn!(?memory, "OpenMP cannot free what does not begin there");
+            }
+        }
         // SAFETY: by the caller's promise.
         None => unsafe { libc::free(memory) },
     }
@@ -150,7 +154,9 @@ extern "C" fn omp_get_mapped_ptr(memory: *const c_void, number: c_int) -> *mut c
     if is_host(number) {
         return memory.cast_mut();
     }
-    let address = named(number).and_then(|device| device.state().address_of(memory.addr(), 0));
+    // Null where it is not known, too: nobody can be told more.
+    let found = named(number).map(|device| device.state().address_of(memory.addr(), 0));
+    let address = found.and_then(|found| found.ok().flatten());
     std::ptr::with_exposed_provenance_mut(address.unwrap_or_default())
 }
 

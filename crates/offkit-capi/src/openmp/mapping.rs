@@ -54,11 +54,14 @@ struct Obtained {
 }
 
 impl Obtained {
-    /// Its address; 0 for a variable, whose address drivers do not tell.
-    fn address(&self) -> usize {
+    /// Its address; an error for a variable, whose address drivers do not tell.
+    fn address(&self) -> Result<usize> {
         match &self.place {
-            Place::Address(address) => address + self.offset,
-            Place::Variable { .. } => 0,
+            Place::Address(address) => Ok(address + self.offset),
+            Place::Variable { name, .. } => Err(Failure::new(
+                Code::Unsupported,
+                format!("the address on the device of `{name}`, which is `declare target`, is not known"),
+            )),
         }
     }
 }
@@ -105,16 +108,16 @@ impl Device {
                 // SAFETY: by the caller's promise.
                 unsafe { self.send(state, obtained, begin, size) }?;
             }
-            let address = obtained.as_ref().map(Obtained::address);
+            let to_base = begin.wrapping_sub(base);
             if let (Some(number), true) = (item.number, item.flags.has(Flags::RETURNED)) {
-                match address {
-                    Some(address) => returned.push((number, address.wrapping_sub(begin.wrapping_sub(base)))),
+                match &obtained {
+                    Some(obtained) => returned.push((number, obtained.address()?.wrapping_sub(to_base))),
                     None if item.flags.has(Flags::NULLIFIED) => returned.push((number, 0)),
                     None => {}
                 }
             }
-            if has_pointer && let Some(address) = address {
-                self.attach(state, slot, base, address.wrapping_sub(begin.wrapping_sub(base)))?;
+            if has_pointer && let Some(obtained) = &obtained {
+                self.attach(state, slot, base, obtained, to_base)?;
             }
         }
         // Once all is there, for what pointers point to may come after them.
@@ -130,12 +133,12 @@ impl Device {
             };
             // SAFETY: the flag says that there is a pointer.
             let pointer = unsafe { pointer_at(slot) };
-            let address = pointee.address().wrapping_sub(item.begin.wrapping_sub(pointer));
-            self.attach(state, slot, pointer, address)?;
+            let to_base = item.begin.wrapping_sub(pointer);
+            self.attach(state, slot, pointer, &pointee, to_base)?;
         }
         for item in items.iter().filter(|item| item.is_captured()) {
             if let Some(captured) = state.obtained(item.begin, 0) {
-                self.attach(state, item.base, item.begin, captured.address())?;
+                self.attach(state, item.base, item.begin, &captured, 0)?;
             }
         }
         Ok(returned)
@@ -313,11 +316,19 @@ impl Device {
         }))
     }
 
-    /// Has a pointer on the device point to what is there.
-    fn attach(&self, state: &mut State, slot: usize, on_host: usize, on_device: usize) -> Result<()> {
+    /// Has a pointer on the device point to what is there, or `to_base` bytes before it.
+    fn attach(
+        &self,
+        state: &mut State,
+        slot: usize,
+        on_host: usize,
+        to: &Obtained,
+        to_base: usize,
+    ) -> Result<()> {
         let Found::All(found) = state.present.find(slot, size_of::<usize>()) else {
             return Ok(());
         };
+        let on_device = to.address()?.wrapping_sub(to_base);
         found.attached.insert(slot, Attached { on_host, on_device });
         let (place, offset) = (found.place.clone(), slot - found.begin);
         self.write(state, &place, offset, &on_device.to_ne_bytes())
@@ -393,12 +404,12 @@ impl State {
     }
 
     /// The address on the device of what is at one of the host.
-    pub(super) fn address_of(&mut self, begin: usize, size: usize) -> Option<usize> {
+    pub(super) fn address_of(&mut self, begin: usize, size: usize) -> Result<Option<usize>> {
         let obtained = match self.present.find(begin, size) {
             Found::All(found) | Found::Some(found) => obtained(found, begin),
-            Found::Nothing => return None,
+            Found::Nothing => return Ok(None),
         };
-        Some(obtained.address())
+        obtained.address().map(Some)
     }
 
     fn attached_in(&mut self, begin: usize, size: usize) -> Vec<(usize, Attached)> {

@@ -70,12 +70,12 @@ pub(super) fn offload_to(number: i64) -> Result<Option<&'static Device>> {
     }
 }
 
-/// What a region without code for the device is: the host's, or an error.
-pub(super) fn without_code(region: &str) -> Result<()> {
+/// What a region that the device does not have is: the host's, or an error that says why.
+pub(super) fn without_code(region: &str, why: &str) -> Result<()> {
     match *POLICY {
         Policy::Mandatory => Err(Failure::new(
             Code::Incompatible,
-            format!("OMP_TARGET_OFFLOAD=MANDATORY, and `{region}` has no SPIR-V image"),
+            format!("OMP_TARGET_OFFLOAD=MANDATORY, and `{region}` {why}"),
         )),
         _ => Ok(()),
     }

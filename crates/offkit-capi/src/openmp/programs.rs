@@ -192,9 +192,12 @@ impl Loaded {
     }
 }
 
+/// Why a region cannot run on a device.
+const NO_IMAGE: &str = "has no SPIR-V image";
+
 impl Device {
     /// Builds the programs that were loaded since it was done last, and forgets those that were unloaded.
-    pub(super) fn load_programs(&self, state: &mut State) -> Result<()> {
+    pub(super) fn load_programs(&self, state: &mut State) {
         let mut new = Vec::new();
         {
             let programs = programs();
@@ -213,8 +216,17 @@ impl Device {
         }
         // Without that lock: drivers load libraries, and the loader, which has one too, has programs registered.
         for (number, program, module) in new {
-            let loaded = module.map(|module| program.load(self, module)).transpose()?;
-            if loaded.is_some() {
+            // One that the device refuses does not keep those of others from running.
+            let loaded = match module.map(|module| program.load(self, module)) {
+                Some(Ok(loaded)) => Ok(Arc::new(loaded)),
+                Some(Err(failure)) => {
+                    let (file, problem) = (&program.file, failure.message());
+                    tracing::warn!(file, problem, "the device refuses a program of OpenMP");
+                    Err(format!("is in a program that the device refuses: {problem}"))
+                }
+                None => Err(NO_IMAGE.to_owned()),
+            };
+            if loaded.is_ok() {
                 for variable in &program.variables {
                     let name = variable.name.clone();
                     let place = Place::Variable {
@@ -224,16 +236,16 @@ impl Device {
                     (state.present).add(variable.address, variable.size, place, Count::Forever);
                 }
             }
-            state.programs.insert(number, loaded.map(Arc::new));
+            state.programs.insert(number, loaded);
         }
-        Ok(())
     }
 }
 
 impl State {
-    /// The program of a region, if the device has it.
-    pub(super) fn program_of(&self, region: &Region) -> Option<Arc<Loaded>> {
-        self.programs.get(&region.program)?.clone()
+    /// The program of a region; if the device does not have it, why.
+    pub(super) fn program_of(&self, region: &Region) -> std::result::Result<Arc<Loaded>, String> {
+        let known = self.programs.get(&region.program).cloned();
+        known.unwrap_or_else(|| Err(NO_IMAGE.to_owned()))
     }
 }
 
