@@ -150,9 +150,13 @@ pub fn library(name: &str) -> PathBuf {
 pub fn shared_library(package: &str, name: &str) -> PathBuf {
     let folder = programs();
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo
-        .args(["build", "--quiet", "-p", package])
-        .current_dir(root());
+    cargo.args(["build", "--quiet", "--lib"]).current_dir(root());
+    // Alone it may get other features than among all, and what it shares with them would be built again: then the
+    // documentation's tests find libraries that do not fit each other.
+    match tool("llvm-config-22") {
+        Some(_) => cargo.arg("--workspace"),
+        None => cargo.args(["-p", package]),
+    };
     if folder.ends_with("release") {
         cargo.arg("--release");
     }

@@ -78,13 +78,15 @@ fn library(root: &Path) -> PathBuf {
     let folder = exe.ancestors().nth(2).expect("tests are in `deps`");
     let parent = folder.parent().expect("the folder of the profile is in another");
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo
-        .args(["build", "--quiet", "-p", "offkit-capi"])
-        .current_dir(root);
-    // What is built for a target that is named has a folder of its own, by that name.
-    if !parent.join(".rustc_info.json").exists() {
-        cargo.arg("--target").args(parent.file_name());
-    }
+    cargo.args(["build", "--quiet", "--lib"]).current_dir(root);
+    // What is built for a target that is named has a folder of its own, by that name. Among all packages it gets the
+    // features that it was tested with.
+    match parent.join(".rustc_info.json").exists() {
+        true => cargo.arg("--workspace"),
+        false => cargo
+            .args(["-p", "offkit-capi", "--target"])
+            .args(parent.file_name()),
+    };
     if folder.ends_with("release") {
         cargo.arg("--release");
     }
