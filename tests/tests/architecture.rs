@@ -8,7 +8,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// The crates, from below: each depends only on those before its own line.
-const LEVELS: [&[&str]; 9] = [
+const LEVELS: [&[&str]; 10] = [
     &[
         "offkit-image",
         "offkit-host",
@@ -18,7 +18,8 @@ const LEVELS: [&[&str]; 9] = [
     ],
     &["offkit-cache", "offkit-pi", "offkit-spirv"],
     &["offkit-kernel", "offkit-object"],
-    &["offkit-llvm", "offkit-plugin-tests"],
+    &["offkit-compile", "offkit-plugin-tests"],
+    &["offkit-llvm"],
     &[
         "offkit-llvm-worker",
         "offkit-devlib",
@@ -51,11 +52,11 @@ const APART: [(&[&str], &[&str], &str); 4] = [
             "offkit-plugin-opencl",
             "offkit-plugin-ur",
         ],
-        &["offkit-llvm", "llvm-sys"],
+        &["llvm-sys"],
         "programs load and launch device code without LLVM",
     ),
     (
-        &["offkit", "offkit-llvm", "offkit-link"],
+        &["offkit", "offkit-compile", "offkit-llvm", "offkit-link"],
         &["llvm-sys"],
         "LLVM is in a process of its own",
     ),

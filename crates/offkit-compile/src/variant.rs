@@ -1,0 +1,22 @@
+//! What code is made for, and why none is.
+
+use serde::{Deserialize, Serialize};
+
+/// What the code of a kernel is made for: launches of one kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Variant {
+    /// Work-items in a vector, a power of two; 1 for scalar code.
+    pub width: u32,
+    /// Whether the first dimension of the local size is a multiple of the width, so that the work-items of a vector
+    /// differ in that dimension alone.
+    pub rows: bool,
+    /// Whether all global ids are below 2^31, so that 32 bits of one are all of it.
+    pub narrow_ids: bool,
+    /// Whether products and sums may be made one operation where the kernel allows it, as OpenCL does.
+    pub contract: bool,
+}
+
+/// Why a kernel is not compiled: something that the compiler has no code for.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Refusal(pub String);
