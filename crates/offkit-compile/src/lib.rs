@@ -7,6 +7,14 @@
 
 #![forbid(unsafe_code)]
 
+mod definitions;
+mod graph;
+mod plan;
+mod regions;
+mod shapes;
 mod variant;
 
+pub use plan::Plan;
+pub use regions::{Control, Region, RegionLoop, ends_at_barrier};
+pub use shapes::{Shape, Shapes};
 pub use variant::{Refusal, Variant};

@@ -7,9 +7,11 @@ use serde::{Deserialize, Serialize};
 pub struct Variant {
     /// Work-items in a vector, a power of two; 1 for scalar code.
     pub width: u32,
-    /// Whether the first dimension of the local size is a multiple of the width, so that the work-items of a vector
-    /// differ in that dimension alone.
+    /// Whether the work-items of a vector lie along the first dimension: the local size there is a multiple of the
+    /// width, or the others are 1.
     pub rows: bool,
+    /// Whether all vectors have all their work-items: the size of every group is a multiple of the width.
+    pub full: bool,
     /// Whether all global ids are below 2^31, so that 32 bits of one are all of it.
     pub narrow_ids: bool,
     /// Whether products and sums may be made one operation where the kernel allows it, as OpenCL does.

@@ -1,0 +1,270 @@
+//! Control flow as a graph: who dominates whom, which loops there are.
+
+/// A control-flow graph of nodes that are numbers; those that the entry doesn't reach have no place in it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Graph {
+    pub(crate) successors: Vec<Vec<usize>>,
+    pub(crate) predecessors: Vec<Vec<usize>>,
+    /// In reverse post-order, the entry first.
+    pub(crate) order: Vec<usize>,
+    /// Where each is in the order.
+    pub(crate) position: Vec<Option<usize>>,
+    /// The immediate dominator of each; the entry's is itself.
+    dominator: Vec<Option<usize>>,
+    /// The immediate post-dominator; none where the ways out of a node meet no more.
+    post_dominator: Vec<Option<usize>>,
+}
+
+/// A loop that is entered at one node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Loop {
+    pub(crate) header: usize,
+    /// Its nodes in the graph's order, those of inner loops included.
+    pub(crate) nodes: Vec<usize>,
+}
+
+impl Loop {
+    pub(crate) fn contains(&self, node: usize) -> bool {
+        self.nodes.contains(&node)
+    }
+}
+
+impl Graph {
+    /// The graph of what the entry reaches.
+    pub(crate) fn new(entry: usize, successors: Vec<Vec<usize>>) -> Graph {
+        let count = successors.len();
+        let order = reverse_post_order(count, entry, |node| &successors[node]);
+        let mut position = vec![None; count];
+        for (index, node) in order.iter().enumerate() {
+            position[*node] = Some(index);
+        }
+        let mut predecessors = vec![Vec::new(); count];
+        for node in &order {
+            for successor in &successors[*node] {
+                if !predecessors[*successor].contains(node) {
+                    predecessors[*successor].push(*node);
+                }
+            }
+        }
+        let dominator = dominators(&order, &position, &predecessors);
+
+        // The same backwards, from a node behind all that have no successor.
+        let exit = count;
+        let mut backwards = predecessors.clone();
+        let leaves = order.iter().filter(|node| successors[**node].is_empty());
+        backwards.push(leaves.copied().collect());
+        let back_order = reverse_post_order(count + 1, exit, |node| &backwards[node]);
+        let mut back_position = vec![None; count + 1];
+        for (index, node) in back_order.iter().enumerate() {
+            back_position[*node] = Some(index);
+        }
+        let mut onwards = successors.clone();
+        for node in &order {
+            if onwards[*node].is_empty() {
+                onwards[*node].push(exit);
+            }
+        }
+        onwards.push(Vec::new());
+        let mut post_dominator = dominators(&back_order, &back_position, &onwards);
+        post_dominator.truncate(count);
+        for found in &mut post_dominator {
+            *found = found.filter(|node| *node != exit);
+        }
+        Graph {
+            successors,
+            predecessors,
+            order,
+            position,
+            dominator,
+            post_dominator,
+        }
+    }
+
+    pub(crate) fn is_reachable(&self, node: usize) -> bool {
+        self.position[node].is_some()
+    }
+
+    /// The nearest node that every way to this one goes through.
+    pub(crate) fn immediate_dominator(&self, node: usize) -> Option<usize> {
+        self.dominator[node].filter(|above| *above != node)
+    }
+
+    /// The nearest node that every way from this one goes through.
+    pub(crate) fn immediate_post_dominator(&self, node: usize) -> Option<usize> {
+        self.post_dominator[node]
+    }
+
+    pub(crate) fn dominates(&self, above: usize, mut node: usize) -> bool {
+        loop {
+            if node == above {
+                return true;
+            }
+            match self.immediate_dominator(node) {
+                Some(next) => node = next,
+                None => return false,
+            }
+        }
+    }
+
+    pub(crate) fn post_dominates(&self, below: usize, mut node: usize) -> bool {
+        loop {
+            if node == below {
+                return true;
+            }
+            match self.immediate_post_dominator(node) {
+                Some(next) => node = next,
+                None => return false,
+            }
+        }
+    }
+
+    /// Whether an edge leads back to the header of a loop, or to where the order has been before.
+    pub(crate) fn is_back(&self, from: usize, to: usize) -> bool {
+        matches!((self.position[from], self.position[to]), (Some(from), Some(to)) if to <= from)
+    }
+
+    /// The loops, outer ones first. None where a cycle can be entered at two places.
+    pub(crate) fn loops(&self) -> Option<Vec<Loop>> {
+        let mut loops: Vec<Loop> = Vec::new();
+        for header in &self.order {
+            let mut inside = vec![false; self.successors.len()];
+            inside[*header] = true;
+            let mut stack: Vec<usize> = Vec::new();
+            for latch in &self.predecessors[*header] {
+                if self.is_back(*latch, *header) {
+                    if !self.dominates(*header, *latch) {
+                        return None;
+                    }
+                    if !inside[*latch] {
+                        inside[*latch] = true;
+                        stack.push(*latch);
+                    }
+                }
+            }
+            let is_loop = self.predecessors[*header]
+                .iter()
+                .any(|latch| self.is_back(*latch, *header));
+            if !is_loop {
+                continue;
+            }
+            while let Some(node) = stack.pop() {
+                for before in &self.predecessors[node] {
+                    if !inside[*before] {
+                        inside[*before] = true;
+                        stack.push(*before);
+                    }
+                }
+            }
+            let nodes = self.order.iter().copied().filter(|node| inside[*node]).collect();
+            loops.push(Loop {
+                header: *header,
+                nodes,
+            });
+        }
+        Some(loops)
+    }
+}
+
+fn reverse_post_order<'s>(
+    count: usize,
+    entry: usize,
+    successors: impl Fn(usize) -> &'s Vec<usize>,
+) -> Vec<usize> {
+    let mut seen = vec![false; count];
+    let mut order = Vec::new();
+    seen[entry] = true;
+    // The first successor is visited last, so that it comes right behind.
+    let mut stack = vec![(entry, successors(entry).len())];
+    while let Some((node, left)) = stack.last_mut() {
+        if *left == 0 {
+            order.push(*node);
+            stack.pop();
+            continue;
+        }
+        *left -= 1;
+        let next = successors(*node)[*left];
+        if !seen[next] {
+            seen[next] = true;
+            stack.push((next, successors(next).len()));
+        }
+    }
+    order.reverse();
+    order
+}
+
+/// Cooper, Harvey and Kennedy: intersect what is known of the predecessors until nothing changes.
+fn dominators(
+    order: &[usize],
+    position: &[Option<usize>],
+    predecessors: &[Vec<usize>],
+) -> Vec<Option<usize>> {
+    let mut found: Vec<Option<usize>> = vec![None; predecessors.len()];
+    if let Some(entry) = order.first() {
+        found[*entry] = Some(*entry);
+    }
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for node in order.iter().skip(1) {
+            let mut meeting: Option<usize> = None;
+            for before in &predecessors[*node] {
+                if found[*before].is_none() || position[*before].is_none() {
+                    continue;
+                }
+                meeting = Some(match meeting {
+                    None => *before,
+                    Some(mut other) => {
+                        let mut this = *before;
+                        while this != other {
+                            if position[this] > position[other] {
+                                this = found[this].unwrap_or(other);
+                            } else {
+                                other = found[other].unwrap_or(this);
+                            }
+                        }
+                        this
+                    }
+                });
+            }
+            if meeting != found[*node] {
+                found[*node] = meeting;
+                changed = true;
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_loop_with_a_branch_inside() {
+        // 0 → 1 ⇄ (2 | 3) → 4 → 1, 1 → 5
+        let graph = Graph::new(0, vec![vec![1], vec![2, 5], vec![3, 4], vec![4], vec![1], vec![]]);
+        assert_eq!(graph.immediate_dominator(4), Some(2));
+        assert_eq!(graph.immediate_post_dominator(2), Some(4));
+        assert_eq!(graph.immediate_post_dominator(5), None);
+        assert!(graph.post_dominates(5, 0));
+        let loops = graph.loops().unwrap();
+        assert_eq!(loops.len(), 1);
+        assert_eq!(loops[0].header, 1);
+        let mut nodes = loops[0].nodes.clone();
+        nodes.sort_unstable();
+        assert_eq!(nodes, [1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn a_cycle_with_two_entries_has_no_loops() {
+        let graph = Graph::new(0, vec![vec![1, 2], vec![2], vec![1, 3], vec![]]);
+        assert_eq!(graph.loops(), None);
+    }
+
+    #[test]
+    fn what_never_ends_has_no_end_to_meet_at() {
+        let graph = Graph::new(0, vec![vec![1], vec![1]]);
+        assert_eq!(graph.immediate_post_dominator(1), None);
+        assert_eq!(graph.loops().unwrap()[0].nodes, [1]);
+    }
+}

@@ -1,0 +1,70 @@
+//! The plan of a kernel: everything that is decided before code is generated.
+
+use offkit_kernel::ir::{BlockId, Function, Module, Terminator};
+
+use crate::definitions::Definitions;
+use crate::graph::Graph;
+use crate::regions::{self, Region, ends_at_barrier};
+use crate::shapes::{self, Shapes};
+use crate::{Refusal, Variant};
+
+/// How a kernel is executed by vectors of work-items.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// What it is made for.
+    pub variant: Variant,
+    /// The kernel's function; barriers end their blocks.
+    pub function: Function,
+    /// What the work-items of a vector agree on.
+    pub shapes: Shapes,
+    /// What is executed between barriers; the kernel begins with the first.
+    pub regions: Vec<Region>,
+}
+
+impl Plan {
+    /// Plans a kernel that [prepare](crate::prepare()) has made one function.
+    ///
+    /// # Errors
+    /// Something that there is no plan for: a back end may try a width of 1.
+    pub fn new(module: &Module, kernel: usize, variant: Variant) -> Result<Plan, Refusal> {
+        let kernel = &module.kernels[kernel];
+        let mut function = module.functions[kernel.function.0 as usize].clone();
+        if function.blocks.is_empty() {
+            return Err(Refusal(format!("kernel {} has no code", kernel.name)));
+        }
+        regions::split_at_barriers(&mut function);
+        let successors = function.blocks.iter().map(|block| {
+            let mut successors: Vec<usize> = Vec::new();
+            for BlockId(successor) in block.terminator.successors() {
+                if !successors.contains(&(successor as usize)) {
+                    successors.push(successor as usize);
+                }
+            }
+            successors
+        });
+        let graph = Graph::new(0, successors.collect());
+        let loops = match graph.loops() {
+            Some(loops) => loops,
+            None if variant.width == 1 => Vec::new(),
+            None => return Err(Refusal("it has a loop that is entered at two places".to_owned())),
+        };
+        let definitions = Definitions::new(&function);
+        let shapes = shapes::shapes(module, &function, variant, &graph, &loops, &definitions)?;
+        let regions = regions::regions(&function, &graph, &shapes, &definitions)?;
+        Ok(Plan {
+            variant,
+            function,
+            shapes,
+            regions,
+        })
+    }
+
+    /// The region behind a block that ends at a barrier.
+    pub fn behind(&self, barrier: BlockId) -> Option<usize> {
+        let block = &self.function.blocks[barrier.0 as usize];
+        let Terminator::Jump(next) = block.terminator else {
+            return None;
+        };
+        ends_at_barrier(block).then(|| self.regions.iter().position(|region| region.entry == next))?
+    }
+}

@@ -1,0 +1,392 @@
+//! Regions: what is executed between two barriers, for one vector of work-items after the other.
+//!
+//! A barrier ends its block. What follows a barrier, up to the next ones, is a region of its own; blocks that more than one
+//! barrier leads to are in more than one region. So a work-group runs a region for all its vectors, sees at which
+//! barrier they stand, and goes on with the region behind that one, whatever loops and branches the barriers are in.
+
+use offkit_kernel::ir::{
+    Block, BlockId, CollectiveKind, Function, GroupScope, Instruction, Operand, Operation, Terminator,
+    ValueId,
+};
+
+use crate::Refusal;
+use crate::definitions::{Definition, Definitions};
+use crate::graph::{Graph, Loop};
+use crate::shapes::Shapes;
+
+/// What is executed from the start of a kernel or from behind a barrier on.
+#[derive(Clone, Debug)]
+pub struct Region {
+    /// Where it begins.
+    pub entry: BlockId,
+    /// Its blocks, each behind those that lead to it, and loops in one piece.
+    pub order: Vec<BlockId>,
+    /// How each block of the function is executed, if it is one of the region's.
+    pub control: Vec<Option<Control>>,
+    /// Its loops, outer ones first.
+    pub loops: Vec<RegionLoop>,
+    /// Whether work-items of a vector never part, so that its branches can be branches.
+    pub is_plain: bool,
+    /// Values from elsewhere that it reads.
+    pub reads: Vec<ValueId>,
+    /// Values that it defines and regions behind barriers read.
+    pub writes: Vec<ValueId>,
+}
+
+/// A loop of a region.
+#[derive(Clone, Debug)]
+pub struct RegionLoop {
+    /// Where it begins.
+    pub header: BlockId,
+    /// The first and the last of its blocks in the region's order.
+    pub range: (usize, usize),
+    /// Whether work-items leave it one by one.
+    pub is_divergent: bool,
+}
+
+/// How a block is executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Control {
+    /// The block whose work-items are this one's as well: itself where they are found out when it is reached.
+    pub mask: BlockId,
+    /// The block that is executed exactly when this one is: itself where that is found out when it is reached.
+    pub guard: BlockId,
+    /// The innermost loop that it is in.
+    pub inside: Option<usize>,
+}
+
+/// Whether an instruction is where all work-items of a group wait for each other.
+pub(crate) fn is_barrier(instruction: &Instruction) -> bool {
+    matches!(&instruction.operation, Operation::Collective(collective)
+        if collective.kind == CollectiveKind::Barrier && collective.scope == GroupScope::WorkGroup)
+}
+
+/// Has every barrier be the last instruction of its block, and followed by a jump.
+pub(crate) fn split_at_barriers(function: &mut Function) {
+    let mut index = 0;
+    while index < function.blocks.len() {
+        let block = &mut function.blocks[index];
+        let barrier = block.instructions.iter().position(is_barrier);
+        if let Some(at) = barrier {
+            let rest = block.instructions.split_off(at + 1);
+            let is_split = rest.is_empty() && matches!(block.terminator, Terminator::Jump(_));
+            if !is_split {
+                let next = BlockId(function.blocks.len() as u32);
+                let block = &mut function.blocks[index];
+                let behind = Block {
+                    phis: Vec::new(),
+                    instructions: rest,
+                    merge: block.merge.take(),
+                    terminator: std::mem::replace(&mut block.terminator, Terminator::Jump(next)),
+                    line: block.line,
+                };
+                let successors = behind.terminator.successors();
+                function.blocks.push(behind);
+                for BlockId(successor) in successors {
+                    for phi in &mut function.blocks[successor as usize].phis {
+                        for (from, _) in &mut phi.incoming {
+                            if from.0 as usize == index {
+                                *from = next;
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        index += 1;
+    }
+}
+
+/// Whether a block ends at a barrier.
+pub fn ends_at_barrier(block: &Block) -> bool {
+    block.instructions.last().is_some_and(is_barrier)
+}
+
+/// What is where the values of a block's instructions are read.
+fn operands(block: &Block) -> impl Iterator<Item = &Operand> {
+    block
+        .instructions
+        .iter()
+        .flat_map(|instruction| &instruction.operands)
+}
+
+/// The regions of a function whose barriers end their blocks: the first is the one that the kernel begins with.
+pub(crate) fn regions(
+    function: &Function,
+    graph: &Graph,
+    shapes: &Shapes,
+    definitions: &Definitions,
+) -> Result<Vec<Region>, Refusal> {
+    let mut entries = vec![0usize];
+    for block in &graph.order {
+        let found = &function.blocks[*block];
+        if ends_at_barrier(found)
+            && let Terminator::Jump(BlockId(next)) = found.terminator
+            && !entries.contains(&(next as usize))
+        {
+            entries.push(next as usize);
+        }
+    }
+    let mut regions = Vec::new();
+    for entry in &entries {
+        regions.push(region(function, *entry, shapes, definitions)?);
+    }
+    // What one region reads another has to leave behind.
+    let mut read = vec![false; function.values.len()];
+    for region in &regions {
+        for value in &region.reads {
+            read[value.0 as usize] = true;
+        }
+    }
+    for region in &mut regions {
+        region.writes.retain(|value| read[value.0 as usize]);
+    }
+    Ok(regions)
+}
+
+fn region(
+    function: &Function,
+    entry: usize,
+    shapes: &Shapes,
+    definitions: &Definitions,
+) -> Result<Region, Refusal> {
+    let successors = function.blocks.iter().map(|block| {
+        if ends_at_barrier(block) {
+            return Vec::new();
+        }
+        let mut successors: Vec<usize> = Vec::new();
+        for BlockId(successor) in block.terminator.successors() {
+            if !successors.contains(&(successor as usize)) {
+                successors.push(successor as usize);
+            }
+        }
+        successors
+    });
+    let graph = Graph::new(entry, successors.collect());
+    let loops = graph.loops();
+    let parts = |block: usize| shapes.parts(&function.blocks[block].terminator);
+    let is_plain = !graph.order.iter().any(|block| parts(*block));
+    let Some(loops) = loops.or_else(|| is_plain.then(Vec::new)) else {
+        return Err(Refusal(
+            "a loop that is entered at two places has a branch that work-items part at".to_owned(),
+        ));
+    };
+    // The entry of a region can be the header of a loop that leads back to it without a barrier; that needs a place
+    // before the loop, which the emitter makes.
+    let order = in_one_piece(&graph, &loops);
+    let place: Vec<Option<usize>> = {
+        let mut place = vec![None; function.blocks.len()];
+        for (index, block) in order.iter().enumerate() {
+            place[*block] = Some(index);
+        }
+        place
+    };
+    let region_loops: Vec<RegionLoop> = loops
+        .iter()
+        .map(|found| RegionLoop {
+            header: BlockId(found.header as u32),
+            range: (
+                place[found.header].unwrap_or(0),
+                found
+                    .nodes
+                    .iter()
+                    .filter_map(|node| place[*node])
+                    .max()
+                    .unwrap_or(0),
+            ),
+            is_divergent: found.nodes.iter().any(|node| {
+                parts(*node)
+                    && graph
+                        .immediate_post_dominator(*node)
+                        .is_none_or(|end| !found.contains(end))
+            }),
+        })
+        .collect();
+    let control = control(function, &graph, &loops, &region_loops, &order, &parts);
+
+    let mut reads = Vec::new();
+    let mut seen = vec![false; function.values.len()];
+    let mut writes = Vec::new();
+    let is_ours = |definition: Definition| definition.block().is_some_and(|block| graph.is_reachable(block));
+    let mut read = |operand: &Operand, defined_here: bool| {
+        if let Operand::Value(value) = operand
+            && !defined_here
+            && definitions.of(*value) != Definition::Entry
+            && !std::mem::replace(&mut seen[value.0 as usize], true)
+        {
+            reads.push(*value);
+        }
+    };
+    for block in &order {
+        let found = &function.blocks[*block];
+        for operand in operands(found).chain(found.terminator.operand().as_ref()) {
+            if let Operand::Value(value) = operand {
+                read(
+                    operand,
+                    is_ours(definitions.of(*value))
+                        && defined_before_use(&graph, definitions, *value, *block),
+                );
+            }
+        }
+        for successor in &graph.successors[*block] {
+            for phi in &function.blocks[*successor].phis {
+                for (from, operand) in &phi.incoming {
+                    if let Operand::Value(value) = operand
+                        && from.0 as usize == *block
+                    {
+                        let here = is_ours(definitions.of(*value))
+                            && defined_before_use(&graph, definitions, *value, *block);
+                        read(operand, here);
+                    }
+                }
+            }
+        }
+        // Behind a barrier phis of the next region's entry are set by this one.
+        if ends_at_barrier(found) {
+            for BlockId(successor) in found.terminator.successors() {
+                for phi in &function.blocks[successor as usize].phis {
+                    for (from, operand) in &phi.incoming {
+                        if let Operand::Value(value) = operand
+                            && from.0 as usize == *block
+                        {
+                            let here = is_ours(definitions.of(*value))
+                                && defined_before_use(&graph, definitions, *value, *block);
+                            read(operand, here);
+                        }
+                    }
+                    writes.push(phi.result);
+                }
+            }
+        }
+        writes.extend(found.phis.iter().map(|phi| phi.result));
+        writes.extend(
+            found
+                .instructions
+                .iter()
+                .filter_map(|instruction| instruction.result),
+        );
+    }
+    // The entry's own phis come from the region before.
+    for phi in &function.blocks[entry].phis {
+        if entry != 0 && !std::mem::replace(&mut seen[phi.result.0 as usize], true) {
+            reads.push(phi.result);
+        }
+    }
+    writes.sort_unstable();
+    writes.dedup();
+    Ok(Region {
+        entry: BlockId(entry as u32),
+        order: order.iter().map(|block| BlockId(*block as u32)).collect(),
+        control,
+        loops: region_loops,
+        is_plain,
+        reads,
+        writes,
+    })
+}
+
+/// Whether a value of the region is defined on every way from the region's entry to its use: else the one that is
+/// read is from an earlier region, perhaps of an earlier round of a loop.
+fn defined_before_use(graph: &Graph, definitions: &Definitions, value: ValueId, user: usize) -> bool {
+    definitions
+        .of(value)
+        .block()
+        .is_some_and(|block| graph.dominates(block, user))
+}
+
+/// The blocks in an order that has each behind those that lead to it, and every loop in one piece.
+fn in_one_piece(graph: &Graph, loops: &[Loop]) -> Vec<usize> {
+    // Reverse post-order has that but for what is left by way of an inner loop: outer loops' blocks may lie between
+    // those of inner ones. Blocks are moved behind the loop that they split, the outermost loops first.
+    let mut order = graph.order.clone();
+    for found in loops {
+        let Some(start) = order.iter().position(|node| *node == found.header) else {
+            continue;
+        };
+        let mut inside = Vec::new();
+        let mut outside = Vec::new();
+        for node in order.drain(start..) {
+            if found.contains(node) {
+                inside.push(node);
+            } else {
+                outside.push(node);
+            }
+        }
+        order.extend(inside);
+        order.extend(outside);
+    }
+    order
+}
+
+fn control(
+    function: &Function,
+    graph: &Graph,
+    loops: &[Loop],
+    region_loops: &[RegionLoop],
+    order: &[usize],
+    parts: &impl Fn(usize) -> bool,
+) -> Vec<Option<Control>> {
+    let mut control: Vec<Option<Control>> = vec![None; function.blocks.len()];
+    let innermost = |node: usize| loops.iter().rposition(|found| found.contains(node));
+    for (index, block) in order.iter().copied().enumerate() {
+        let inside = innermost(block);
+        let own = BlockId(block as u32);
+        let header = inside.filter(|number| loops[*number].header == block);
+        let (mut mask, mut guard) = (own, own);
+        if index == 0 {
+            // All come here.
+        } else if let Some(number) = header {
+            // Who enters a loop that all leave together stays in it.
+            if !region_loops[number].is_divergent {
+                let outside = graph.predecessors[block]
+                    .iter()
+                    .filter(|before| !loops[number].contains(**before));
+                if let Some(shared) = shared_mask(outside, &control, parts) {
+                    mask = shared;
+                }
+            }
+        } else {
+            // Who comes to a dominator that this block post-dominates, in the same round of a loop, comes here.
+            let mut above = graph.immediate_dominator(block);
+            while let Some(node) = above {
+                if innermost(node) == inside && graph.post_dominates(block, node) {
+                    if let Some(control) = control[node] {
+                        (mask, guard) = (control.mask, control.guard);
+                    }
+                    break;
+                }
+                above = graph.immediate_dominator(node);
+            }
+            if mask == own
+                && let Some(shared) = shared_mask(graph.predecessors[block].iter(), &control, parts)
+                && graph.predecessors[block]
+                    .iter()
+                    .all(|before| innermost(*before) == inside)
+            {
+                mask = shared;
+            }
+        }
+        control[block] = Some(Control { mask, guard, inside });
+    }
+    control
+}
+
+/// The mask that all these have, if none of them ends with work-items parting.
+fn shared_mask<'b>(
+    blocks: impl Iterator<Item = &'b usize>,
+    control: &[Option<Control>],
+    parts: &impl Fn(usize) -> bool,
+) -> Option<BlockId> {
+    let mut shared = None;
+    for block in blocks {
+        if parts(*block) {
+            return None;
+        }
+        let mask = control[*block]?.mask;
+        if shared.is_some_and(|other| other != mask) {
+            return None;
+        }
+        shared = Some(mask);
+    }
+    shared
+}

@@ -1,0 +1,706 @@
+//! What the work-items of a vector agree on: the shape of each word of each value, and where control may part them.
+//!
+//! One fixpoint over the function. A word starts out unknown and only ever becomes less regular; a branch whose
+//! condition becomes varying parts the work-items, so that values chosen where they meet again vary as well.
+
+use offkit_kernel::builtins::Scalar;
+use offkit_kernel::builtins::convert::Conversion;
+use offkit_kernel::ir::{
+    Attributes, BallotQuery, Collective, CollectiveKind, Function, GroupScope, Home, Instruction, Module,
+    Operand, Operation, Terminator, TypeId, ValueId,
+};
+use offkit_spirv::grammar::{BuiltIn, Op};
+
+use crate::definitions::{Definition, Definitions};
+use crate::graph::{Graph, Loop};
+use crate::{Refusal, Variant};
+
+/// What a word is for the work-items of a vector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// The same for all.
+    Uniform,
+    /// Each has that of the one before and this much more, as integers of the word's width.
+    Strided(i64),
+    /// Anything.
+    Varying,
+}
+
+/// The shapes of all values of a function.
+#[derive(Clone, Debug)]
+pub struct Shapes {
+    /// Where the words of each value begin, and behind the last.
+    first: Vec<usize>,
+    words: Vec<Option<Shape>>,
+}
+
+/// Words of all values together.
+const MOST_WORDS: usize = 1 << 20;
+
+impl Shapes {
+    /// The shapes of a value's words.
+    pub fn of(&self, value: ValueId) -> impl Iterator<Item = Shape> + '_ {
+        let index = value.0 as usize;
+        self.words[self.first[index]..self.first[index + 1]]
+            .iter()
+            .map(|shape| shape.unwrap_or(Shape::Uniform))
+    }
+
+    /// The shape of one word.
+    pub fn word(&self, value: ValueId, word: usize) -> Shape {
+        self.words[self.first[value.0 as usize] + word].unwrap_or(Shape::Uniform)
+    }
+
+    /// Whether all words of an operand are the same for all work-items.
+    pub fn is_uniform(&self, operand: Operand) -> bool {
+        match operand {
+            Operand::Constant(_) => true,
+            Operand::Value(value) => self.of(value).all(|shape| shape == Shape::Uniform),
+        }
+    }
+
+    /// Whether the work-items of a vector may leave a block by different ways.
+    pub(crate) fn parts(&self, terminator: &Terminator) -> bool {
+        match terminator {
+            Terminator::Branch {
+                condition,
+                accept,
+                reject,
+                ..
+            } => accept != reject && !self.is_uniform(*condition),
+            Terminator::Switch { selector, .. } => !self.is_uniform(*selector),
+            _ => false,
+        }
+    }
+}
+
+struct Analysis<'a> {
+    module: &'a Module,
+    function: &'a Function,
+    variant: Variant,
+    graph: &'a Graph,
+    loops: &'a [Loop],
+    definitions: &'a Definitions,
+    shapes: Shapes,
+    /// Blocks where work-items that were parted may meet: which of several values a phi has there differs.
+    joins: Vec<bool>,
+    changed: bool,
+}
+
+/// Finds the shapes of a function's values.
+pub(crate) fn shapes(
+    module: &Module,
+    function: &Function,
+    variant: Variant,
+    graph: &Graph,
+    loops: &[Loop],
+    definitions: &Definitions,
+) -> Result<Shapes, Refusal> {
+    let mut first = Vec::with_capacity(function.values.len() + 1);
+    let mut count = 0usize;
+    for kind in &function.values {
+        first.push(count);
+        count = count.saturating_add(module.types.lanes(*kind) as usize);
+        if count > MOST_WORDS {
+            return Err(Refusal(format!("its values have more than {MOST_WORDS} words")));
+        }
+    }
+    first.push(count);
+    let mut analysis = Analysis {
+        module,
+        function,
+        variant,
+        graph,
+        loops,
+        definitions,
+        shapes: Shapes {
+            first,
+            words: vec![None; count],
+        },
+        joins: vec![false; function.blocks.len()],
+        changed: true,
+    };
+    analysis.run();
+    Ok(analysis.shapes)
+}
+
+/// What two shapes have in common.
+fn meet(a: Option<Shape>, b: Option<Shape>) -> Option<Shape> {
+    match (a, b) {
+        (None, other) | (other, None) => other,
+        (Some(a), Some(b)) => Some(if a == b { a } else { Shape::Varying }),
+    }
+}
+
+fn strided(by: i64) -> Shape {
+    match by {
+        0 => Shape::Uniform,
+        by => Shape::Strided(by),
+    }
+}
+
+impl Analysis<'_> {
+    fn run(&mut self) {
+        for index in 0..self.function.parameters.len() {
+            self.set_all(ValueId(index as u32), Shape::Uniform);
+        }
+        for variable in &self.function.variables {
+            // Each work-item has its own.
+            self.set_all(variable.address, Shape::Varying);
+        }
+        if self.variant.width == 1 {
+            return;
+        }
+        while std::mem::take(&mut self.changed) {
+            for block in &self.graph.order {
+                self.block(*block);
+            }
+            self.part();
+        }
+    }
+
+    fn words(&self, operand: Operand) -> Vec<Option<Shape>> {
+        match operand {
+            Operand::Constant(_) => {
+                let lanes = self.module.operand_lanes(self.function, operand) as usize;
+                vec![Some(Shape::Uniform); lanes]
+            }
+            Operand::Value(ValueId(index)) => {
+                let index = index as usize;
+                self.shapes.words[self.shapes.first[index]..self.shapes.first[index + 1]].to_vec()
+            }
+        }
+    }
+
+    /// The shape of a scalar operand.
+    fn scalar(&self, operand: Operand) -> Option<Shape> {
+        self.words(operand).first().copied().flatten()
+    }
+
+    /// What all words of all operands have in common, if each is the same for everybody; else varying.
+    fn all(&self, operands: &[Operand]) -> Option<Shape> {
+        let mut all = Some(Shape::Uniform);
+        for operand in operands {
+            for word in self.words(*operand) {
+                match word {
+                    None => all = if all == Some(Shape::Varying) { all } else { None },
+                    Some(Shape::Uniform) => {}
+                    Some(_) => return Some(Shape::Varying),
+                }
+            }
+        }
+        all
+    }
+
+    fn set(&mut self, value: ValueId, word: usize, shape: Option<Shape>) {
+        let place = &mut self.shapes.words[self.shapes.first[value.0 as usize] + word];
+        let new = meet(*place, shape);
+        if *place != new {
+            *place = new;
+            self.changed = true;
+        }
+    }
+
+    fn set_all(&mut self, value: ValueId, shape: Shape) {
+        let index = value.0 as usize;
+        for word in 0..self.shapes.first[index + 1] - self.shapes.first[index] {
+            self.set(value, word, Some(shape));
+        }
+    }
+
+    fn block(&mut self, block: usize) {
+        let function = self.function;
+        for phi in &function.blocks[block].phis {
+            let mut words: Vec<Option<Shape>> = Vec::new();
+            let mut same: Option<Operand> = None;
+            let mut differ = false;
+            for (from, operand) in &phi.incoming {
+                if !self.graph.is_reachable(from.0 as usize) {
+                    continue;
+                }
+                let incoming = self.words(*operand);
+                words.resize(incoming.len(), None);
+                for (word, shape) in words.iter_mut().zip(incoming) {
+                    *word = meet(*word, shape);
+                }
+                differ |= same.is_some_and(|other| other != *operand);
+                same = Some(*operand);
+            }
+            for (index, shape) in words.into_iter().enumerate() {
+                let shape = if self.joins[block] && differ {
+                    Some(Shape::Varying)
+                } else {
+                    shape
+                };
+                self.set(phi.result, index, shape);
+            }
+        }
+        for instruction in &function.blocks[block].instructions {
+            if let Some(result) = instruction.result {
+                let words = self.instruction(instruction, function.values[result.0 as usize]);
+                let count = self.shapes.first[result.0 as usize + 1] - self.shapes.first[result.0 as usize];
+                for index in 0..count {
+                    let shape = match &words {
+                        Words::Each(words) => words.get(index).copied().flatten(),
+                        Words::All(shape) => *shape,
+                    };
+                    self.set(result, index, shape);
+                }
+            }
+        }
+    }
+
+    fn instruction(&self, instruction: &Instruction, result: TypeId) -> Words {
+        let operands = &instruction.operands;
+        match &instruction.operation {
+            Operation::Elementwise(op) => self.elementwise(*op, operands, &instruction.attributes),
+            Operation::Select => self.select(operands),
+            Operation::Convert { kind, .. } => self.convert(*kind, operands, result),
+            // A pointer and its number, and numbers of the same width, are the same.
+            Operation::Reinterpret => {
+                let same = self.module.types.scalar(result).map(Scalar::bits)
+                    == self
+                        .kind(operands[0])
+                        .and_then(|kind| self.module.types.scalar(kind))
+                        .map(Scalar::bits);
+                let is_float = |kind: Option<TypeId>| {
+                    kind.and_then(|kind| self.module.types.scalar(kind))
+                        .is_some_and(Scalar::is_float)
+                };
+                if same && !is_float(Some(result)) && !is_float(self.kind(operands[0])) {
+                    Words::Each(self.words(operands[0]))
+                } else {
+                    Words::All(self.all(operands))
+                }
+            }
+            Operation::Extract(first) => Words::Each(
+                self.words(operands[0])
+                    .into_iter()
+                    .skip(*first as usize)
+                    .collect(),
+            ),
+            Operation::Insert(first) => {
+                let mut words = self.words(operands[0]);
+                for (index, shape) in self.words(operands[1]).into_iter().enumerate() {
+                    if let Some(word) = words.get_mut(*first as usize + index) {
+                        *word = shape;
+                    }
+                }
+                Words::Each(words)
+            }
+            Operation::Construct => {
+                Words::Each(operands.iter().flat_map(|operand| self.words(*operand)).collect())
+            }
+            Operation::Shuffle(lanes) => {
+                let both: Vec<_> = operands.iter().flat_map(|operand| self.words(*operand)).collect();
+                let pick = |lane: &Option<u32>| match lane {
+                    Some(lane) => both.get(*lane as usize).copied().flatten(),
+                    None => Some(Shape::Uniform),
+                };
+                Words::Each(lanes.iter().map(pick).collect())
+            }
+            Operation::Address { strides, .. } => {
+                let mut sum = self.scalar(operands[0]);
+                for (index, stride) in operands[1..].iter().zip(strides) {
+                    let index = self.extended(*index, 64, true);
+                    sum = add(sum, scale(index, *stride as i64));
+                }
+                Words::Each(vec![sum])
+            }
+            Operation::Input(global) => match self.module.globals[global.0 as usize].home {
+                Home::Input(built_in) => Words::Each(self.input(built_in)),
+                _ => Words::All(Some(Shape::Varying)),
+            },
+            Operation::Load if !instruction.attributes.volatile => Words::All(self.all(operands)),
+            Operation::Memory(_) => Words::All(self.all(operands)),
+            Operation::Collective(collective) => Words::All(self.collective(collective, operands)),
+            Operation::Ballot(
+                BallotQuery::Bit | BallotQuery::Count | BallotQuery::FindLow | BallotQuery::FindHigh,
+            )
+            | Operation::Fold(_)
+            | Operation::ExtractDynamic
+            | Operation::InsertDynamic
+            | Operation::PointerSemantics
+            | Operation::Extended(_) => Words::All(self.all(operands)),
+            Operation::GenericCast(_) => Words::All(self.all(operands)),
+            Operation::Expect => Words::Each(self.words(operands[0])),
+            _ => Words::All(Some(Shape::Varying)),
+        }
+    }
+
+    fn kind(&self, operand: Operand) -> Option<TypeId> {
+        Some(self.module.operand_type(self.function, operand))
+    }
+
+    fn elementwise(&self, op: Op, operands: &[Operand], attributes: &Attributes) -> Words {
+        let _ = attributes;
+        let all = self.all(operands);
+        if all != Some(Shape::Varying) || operands.is_empty() {
+            return Words::All(all);
+        }
+        let lanes: Vec<Vec<Option<Shape>>> = operands.iter().map(|operand| self.words(*operand)).collect();
+        let count = lanes.iter().map(Vec::len).max().unwrap_or(0);
+        let at = |operand: usize, lane: usize| {
+            let words = lanes.get(operand)?;
+            let lane = if words.len() == 1 { 0 } else { lane };
+            words.get(lane).copied().flatten()
+        };
+        let constant = |operand: usize, lane: usize| match operands.get(operand)? {
+            Operand::Constant(id) => {
+                let constant = &self.module.constants[id.0 as usize];
+                let scalar = self.module.types.scalar(constant.kind)?;
+                let lanes = self.module.types.lanes(constant.kind);
+                let word = constant
+                    .words
+                    .get(if lanes == 1 { 0 } else { lane })
+                    .copied()
+                    .unwrap_or(0);
+                constant
+                    .relocations
+                    .is_empty()
+                    .then(|| offkit_kernel::builtins::sign_extend(scalar, word))
+            }
+            Operand::Value(_) => None,
+        };
+        let lane = |lane: usize| {
+            let (a, b) = (at(0, lane), at(1, lane));
+            match op {
+                Op::IAdd => add(a, b),
+                Op::ISub => add(a, scale(b, -1)),
+                Op::SNegate => scale(a, -1),
+                Op::IMul => match (constant(0, lane), constant(1, lane)) {
+                    (_, Some(by)) => scale(a, by),
+                    (Some(by), _) => scale(b, by),
+                    _ => uniform_or_varying(&[a, b]),
+                },
+                Op::ShiftLeftLogical => match constant(1, lane) {
+                    Some(by @ 0..=62) => scale(a, 1 << by),
+                    _ => uniform_or_varying(&[a, b]),
+                },
+                _ => uniform_or_varying(
+                    &(0..operands.len())
+                        .map(|index| at(index, lane))
+                        .collect::<Vec<_>>(),
+                ),
+            }
+        };
+        Words::Each((0..count).map(lane).collect())
+    }
+
+    fn select(&self, operands: &[Operand]) -> Words {
+        let [condition, accept, reject] = [0, 1, 2].map(|index| self.words(operands[index]));
+        let lane = |lane: usize| {
+            let condition = condition
+                .get(if condition.len() == 1 { 0 } else { lane })
+                .copied()
+                .flatten();
+            let values = meet(
+                accept.get(lane).copied().flatten(),
+                reject.get(lane).copied().flatten(),
+            );
+            match condition {
+                None => None,
+                Some(Shape::Uniform) => values,
+                Some(_) => Some(Shape::Varying),
+            }
+        };
+        Words::Each((0..accept.len()).map(lane).collect())
+    }
+
+    fn convert(&self, kind: Conversion, operands: &[Operand], result: TypeId) -> Words {
+        let words = self.words(operands[0]);
+        let (Some(from), Some(to)) = (
+            self.kind(operands[0])
+                .and_then(|kind| self.module.types.scalar(kind)),
+            self.module.types.scalar(result),
+        ) else {
+            return Words::All(self.all(operands));
+        };
+        let signed = match kind {
+            Conversion::Signed => true,
+            Conversion::Unsigned => false,
+            _ => return Words::All(self.all(operands)),
+        };
+        if !from.is_integer() || !to.is_integer() {
+            return Words::All(self.all(operands));
+        }
+        if to.bits() <= from.bits() {
+            return Words::Each(words);
+        }
+        if words.len() == 1 {
+            return Words::Each(vec![self.extended(operands[0], to.bits(), signed)]);
+        }
+        Words::All(self.all(operands))
+    }
+
+    /// The shape of a narrower integer as a wider one: strides stay where no work-item's number wraps.
+    fn extended(&self, operand: Operand, bits: u32, signed: bool) -> Option<Shape> {
+        let shape = self.scalar(operand);
+        let width = self
+            .kind(operand)
+            .and_then(|kind| self.module.types.scalar(kind))
+            .map_or(64, Scalar::bits);
+        match shape {
+            Some(Shape::Strided(_)) if width < bits && !self.stays_in_range(operand, signed, 8) => {
+                Some(Shape::Varying)
+            }
+            shape => shape,
+        }
+    }
+
+    /// Whether it is known that a strided integer doesn't wrap between the work-items of a vector: it is an id, or
+    /// computed from such by operations that promise not to wrap.
+    fn stays_in_range(&self, operand: Operand, signed: bool, depth: u32) -> bool {
+        let Operand::Value(value) = operand else {
+            return true;
+        };
+        if depth == 0 {
+            return false;
+        }
+        if self.shapes.of(value).all(|shape| shape == Shape::Uniform) {
+            return true;
+        }
+        let Some(definition) = self.definition(value) else {
+            return false;
+        };
+        let rest = |operands: &[Operand]| {
+            operands
+                .iter()
+                .all(|operand| self.stays_in_range(*operand, signed, depth - 1))
+        };
+        match &definition.operation {
+            Operation::Input(_) => self.variant.narrow_ids,
+            Operation::Extract(_) | Operation::Expect => rest(&definition.operands[..1]),
+            Operation::Convert {
+                kind: Conversion::Signed | Conversion::Unsigned,
+                ..
+            } => rest(&definition.operands),
+            Operation::Elementwise(Op::IAdd | Op::ISub | Op::IMul | Op::ShiftLeftLogical | Op::SNegate) => {
+                let attributes = &definition.attributes;
+                let promised = if signed {
+                    attributes.no_signed_wrap
+                } else {
+                    attributes.no_unsigned_wrap
+                };
+                promised && rest(&definition.operands)
+            }
+            _ => false,
+        }
+    }
+
+    fn definition(&self, value: ValueId) -> Option<&Instruction> {
+        match self.definitions.of(value) {
+            Definition::Instruction(block, index) => Some(&self.function.blocks[block].instructions[index]),
+            _ => None,
+        }
+    }
+
+    fn input(&self, built_in: BuiltIn) -> Vec<Option<Shape>> {
+        let Variant { rows, .. } = self.variant;
+        let (uniform, next) = (Some(Shape::Uniform), Some(Shape::Strided(1)));
+        let varying = Some(Shape::Varying);
+        match built_in {
+            BuiltIn::LocalInvocationId | BuiltIn::GlobalInvocationId if rows => vec![next, uniform, uniform],
+            BuiltIn::LocalInvocationId | BuiltIn::GlobalInvocationId => vec![varying; 3],
+            BuiltIn::GlobalLinearId => vec![if rows { next } else { varying }],
+            BuiltIn::LocalInvocationIndex | BuiltIn::SubgroupLocalInvocationId => vec![next],
+            BuiltIn::SubgroupEqMask
+            | BuiltIn::SubgroupGeMask
+            | BuiltIn::SubgroupGtMask
+            | BuiltIn::SubgroupLeMask
+            | BuiltIn::SubgroupLtMask => vec![varying; 4],
+            _ => vec![uniform; 4],
+        }
+    }
+
+    fn collective(&self, collective: &Collective, operands: &[Operand]) -> Option<Shape> {
+        use CollectiveKind as K;
+        match (collective.scope, collective.kind) {
+            (_, K::Reduce(_) | K::All | K::Any | K::AllEqual | K::BroadcastFirst) => Some(Shape::Uniform),
+            (GroupScope::WorkGroup, K::Broadcast) => Some(Shape::Uniform),
+            (GroupScope::SubGroup, K::Broadcast | K::Shuffle) => match self.scalar(*operands.get(1)?) {
+                None => None,
+                Some(Shape::Uniform) => Some(Shape::Uniform),
+                Some(_) => Some(Shape::Varying),
+            },
+            (GroupScope::SubGroup, K::Ballot) => Some(Shape::Uniform),
+            _ => Some(Shape::Varying),
+        }
+    }
+
+    /// Marks the blocks where work-items meet that a varying branch has parted, and makes varying what leaves a loop
+    /// that they leave one by one.
+    fn part(&mut self) {
+        let function = self.function;
+        for index in 0..self.graph.order.len() {
+            let block = self.graph.order[index];
+            if !self.shapes.parts(&function.blocks[block].terminator) {
+                continue;
+            }
+            let end = self.graph.immediate_post_dominator(block);
+            let mut starts = self.graph.successors[block].clone();
+            let mut left_loops = Vec::new();
+            for (number, found) in self.loops.iter().enumerate() {
+                if found.contains(block) && end.is_none_or(|end| !found.contains(end)) {
+                    left_loops.push(number);
+                }
+            }
+            for number in left_loops {
+                let found = &self.loops[number];
+                for node in &found.nodes {
+                    for exit in self.graph.successors[*node]
+                        .iter()
+                        .filter(|exit| !found.contains(**exit))
+                    {
+                        starts.push(*exit);
+                        let from_inside = self.graph.predecessors[*exit]
+                            .iter()
+                            .filter(|before| found.contains(**before));
+                        if from_inside.count() > 1 {
+                            self.join(*exit);
+                        }
+                    }
+                }
+                self.leave(number);
+            }
+            self.label(block, end, &starts);
+        }
+    }
+
+    fn join(&mut self, block: usize) {
+        if !std::mem::replace(&mut self.joins[block], true) {
+            self.changed = true;
+        }
+    }
+
+    /// Follows the ways from a branch: where two of them come together, work-items meet.
+    fn label(&mut self, branch: usize, end: Option<usize>, starts: &[usize]) {
+        let mut labels: Vec<Option<usize>> = vec![None; self.graph.successors.len()];
+        for start in starts {
+            if !self.graph.is_back(branch, *start) {
+                labels[*start] = Some(*start);
+            }
+        }
+        let mut back: Vec<Option<usize>> = vec![None; self.graph.successors.len()];
+        for start in &self.graph.successors[branch] {
+            if self.graph.is_back(branch, *start) {
+                match back[*start] {
+                    Some(other) if other != branch => self.join(*start),
+                    _ => back[*start] = Some(branch),
+                }
+            }
+        }
+        for index in 0..self.graph.order.len() {
+            let node = self.graph.order[index];
+            let Some(label) = labels[node] else { continue };
+            if Some(node) == end {
+                continue;
+            }
+            for next in 0..self.graph.successors[node].len() {
+                let next = self.graph.successors[node][next];
+                if self.graph.is_back(node, next) {
+                    let around_branch = self
+                        .loops
+                        .iter()
+                        .any(|found| found.header == next && found.contains(branch));
+                    if around_branch {
+                        match back[next] {
+                            Some(other) if other != label => self.join(next),
+                            _ => back[next] = Some(label),
+                        }
+                    }
+                    continue;
+                }
+                match labels[next] {
+                    None => labels[next] = Some(label),
+                    Some(other) if other == label => {}
+                    Some(_) => {
+                        labels[next] = Some(next);
+                        self.join(next);
+                    }
+                }
+            }
+        }
+    }
+
+    /// What is defined in a loop that work-items leave one by one differs between them outside.
+    fn leave(&mut self, number: usize) {
+        let function = self.function;
+        let found = self.loops[number].clone();
+        for (index, block) in function.blocks.iter().enumerate() {
+            if found.contains(index) || !self.graph.is_reachable(index) {
+                continue;
+            }
+            let mut used: Vec<Operand> = Vec::new();
+            used.extend(
+                block
+                    .instructions
+                    .iter()
+                    .flat_map(|instruction| &instruction.operands),
+            );
+            used.extend(block.terminator.operand());
+            self.make_varying(&used, &found);
+            for phi in &block.phis {
+                let from_inside = phi
+                    .incoming
+                    .iter()
+                    .filter(|(from, _)| found.contains(from.0 as usize));
+                let used: Vec<Operand> = from_inside.map(|(_, operand)| *operand).collect();
+                // The phi reads it on the way out, where work-items leave at different times.
+                self.make_varying(&used, &found);
+            }
+        }
+    }
+
+    fn make_varying(&mut self, used: &[Operand], found: &Loop) {
+        for operand in used {
+            if let Operand::Value(value) = operand
+                && self
+                    .definitions
+                    .of(*value)
+                    .block()
+                    .is_some_and(|block| found.contains(block))
+            {
+                self.set_all(*value, Shape::Varying);
+            }
+        }
+    }
+}
+
+/// The shapes of a result's words.
+enum Words {
+    Each(Vec<Option<Shape>>),
+    All(Option<Shape>),
+}
+
+fn add(a: Option<Shape>, b: Option<Shape>) -> Option<Shape> {
+    let stride = |shape| match shape {
+        Shape::Uniform => Some(0),
+        Shape::Strided(by) => Some(by),
+        Shape::Varying => None,
+    };
+    match (stride(a?), stride(b?)) {
+        (Some(a), Some(b)) => Some(strided(a.wrapping_add(b))),
+        _ => Some(Shape::Varying),
+    }
+}
+
+fn scale(shape: Option<Shape>, by: i64) -> Option<Shape> {
+    Some(match shape? {
+        Shape::Uniform => Shape::Uniform,
+        Shape::Strided(stride) => strided(stride.wrapping_mul(by)),
+        Shape::Varying => Shape::Varying,
+    })
+}
+
+fn uniform_or_varying(shapes: &[Option<Shape>]) -> Option<Shape> {
+    let mut all = Some(Shape::Uniform);
+    for shape in shapes {
+        match shape {
+            None => all = None,
+            Some(Shape::Uniform) => {}
+            Some(_) => return Some(Shape::Varying),
+        }
+    }
+    all
+}
