@@ -24,7 +24,7 @@
 //! | `diagnostics` | what LLVM reports about code, with places |
 //! | `lines` | source lines for SPIR-V, of which the back end writes none |
 //! | [`codegen`] | passes and code generation |
-//! | `compile` | kernels to machine code |
+//! | [`compile`](mod@compile) | kernels to machine code |
 //! | `attempts` | how much of SPIR-V a module is generated with |
 //! | `unmet` | who needs more of SPIR-V than its target takes |
 //! | [`processes`] | work in copies of this process |
@@ -60,7 +60,7 @@ mod attempts;
 pub mod beyond_c;
 pub mod buffer;
 pub mod codegen;
-mod compile;
+pub mod compile;
 pub mod context;
 pub mod describe;
 mod diagnostics;

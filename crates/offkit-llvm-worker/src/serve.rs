@@ -10,6 +10,7 @@ use offkit_llvm::{ModuleId, ModuleSource, OpenedModule, PROTOCOL_VERSION, Reply,
 use crate::Error;
 use crate::beyond_c::wrapper_module;
 use crate::buffer::Buffer;
+use crate::compile::compile;
 use crate::emit::emit;
 use crate::kept::Kept;
 use crate::link::Input;
@@ -94,6 +95,14 @@ impl Server {
                 host,
                 relocatable,
             } => Reply::Wrapper(wrapper_module(language, host, *relocatable, &blocks)?),
+            Request::Compile(request) => {
+                let spirv = blocks
+                    .first()
+                    .ok_or_else(|| Error::new("there is no module to compile"))?;
+                let mut compiled = compile(spirv, request)?;
+                let object = std::mem::take(&mut compiled.object);
+                return Ok((Reply::Compiled(compiled), vec![object]));
+            }
             Request::Close { module } => {
                 self.kept(*module)?;
                 self.modules.remove(module);

@@ -5,13 +5,15 @@ use std::env;
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use crate::diagnostic::Place;
 use crate::frame::{FrameError, Message, read_message, write_message};
 use crate::protocol::{
-    EmittedPart, Form, ModuleId, ModuleSource, OpenedModule, PROTOCOL_VERSION, Part, Reply, Request,
-    SpirvNeed, SymbolNeed,
+    CompileRequest, Compiled, EmittedPart, Form, ModuleId, ModuleSource, OpenedModule, PROTOCOL_VERSION,
+    Part, Reply, Request, SpirvNeed, SymbolNeed,
 };
 use crate::source::{Content, Source};
 
@@ -81,6 +83,14 @@ pub enum WorkerError {
     /// Code needs more of SPIR-V than its target takes.
     #[error("{}", unmet(.0))]
     Unmet(Box<SpirvNeed>),
+    /// The worker took too long, and was ended.
+    #[error("LLVM was not done {activity} after {} s", .limit.as_secs())]
+    TimedOut {
+        /// What it was doing.
+        activity: String,
+        /// How long it may take.
+        limit: Duration,
+    },
     /// LLVM refused the request, with its reason.
     #[error("{message}")]
     Failed {
@@ -424,6 +434,28 @@ impl Worker {
         }
     }
 
+    /// Compiles a kernel of a SPIR-V module for a processor. A worker that takes longer than `limit` is ended.
+    ///
+    /// # Errors
+    ///
+    /// [`WorkerError::Failed`] with the reason why it isn't compiled, and [`WorkerError::TimedOut`].
+    pub fn compile(
+        &mut self,
+        spirv: &[u8],
+        request: CompileRequest,
+        limit: Duration,
+    ) -> Result<Compiled, WorkerError> {
+        let activity = format!("compiling kernel `{}`", request.kernel);
+        let request = Request::Compile(request);
+        match self.call_within(&request, &[spirv], &activity, limit)? {
+            (Reply::Compiled(mut compiled), blocks) if blocks.len() == 1 => {
+                compiled.object = blocks.into_iter().next().unwrap_or_default();
+                Ok(compiled)
+            }
+            (other, _) => Err(self.unexpected(&other)),
+        }
+    }
+
     /// Has the worker forget a module.
     ///
     /// # Errors
@@ -448,28 +480,65 @@ impl Worker {
         activity: &str,
     ) -> Result<(Reply, Vec<Vec<u8>>), WorkerError> {
         tracing::debug!(request = request.name(), activity, "asking the LLVM worker");
-        let sent = match &mut self.requests {
-            Some(pipe) => write_message(pipe, request, blocks),
-            None => Err(io::ErrorKind::BrokenPipe.into()),
-        };
-        match sent {
-            // The path of a folder, which is no text.
-            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                return Err(WorkerError::Failed {
-                    message: format!("cannot encode the request: {error}"),
-                });
-            }
-            Err(_) => return Err(self.death(activity)),
-            Ok(()) => {}
+        let answer = exchange(&mut self.requests, &mut self.replies, request, blocks);
+        self.reply(answer, activity)
+    }
+
+    /// As [`call`](Self::call); a worker that has not answered in time is ended.
+    fn call_within(
+        &mut self,
+        request: &Request,
+        blocks: &[&[u8]],
+        activity: &str,
+        limit: Duration,
+    ) -> Result<(Reply, Vec<Vec<u8>>), WorkerError> {
+        tracing::debug!(request = request.name(), activity, "asking the LLVM worker");
+        let Self {
+            child,
+            requests,
+            replies,
+            ..
+        } = self;
+        // The pipes have no time limits of their own, but end with the worker.
+        let (answer, late) = std::thread::scope(|scope| {
+            let (answered, waiting) = mpsc::channel::<()>();
+            let watch = std::thread::Builder::new().spawn_scoped(scope, move || {
+                let late = waiting.recv_timeout(limit) == Err(RecvTimeoutError::Timeout);
+                if late {
+                    let _ = child.kill();
+                }
+                late
+            });
+            let answer = exchange(requests, replies, request, blocks);
+            drop(answered);
+            (answer, watch.is_ok_and(|watch| watch.join().unwrap_or_default()))
+        });
+        match self.reply(answer, activity) {
+            Err(WorkerError::Died { activity, .. }) if late => Err(WorkerError::TimedOut { activity, limit }),
+            reply => reply,
         }
-        match read_message(&mut self.replies) {
-            Ok(Some(Message {
+    }
+
+    /// What came back for a request.
+    fn reply(
+        &mut self,
+        answer: Result<Message<Reply>, FrameError>,
+        activity: &str,
+    ) -> Result<(Reply, Vec<Vec<u8>>), WorkerError> {
+        match answer {
+            Ok(Message {
                 body: Reply::Failed { message },
                 ..
-            })) => Err(WorkerError::Failed { message }),
-            Ok(Some(Message { body, blocks })) => Ok((body, blocks)),
+            }) => Err(WorkerError::Failed { message }),
+            Ok(Message { body, blocks }) => Ok((body, blocks)),
+            // The path of a folder, which is no text.
+            Err(FrameError::Io(error)) if error.kind() == io::ErrorKind::InvalidData => {
+                Err(WorkerError::Failed {
+                    message: format!("cannot encode the request: {error}"),
+                })
+            }
             // A worker that died leaves a broken pipe or an empty answer: either way its last words tell.
-            Ok(None) | Err(FrameError::Io(_)) => Err(self.death(activity)),
+            Err(FrameError::Io(_)) => Err(self.death(activity)),
             Err(FrameError::Line { line, .. }) => Err(WorkerError::Protocol {
                 program: self.program.clone(),
                 found: line,
@@ -513,6 +582,20 @@ impl Drop for Worker {
         self.requests = None;
         let _ = self.child.wait();
     }
+}
+
+/// Sends a request with its blocks, and waits for the answer.
+fn exchange(
+    requests: &mut Option<ChildStdin>,
+    replies: &mut BufReader<ChildStdout>,
+    request: &Request,
+    blocks: &[&[u8]],
+) -> Result<Message<Reply>, FrameError> {
+    let pipe = requests
+        .as_mut()
+        .ok_or(io::Error::from(io::ErrorKind::BrokenPipe))?;
+    write_message(pipe, request, blocks)?;
+    read_message(replies)?.ok_or_else(|| io::Error::from(io::ErrorKind::UnexpectedEof).into())
 }
 
 /// What the worker is told of each source; `contents` gets the bytes of those that it cannot read itself.
@@ -575,7 +658,7 @@ mod tests {
         (folder, path)
     }
 
-    const HELLO: &str = r#"read line; echo '{"body":{"hello":{"protocol":6,"llvm":"22.1.8"}}}'"#;
+    const HELLO: &str = r#"read line; echo '{"body":{"hello":{"protocol":7,"llvm":"22.1.8"}}}'"#;
 
     fn open(worker: &mut Worker, name: &str) -> Result<OpenedModule, WorkerError> {
         worker.open(&[Source::bytes(name, b"")], &[], false)
@@ -621,7 +704,7 @@ mod tests {
     #[test]
     #[cfg(unix)]
     fn another_build_is_refused() {
-        let (_folder, program) = script(r#"read line; echo '{"body":{"hello":{"protocol":7,"llvm":"30"}}}'"#);
+        let (_folder, program) = script(r#"read line; echo '{"body":{"hello":{"protocol":8,"llvm":"30"}}}'"#);
         assert!(matches!(
             Worker::start_program(&program),
             Err(WorkerError::Protocol { .. })
@@ -643,6 +726,45 @@ mod tests {
         let mut worker = Worker::start_program(&program).unwrap();
         assert_eq!(open(&mut worker, "a.bc").unwrap_err().to_string(), "not bitcode");
         worker.close(ModuleId(1)).unwrap();
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn compiled_code_comes_behind_its_reply() {
+        let (_folder, program) = script(&format!(
+            "{HELLO}\nread line; echo '{{\"blocks\":[4],\"body\":{{\"compiled\":{{\"symbol\":\"add\",\"scratch\":64,\"externals\":[\"builtin\"]}}}}}}'\n\
+             printf '\\177ELF'\nread line"
+        ));
+        let mut worker = Worker::start_program(&program).unwrap();
+        let compiled = worker.compile(b"", add(), Duration::from_secs(60)).unwrap();
+        assert_eq!((compiled.symbol.as_str(), compiled.scratch), ("add", 64));
+        assert_eq!(compiled.externals, ["builtin"]);
+        assert_eq!(compiled.object, b"\x7fELF");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_worker_that_hangs_is_ended() {
+        let (_folder, program) = script(&format!("{HELLO}\nexec sleep 1000"));
+        let mut worker = Worker::start_program(&program).unwrap();
+        let error = worker.compile(b"", add(), Duration::from_millis(20)).unwrap_err();
+        assert!(matches!(error, WorkerError::TimedOut { .. }), "{error}");
+        assert!(error.to_string().contains("compiling kernel `add`"), "{error}");
+    }
+
+    fn add() -> CompileRequest {
+        CompileRequest {
+            kernel: "add".into(),
+            variant: offkit_compile::Variant {
+                width: 8,
+                rows: true,
+                narrow_ids: true,
+                contract: true,
+            },
+            processor: String::new(),
+            features: String::new(),
+            level: crate::Effort::Light,
+        }
     }
 
     #[test]

@@ -32,6 +32,7 @@
 //! | `Emit` parts of a module | for each, bitcode, text or code, and what it defines and needs |
 //! | `Needs` of a module | who needs some symbols |
 //! | `Wrap` images | the module that registers them when a program starts |
+//! | `Compile` a kernel | machine code for a processor |
 //! | `Close` a module | it is forgotten |
 //!
 //! A module stays in the worker from `Open` to `Close`. A file is named by its path and read there, as far as it is
@@ -87,8 +88,9 @@ mod summary;
 pub use client::{WORKER_PROGRAM, WORKER_VARIABLE, Worker, WorkerError};
 pub use diagnostic::{Diagnostic, Place, Severity};
 pub use protocol::{
-    CodeOptions, EmittedPart, Form, ModuleId, ModuleSource, OpenedModule, PROTOCOL_VERSION, Part, Reply,
-    Request, SpecializationConstant, SpecializationConstantMode, SpirvLimits, SpirvNeed, SymbolNeed,
+    CodeOptions, CompileRequest, Compiled, Effort, EmittedPart, Form, ModuleId, ModuleSource, OpenedModule,
+    PROTOCOL_VERSION, Part, Reply, Request, SpecializationConstant, SpecializationConstantMode, SpirvLimits,
+    SpirvNeed, SymbolNeed,
 };
 pub use source::{Content, Source};
 pub use summary::{

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use offkit_compile::Variant;
 use serde::{Deserialize, Serialize};
 
 use crate::diagnostic::{Diagnostic, Place};
 use crate::summary::{Metadata, ModuleSummary};
 
 /// The version of this protocol. The two programs are built together, so they must agree exactly.
-pub const PROTOCOL_VERSION: u32 = 6;
+pub const PROTOCOL_VERSION: u32 = 7;
 
 /// The number of a module that the worker keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -74,6 +75,8 @@ pub enum Request {
         /// Whether the module is for an object that is linked into another first.
         relocatable: bool,
     },
+    /// Compile a kernel of the SPIR-V module in the block behind the request. Answered by [`Reply::Compiled`].
+    Compile(CompileRequest),
     /// Forget a module. Answered by [`Reply::Done`].
     Close {
         /// The module.
@@ -91,6 +94,7 @@ impl Request {
             Self::Emit { .. } => "emit",
             Self::Needs { .. } => "needs",
             Self::Wrap { .. } => "wrap",
+            Self::Compile(_) => "compile",
             Self::Close { .. } => "close",
         }
     }
@@ -188,6 +192,48 @@ pub struct CodeOptions {
     /// The folder for the bitcode of every part N before and after optimisation (`N.bc`, `N.opt.bc`), if that is
     /// wanted.
     pub keep: Option<PathBuf>,
+}
+
+/// A kernel to compile for a processor, which work-groups then run on.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct CompileRequest {
+    /// The kernel, by its name. Specialization constants of its module have their values.
+    pub kernel: String,
+    /// Which launches it is for.
+    pub variant: Variant,
+    /// The processor, by LLVM's name; empty for the worker's own, with all its features.
+    pub processor: String,
+    /// Features of the processor to be on or off, as LLVM takes them (`+avx2,-avx512f`).
+    pub features: String,
+    /// What is spent on it.
+    pub level: Effort,
+}
+
+/// What is spent on making code fast.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Effort {
+    /// What pays at once.
+    Light,
+    /// All that pays in the end.
+    Full,
+}
+
+/// A kernel as machine code.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Compiled {
+    /// The function in the object that runs work-groups.
+    pub symbol: String,
+    /// Bytes of memory that it needs for each sub-group of a work-group, besides local memory.
+    pub scratch: u64,
+    /// What it finds outside of itself, in the order of the table of addresses that it is given.
+    pub externals: Vec<String>,
+    /// What is to be known of it, for people.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// A relocatable object, ELF. On the way it is a block behind the reply.
+    #[serde(skip)]
+    pub object: Vec<u8>,
 }
 
 /// What of SPIR-V a target takes.
@@ -295,6 +341,8 @@ pub enum Reply {
     Needs(Vec<SymbolNeed>),
     /// Answers [`Request::Wrap`]: the module in LLVM's text form.
     Wrapper(String),
+    /// Answers [`Request::Compile`]. A block with the object follows.
+    Compiled(Compiled),
     /// The request was carried out and there is nothing to tell.
     Done,
     /// The process that generated the code of a part ended: a fatal error or a crash inside LLVM.
