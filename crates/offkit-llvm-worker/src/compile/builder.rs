@@ -67,9 +67,7 @@ impl<'m> Value<'m> {
     /// The constant integer that it is.
     pub(crate) fn as_integer(self) -> Option<u64> {
         // SAFETY: as above; only constant integers are asked for their value.
-        unsafe {
-            (!LLVMIsAConstantInt(self.raw).is_null()).then(|| LLVMConstIntGetZExtValue(self.raw))
-        }
+        unsafe { (!LLVMIsAConstantInt(self.raw).is_null()).then(|| LLVMConstIntGetZExtValue(self.raw)) }
     }
 
     /// Names it, for those who read the module.
@@ -360,7 +358,11 @@ impl<'m> Builder<'m> {
             Opcode::LLVMFAdd | Opcode::LLVMFSub | Opcode::LLVMFMul | Opcode::LLVMFDiv | Opcode::LLVMFRem
         );
         assert_eq!(left.ty(), right.ty());
-        assert!(if of_floats { left.ty().is_float() } else { left.ty().is_integer() });
+        assert!(if of_floats {
+            left.ty().is_float()
+        } else {
+            left.ty().is_integer()
+        });
         // SAFETY: two values of one type, which the operation is for.
         let raw = unsafe { LLVMBuildBinOp(self.raw, opcode, left.raw, right.raw, c"".as_ptr()) };
         self.float_value(raw)
@@ -399,11 +401,22 @@ impl<'m> Builder<'m> {
     pub(crate) fn select(&self, condition: Value<'m>, accept: Value<'m>, reject: Value<'m>) -> Value<'m> {
         assert_eq!(accept.ty(), reject.ty());
         assert_eq!(condition.ty().lane(), self.int(1));
-        assert!(condition.ty().width().is_none_or(|width| accept.ty().width() == Some(width)));
+        assert!(
+            condition
+                .ty()
+                .width()
+                .is_none_or(|width| accept.ty().width() == Some(width))
+        );
+        // LLVM folds constants only where all operands are.
+        if condition.is_constant() {
+            match condition {
+                _ if condition == self.truth(condition.ty().width(), true) => return accept,
+                _ if condition == self.zero(condition.ty()) => return reject,
+                _ => {}
+            }
+        }
         // SAFETY: two values of one type, and truths of their form.
-        self.value(unsafe {
-            LLVMBuildSelect(self.raw, condition.raw, accept.raw, reject.raw, c"".as_ptr())
-        })
+        self.value(unsafe { LLVMBuildSelect(self.raw, condition.raw, accept.raw, reject.raw, c"".as_ptr()) })
     }
 
     /// Some value where it is poison, the same wherever it is used.
@@ -492,10 +505,22 @@ impl<'m> Builder<'m> {
         unsafe {
             let mut parameters = vec![std::ptr::null_mut(); LLVMCountParamTypes(ty) as usize];
             LLVMGetParamTypes(ty, parameters.as_mut_ptr());
-            assert!(parameters.iter().copied().eq(arguments.iter().map(|value| value.ty().raw)));
+            assert!(
+                parameters
+                    .iter()
+                    .copied()
+                    .eq(arguments.iter().map(|value| value.ty().raw))
+            );
             let mut arguments: Vec<_> = arguments.iter().map(|value| value.raw).collect();
             let count = arguments.len() as c_uint;
-            let raw = LLVMBuildCall2(self.raw, ty, function, arguments.as_mut_ptr(), count, c"".as_ptr());
+            let raw = LLVMBuildCall2(
+                self.raw,
+                ty,
+                function,
+                arguments.as_mut_ptr(),
+                count,
+                c"".as_ptr(),
+            );
             self.float_value(raw)
         }
     }
@@ -634,9 +659,7 @@ impl<'m> Builder<'m> {
         assert!(pointer.ty().is_pointer() && index.ty().is_integer());
         let mut index = index.raw;
         // SAFETY: a pointer and an index.
-        self.value(unsafe {
-            LLVMBuildGEP2(self.raw, ty.raw, pointer.raw, &raw mut index, 1, c"".as_ptr())
-        })
+        self.value(unsafe { LLVMBuildGEP2(self.raw, ty.raw, pointer.raw, &raw mut index, 1, c"".as_ptr()) })
     }
 
     /// Room in the stack for so many values, at the builder's place.
@@ -659,11 +682,23 @@ impl<'m> Builder<'m> {
         otherwise: Value<'m>,
     ) -> Value<'m> {
         let overloads = [otherwise.ty(), pointer.ty()];
-        self.masked("llvm.masked.load", &overloads, &[pointer, mask, otherwise], 0, align)
+        self.masked(
+            "llvm.masked.load",
+            &overloads,
+            &[pointer, mask, otherwise],
+            0,
+            align,
+        )
     }
 
     /// Stores the lanes whose mask holds to consecutive elements.
-    pub(crate) fn masked_store(&self, value: Value<'m>, pointer: Value<'m>, align: Alignment, mask: Value<'m>) {
+    pub(crate) fn masked_store(
+        &self,
+        value: Value<'m>,
+        pointer: Value<'m>,
+        align: Alignment,
+        mask: Value<'m>,
+    ) {
         let overloads = [value.ty(), pointer.ty()];
         self.masked("llvm.masked.store", &overloads, &[value, pointer, mask], 1, align);
     }
@@ -677,13 +712,25 @@ impl<'m> Builder<'m> {
         otherwise: Value<'m>,
     ) -> Value<'m> {
         let overloads = [otherwise.ty(), pointers.ty()];
-        self.masked("llvm.masked.gather", &overloads, &[pointers, mask, otherwise], 0, align)
+        self.masked(
+            "llvm.masked.gather",
+            &overloads,
+            &[pointers, mask, otherwise],
+            0,
+            align,
+        )
     }
 
     /// As [`Builder::masked_store`] to an address for each lane; the last lane of those with one address prevails.
     pub(crate) fn scatter(&self, value: Value<'m>, pointers: Value<'m>, align: Alignment, mask: Value<'m>) {
         let overloads = [value.ty(), pointers.ty()];
-        self.masked("llvm.masked.scatter", &overloads, &[value, pointers, mask], 1, align);
+        self.masked(
+            "llvm.masked.scatter",
+            &overloads,
+            &[value, pointers, mask],
+            1,
+            align,
+        );
     }
 
     /// A masked access, with the alignment as an attribute of the pointer.
