@@ -91,6 +91,7 @@
 
 #![deny(unsafe_code)]
 
+pub mod code;
 mod error;
 mod graph;
 mod interpreter;
