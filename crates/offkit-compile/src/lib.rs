@@ -10,11 +10,13 @@
 mod definitions;
 mod graph;
 mod plan;
+mod prepare;
 mod regions;
 mod shapes;
 mod variant;
 
 pub use plan::Plan;
+pub use prepare::prepare;
 pub use regions::{Control, Region, RegionLoop, ends_at_barrier};
 pub use shapes::{Shape, Shapes};
 pub use variant::{Refusal, Variant};

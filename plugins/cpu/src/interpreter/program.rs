@@ -99,10 +99,21 @@ impl Program {
     /// # Errors
     /// Those of [`Program::build`].
     pub fn from_module(module: &Module, memory: Arc<Memory>) -> Result<Program, BuildError> {
-        let mut declared = kernel_parameters(module).into_iter();
+        let declared = kernel_parameters(module);
         let module = offkit_kernel::read(module.dr())?;
         module.verify().map_err(ReadError::from)?;
         tracing::trace!(%module, "read");
+        Program::from_read(module, declared, memory)
+    }
+
+    /// Makes a module executable that has been read and verified; `declared` are the parameters of its kernels.
+    #[doc(hidden)]
+    pub fn from_read(
+        module: ir::Module,
+        declared: Vec<Vec<Parameter>>,
+        memory: Arc<Memory>,
+    ) -> Result<Program, BuildError> {
+        let mut declared = declared.into_iter();
         let mut program = Program {
             module,
             code: Code {

@@ -2,8 +2,33 @@
 
 use std::sync::{Arc, Mutex};
 
+use offkit_compile::prepare;
+use offkit_kernel::ir;
 use offkit_plugin_cpu::{AllocationKind, Argument, LaunchOptions, Memory, NdRange, Program};
-use offkit_spirv::{LinkInput, LinkOptions, Module, link};
+use offkit_spirv::{LinkInput, LinkOptions, Module, kernel_parameters, link};
+
+/// Whether kernels run as the compiler prepares them; the tests are the same.
+const IS_PREPARED: bool = matches!(env!("CARGO_CRATE_NAME").as_bytes(), b"prepared");
+
+/// A module whose kernels are as the compiler prepares them. It leaves recursion to the interpreter.
+fn prepared(module: &Module) -> Result<ir::Module, String> {
+    let mut whole = offkit_kernel::read(module.dr()).map_err(|error| error.to_string())?;
+    whole.verify().map_err(|error| error.to_string())?;
+    for index in 0..whole.kernels.len() {
+        match prepare(&whole, index) {
+            Ok(mut prepared) => {
+                whole.kernels[index].function = ir::FunctionId(whole.functions.len() as u32);
+                whole.functions.append(&mut prepared.functions);
+                // What is there keeps its numbers, so that all kernels can share what is added.
+                (whole.types, whole.constants) = (prepared.types, prepared.constants);
+            }
+            Err(refusal) if refusal.0.starts_with("recursion") => {}
+            Err(refusal) => return Err(refusal.to_string()),
+        }
+    }
+    whole.verify().map_err(|error| error.to_string())?;
+    Ok(whole)
+}
 
 /// An argument of a kernel.
 #[derive(Clone, Debug)]
@@ -45,8 +70,15 @@ impl Device {
         };
         let options = LinkOptions::default().with_allow_unresolved(true);
         link(&[input], options).map_err(|error| format!("linking: {error}"))?;
-        let program =
-            Program::from_module(&module, Arc::clone(&memory)).map_err(|error| error.to_string())?;
+        let program = match IS_PREPARED {
+            false => Program::from_module(&module, Arc::clone(&memory)),
+            true => Program::from_read(
+                prepared(&module)?,
+                kernel_parameters(&module),
+                Arc::clone(&memory),
+            ),
+        };
+        let program = program.map_err(|error| error.to_string())?;
         Ok(Device { memory, program })
     }
 

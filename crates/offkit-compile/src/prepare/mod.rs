@@ -1,0 +1,49 @@
+//! Makes one function of a kernel and all that it calls, in which values are values and not memory.
+//!
+//! ```text
+//!  inline ──▶ ( control · simplify · sweep · promote )* ──▶ reducible ──▶ one function
+//! ```
+//!
+//! Nothing of this is for speed, LLVM does that: it is there so that what is said about values, such as which of them
+//! are the same for all work-items, is not lost in private memory and behind calls.
+
+mod body;
+mod control;
+mod evaluate;
+mod inline;
+mod promote;
+mod simplify;
+mod sweep;
+
+use offkit_kernel::ir::Module;
+
+use crate::Refusal;
+
+/// One round lays open what the next one sees, such as a pointer that was kept in a variable.
+const MOST_ROUNDS: usize = 12;
+
+/// A module with the code of a kernel in one function that calls no others, has its private variables as values where
+/// it can, and no constants to compute.
+///
+/// Types, constants, program-scope variables and files keep their numbers; types and constants may be added.
+///
+/// # Errors
+/// [`Refusal`] for recursion, functions that are only declared, and code that is too large.
+pub fn prepare(module: &Module, kernel: usize) -> Result<Module, Refusal> {
+    let mut body = inline::inline(module, kernel)?;
+    for _ in 0..MOST_ROUNDS {
+        let mut changed = control::straighten(&mut body);
+        changed |= simplify::simplify(&mut body);
+        sweep::sweep(&mut body);
+        changed |= promote::promote(&mut body);
+        if !changed {
+            break;
+        }
+    }
+    control::straighten(&mut body);
+    sweep::sweep(&mut body);
+    let prepared = body.finish();
+    let problem = |problem| Refusal(format!("the kernel was not prepared well: {problem}"));
+    prepared.verify().map_err(problem)?;
+    Ok(prepared)
+}
