@@ -9,6 +9,7 @@
 
 mod definitions;
 mod graph;
+pub mod math;
 mod plan;
 mod prepare;
 mod regions;

@@ -4,6 +4,7 @@
 
 mod builder;
 mod lanes;
+mod math;
 
 use offkit_llvm::{CompileRequest, Compiled};
 

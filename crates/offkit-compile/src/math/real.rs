@@ -1,0 +1,339 @@
+//! What the algorithms are written over: numbers, the integers that hold their bits, and truths about them, of one
+//! lane or of many.
+
+use std::num::Wrapping;
+use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Sub};
+
+/// Truths, one for each lane.
+pub trait Mask: Copy + BitAnd<Output = Self> + BitOr<Output = Self> + Not<Output = Self> {}
+
+impl<M: Copy + BitAnd<Output = M> + BitOr<Output = M> + Not<Output = M>> Mask for M {}
+
+/// Integers as wide as a number, modulo their width.
+pub trait Integer:
+    Copy
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + BitAnd<Output = Self>
+    + BitOr<Output = Self>
+    + BitXor<Output = Self>
+{
+    /// What comparing two of them gives.
+    type Mask: Mask;
+
+    /// A constant in the form of `self`.
+    fn constant(self, value: i64) -> Self;
+    /// `self << bits`.
+    fn left(self, bits: u32) -> Self;
+    /// `self >> bits`, signed.
+    fn right(self, bits: u32) -> Self;
+    /// `self >> bits`, unsigned.
+    fn right_unsigned(self, bits: u32) -> Self;
+    /// `self << bits`, by as many as each lane says.
+    fn left_by(self, bits: Self) -> Self;
+    /// `self >> bits`, unsigned, by as many as each lane says.
+    fn right_unsigned_by(self, bits: Self) -> Self;
+    /// Whether they are equal.
+    fn equals(self, other: Self) -> Self::Mask;
+    /// `yes` where the mask holds, else `no`.
+    fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
+    /// The table's entry of this number, which all lanes must have.
+    fn lookup(self, table: &'static [u64]) -> Self;
+
+    /// Whether any of the given bits is set.
+    fn has(self, bits: i64) -> Self::Mask {
+        !(self & self.constant(bits)).equals(self.constant(0))
+    }
+}
+
+/// The layout of a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Format {
+    /// Stored bits of the significand.
+    pub significand: u32,
+    /// What is added to an exponent to store it.
+    pub bias: i64,
+}
+
+impl Format {
+    /// Single precision.
+    pub const SINGLE: Self = Self {
+        significand: 23,
+        bias: 127,
+    };
+    /// Double precision.
+    pub const DOUBLE: Self = Self {
+        significand: 52,
+        bias: 1023,
+    };
+
+    /// The sign bit alone, as a signed integer.
+    const fn sign(self) -> i64 {
+        match self.significand {
+            23 => i32::MIN as i64,
+            _ => i64::MIN,
+        }
+    }
+
+    /// The smallest positive number that is not subnormal.
+    const fn least_normal(self) -> f64 {
+        match self.significand {
+            23 => f32::MIN_POSITIVE as f64,
+            _ => f64::MIN_POSITIVE,
+        }
+    }
+}
+
+/// Numbers of one format.
+///
+/// Comparisons with NaN are false.
+pub trait Real:
+    Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> + Neg<Output = Self>
+{
+    /// What comparing two of them gives.
+    type Mask: Mask;
+    /// Integers of their width.
+    type Integer: Integer<Mask = Self::Mask>;
+    /// Numbers of double precision.
+    type Wide: Real<Mask = Self::Mask>;
+
+    /// Their layout.
+    fn format(self) -> Format;
+    /// A constant in the form of `self`, rounded to its format.
+    fn constant(self, value: f64) -> Self;
+    /// `self * factor + addend`, rounded once, or nearly so.
+    fn fma(self, factor: Self, addend: Self) -> Self;
+    /// `self * factor + addend`, where it makes no difference whether the product is rounded before.
+    fn mad(self, factor: Self, addend: Self) -> Self;
+    /// The square root, correctly rounded.
+    fn sqrt(self) -> Self;
+    /// The nearest whole number; of two, the even one.
+    fn rint(self) -> Self;
+    /// The whole number next to it in the direction of zero.
+    fn trunc(self) -> Self;
+    /// `self < other`.
+    fn less(self, other: Self) -> Self::Mask;
+    /// `self == other`.
+    fn equals(self, other: Self) -> Self::Mask;
+    /// `yes` where the mask holds, else `no`.
+    fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
+    /// The bits.
+    fn bits(self) -> Self::Integer;
+    /// The number of these bits.
+    fn from_bits(bits: Self::Integer) -> Self;
+    /// An integer's value, for those of at most 24 or 51 bits, as the significand has.
+    fn from_integer(value: Self::Integer) -> Self;
+    /// The integer of a whole number of at most 24 or 51 bits; anything else gives anything.
+    fn to_integer(self) -> Self::Integer;
+    /// As a double.
+    fn widen(self) -> Self::Wide;
+    /// A double, rounded to this format.
+    fn narrow(wide: Self::Wide) -> Self;
+    /// `values`, but what `other` computes in lanes where the mask holds: for what is long and seldom needed.
+    fn rarely<const N: usize>(
+        mask: Self::Mask,
+        values: [Self; N],
+        other: impl FnOnce() -> [Self; N],
+    ) -> [Self; N];
+
+    /// `self * 2^exponent`, rounded once; the exponent is a whole number at most twice the format's largest.
+    fn scale(self, exponent: Self) -> Self {
+        let exponent = exponent.to_integer();
+        let half = exponent.right(1);
+        self * power_of_two(self, half) * power_of_two(self, exponent - half)
+    }
+
+    /// A significand in [3/4, 3/2) and an exponent: `self` is `significand * 2^exponent`.
+    ///
+    /// The exponent of zero is -∞, of ∞ it is ∞, and of NaN and negative numbers it is NaN.
+    fn split(self) -> (Self, Self) {
+        let format = self.format();
+        let subnormal = self.less(self.constant(format.least_normal()));
+        let normal = Self::select(
+            subnormal,
+            self * self.constant((1_u64 << format.significand) as f64),
+            self,
+        );
+        let bits = normal.bits();
+        let three_quarters = bits.constant(((2 * format.bias - 1) << format.significand) / 2);
+        let exponent = (bits - three_quarters).right(format.significand);
+        let significand = Self::from_bits(bits - exponent.left(format.significand));
+        let exponent = Self::from_integer(exponent);
+        let moved = exponent - self.constant(format.significand.into());
+        let exponent = Self::select(subnormal, moved, exponent);
+        let infinity = self.constant(f64::INFINITY);
+        let exponent = Self::select(self.less(infinity), exponent, self);
+        let zero = self.constant(0.0);
+        let others = Self::select(self.equals(zero), -infinity, self.constant(f64::NAN));
+        (significand, Self::select(zero.less(self), exponent, others))
+    }
+
+    /// The magnitude.
+    fn abs(self) -> Self {
+        let bits = self.bits();
+        Self::from_bits(bits & bits.constant(!self.format().sign()))
+    }
+
+    /// The sign bit alone.
+    fn sign(self) -> Self::Integer {
+        let bits = self.bits();
+        bits & bits.constant(self.format().sign())
+    }
+
+    /// Its sign changed where the sign bit is set in `sign`, of which the other bits are clear.
+    fn signed_by(self, sign: Self::Integer) -> Self {
+        Self::from_bits(self.bits() ^ sign)
+    }
+
+    /// This value, but at most the limit; NaN stays.
+    fn at_most(self, limit: f64) -> Self {
+        let limit = self.constant(limit);
+        Self::select(limit.less(self), limit, self)
+    }
+
+    /// This value, but at least the limit; NaN stays.
+    fn at_least(self, limit: f64) -> Self {
+        let limit = self.constant(limit);
+        Self::select(self.less(limit), limit, self)
+    }
+
+    /// `self + addend`.
+    fn plus(self, addend: f64) -> Self {
+        self + self.constant(addend)
+    }
+
+    /// `self * factor`.
+    fn times(self, factor: f64) -> Self {
+        self * self.constant(factor)
+    }
+
+    /// `self * factor + addend`, rounded once, or nearly so.
+    fn times_plus(self, factor: f64, addend: Self) -> Self {
+        self.fma(self.constant(factor), addend)
+    }
+
+    /// The polynomial with these coefficients, the constant one first.
+    fn polynomial(self, coefficients: &[f64]) -> Self {
+        let mut backwards = coefficients.iter().rev();
+        let highest = self.constant(backwards.next().copied().unwrap_or_default());
+        backwards.fold(highest, |sum, &coefficient| {
+            sum.mad(self, self.constant(coefficient))
+        })
+    }
+
+    /// Whether it is a whole number, and whether that is odd; infinities are even ones.
+    fn parity(self) -> (Self::Mask, Self::Mask) {
+        let whole = self.rint().equals(self);
+        let half = self.times(0.5);
+        (whole, whole & !half.rint().equals(half))
+    }
+}
+
+/// `2^exponent`, which must be normal.
+fn power_of_two<R: Real>(form: R, exponent: R::Integer) -> R {
+    let Format { significand, bias } = form.format();
+    R::from_bits((exponent + exponent.constant(bias)).left(significand))
+}
+
+/// One lane, evaluated at once: what the algorithms are measured with.
+macro_rules! evaluate {
+    ($real:ident, $integer:ident, $unsigned:ident, $format:expr) => {
+        impl Integer for Wrapping<$integer> {
+            type Mask = bool;
+
+            fn constant(self, value: i64) -> Self {
+                Wrapping(value as $integer)
+            }
+            fn left(self, bits: u32) -> Self {
+                Wrapping(self.0 << bits)
+            }
+            fn right(self, bits: u32) -> Self {
+                Wrapping(self.0 >> bits)
+            }
+            fn right_unsigned(self, bits: u32) -> Self {
+                Wrapping((self.0 as $unsigned >> bits) as $integer)
+            }
+            fn left_by(self, bits: Self) -> Self {
+                self.left(bits.0 as u32)
+            }
+            fn right_unsigned_by(self, bits: Self) -> Self {
+                self.right_unsigned(bits.0 as u32)
+            }
+            fn equals(self, other: Self) -> bool {
+                self == other
+            }
+            fn select(mask: bool, yes: Self, no: Self) -> Self {
+                if mask { yes } else { no }
+            }
+            fn lookup(self, table: &'static [u64]) -> Self {
+                Wrapping(table[self.0 as usize] as $integer)
+            }
+        }
+
+        impl Real for $real {
+            type Mask = bool;
+            type Integer = Wrapping<$integer>;
+            type Wide = f64;
+
+            fn format(self) -> Format {
+                $format
+            }
+            fn constant(self, value: f64) -> Self {
+                value as $real
+            }
+            fn fma(self, factor: Self, addend: Self) -> Self {
+                self.mul_add(factor, addend)
+            }
+            fn mad(self, factor: Self, addend: Self) -> Self {
+                self.mul_add(factor, addend)
+            }
+            fn sqrt(self) -> Self {
+                self.sqrt()
+            }
+            fn rint(self) -> Self {
+                self.round_ties_even()
+            }
+            fn trunc(self) -> Self {
+                self.trunc()
+            }
+            fn less(self, other: Self) -> bool {
+                self < other
+            }
+            fn equals(self, other: Self) -> bool {
+                self == other
+            }
+            fn select(mask: bool, yes: Self, no: Self) -> Self {
+                if mask { yes } else { no }
+            }
+            fn bits(self) -> Self::Integer {
+                Wrapping(self.to_bits() as $integer)
+            }
+            fn from_bits(bits: Self::Integer) -> Self {
+                $real::from_bits(bits.0 as $unsigned)
+            }
+            fn from_integer(value: Self::Integer) -> Self {
+                value.0 as $real
+            }
+            fn to_integer(self) -> Self::Integer {
+                Wrapping(self as $integer)
+            }
+            fn widen(self) -> f64 {
+                self.into()
+            }
+            fn narrow(wide: f64) -> Self {
+                wide as $real
+            }
+            fn rarely<const N: usize>(
+                mask: bool,
+                values: [Self; N],
+                other: impl FnOnce() -> [Self; N],
+            ) -> [Self; N] {
+                if mask { other() } else { values }
+            }
+        }
+    };
+}
+
+evaluate!(f32, i32, u32, Format::SINGLE);
+evaluate!(f64, i64, u64, Format::DOUBLE);

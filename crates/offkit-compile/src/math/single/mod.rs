@@ -1,0 +1,11 @@
+//! The functions of single precision.
+
+pub(super) mod exponential;
+pub(super) mod logarithm;
+pub(super) mod power;
+pub(super) mod trigonometric;
+
+/// The part of a constant that single precision has.
+const fn high(constant: f64) -> f64 {
+    constant as f32 as f64
+}

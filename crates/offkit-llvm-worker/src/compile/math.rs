@@ -1,0 +1,396 @@
+//! Mathematics in LLVM's instructions: the algorithms of [`offkit_compile::math`] on values of a module.
+
+#[cfg(test)]
+mod tests;
+
+use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Sub};
+
+use llvm_sys::{
+    LLVMFastMathNone, LLVMIntPredicate as IntPredicate, LLVMOpcode as Opcode,
+    LLVMRealPredicate as RealPredicate,
+};
+use offkit_compile::math::{Format, Function, Integer, Real, has_rare_path};
+use offkit_kernel::builtins::Scalar;
+use offkit_spirv::grammar::OpenclStd100Op as Op;
+
+use super::builder::{Builder, Type, Value};
+
+/// The results of an instruction of OpenCL.std for one component of its operands, which all have one form; `None` if
+/// there is no algorithm for it.
+///
+/// Most functions are written in line; those with a seldom path are functions of the module, so that no block is made
+/// here. `fma` tells whether the processor has an instruction for a product and sum that rounds once.
+pub(crate) fn extended<'m>(
+    builder: &Builder<'m>,
+    fma: bool,
+    op: Op,
+    operands: &[Value<'m>],
+) -> Option<Vec<Value<'m>>> {
+    let first = operands.first()?.ty();
+    if first.scalar() == Scalar::F16 {
+        let single = builder.scalar(Scalar::F32).vector(first.width());
+        let wide = operands.iter().map(|operand| match operand.ty() == first {
+            true => builder.cast(Opcode::LLVMFPExt, *operand, single),
+            false => *operand,
+        });
+        let results = extended(builder, fma, op, &wide.collect::<Vec<_>>())?;
+        let narrow = |result| builder.cast(Opcode::LLVMFPTrunc, result, first);
+        return Some(results.into_iter().map(narrow).collect());
+    }
+    let context = Context { builder, fma };
+    let function = Function::of(op, first.scalar())?;
+    let flags = builder.set_flags(LLVMFastMathNone);
+    let results = match has_rare_path(op) {
+        false => context.write(function, operands),
+        true => context.call(op, function, operands),
+    };
+    builder.set_flags(flags);
+    Some(results)
+}
+
+/// Where instructions are written, and for what processor.
+#[derive(Clone, Copy)]
+struct Context<'b, 'm> {
+    builder: &'b Builder<'m>,
+    fma: bool,
+}
+
+impl<'b, 'm> Context<'b, 'm> {
+    /// Writes a function's instructions.
+    fn write(self, function: Function<Lanes<'b, 'm>>, operands: &[Value<'m>]) -> Vec<Value<'m>> {
+        let lanes = |index: usize| Lanes {
+            context: self,
+            value: operands[index],
+        };
+        match function {
+            Function::Unary(function) => vec![function(lanes(0)).value],
+            Function::Binary(function) => vec![function(lanes(0), lanes(1)).value],
+            Function::Pair(function) => function(lanes(0)).map(|result| result.value).to_vec(),
+        }
+    }
+
+    /// Calls a function of the module that does so.
+    fn call(self, op: Op, function: Function<Lanes<'b, 'm>>, operands: &[Value<'m>]) -> Vec<Value<'m>> {
+        let builder = self.builder;
+        let ty = operands[0].ty();
+        let results = match function {
+            Function::Pair(_) => vec![ty; 2],
+            _ => vec![ty],
+        };
+        let parameters = operands.iter().map(|operand| operand.ty()).collect::<Vec<_>>();
+        let width = ty.width().unwrap_or(1);
+        let name = format!("offkit.{op:?}.{width}x{}", ty.scalar());
+        let (ty, function) = builder.own_function(&name, &results, &parameters, |parameters| {
+            builder.return_all(&self.write(function, &parameters));
+        });
+        let all = builder.call(ty, function, operands);
+        (0..results.len() as u32)
+            .map(|index| builder.member(all, index))
+            .collect()
+    }
+}
+
+/// A value: numbers, integers or truths.
+#[derive(Clone, Copy)]
+struct Lanes<'b, 'm> {
+    context: Context<'b, 'm>,
+    value: Value<'m>,
+}
+
+impl<'b, 'm> Lanes<'b, 'm> {
+    fn builder(self) -> &'b Builder<'m> {
+        self.context.builder
+    }
+
+    fn with(self, value: Value<'m>) -> Self {
+        Self { value, ..self }
+    }
+
+    fn ty(self) -> Type<'m> {
+        self.value.ty()
+    }
+
+    /// The type of the other lanes that are as many.
+    fn form(self, lane: Type<'m>) -> Type<'m> {
+        lane.vector(self.ty().width())
+    }
+
+    fn binary(self, other: Self, of_integers: Opcode, of_numbers: Opcode) -> Self {
+        let opcode = if self.ty().is_float() {
+            of_numbers
+        } else {
+            of_integers
+        };
+        self.with(self.builder().binary(opcode, self.value, other.value))
+    }
+
+    fn shift(self, opcode: Opcode, bits: u32) -> Self {
+        let bits = self.builder().integer(self.ty(), bits.into());
+        self.with(self.builder().binary(opcode, self.value, bits))
+    }
+
+    fn compare(self, predicate: RealPredicate, other: Self) -> Self {
+        self.with(self.builder().fcmp(predicate, self.value, other.value))
+    }
+
+    fn intrinsic(self, name: &str) -> Self {
+        self.with(self.builder().intrinsic(name, &[self.ty()], &[self.value]))
+    }
+
+    fn cast(self, opcode: Opcode, lane: Type<'m>) -> Self {
+        self.with(self.builder().cast(opcode, self.value, self.form(lane)))
+    }
+
+    /// A double so large that its last place is a one, so that a sum with it has an integer in its low bits.
+    fn integers_begin(self) -> Self {
+        let double = self.builder().scalar(Scalar::F64);
+        self.with(self.builder().float(self.form(double), 1.5 * 2f64.powi(52)))
+    }
+
+    fn select(mask: Self, yes: Self, no: Self) -> Self {
+        yes.with(yes.builder().select(mask.value, yes.value, no.value))
+    }
+}
+
+macro_rules! operators {
+    ($($operator:ident $method:ident $of_integers:ident $of_numbers:ident;)+) => {
+        $(
+            impl $operator for Lanes<'_, '_> {
+                type Output = Self;
+
+                fn $method(self, other: Self) -> Self {
+                    self.binary(other, Opcode::$of_integers, Opcode::$of_numbers)
+                }
+            }
+        )+
+    };
+}
+
+operators! {
+    Add add LLVMAdd LLVMFAdd;
+    Sub sub LLVMSub LLVMFSub;
+    Mul mul LLVMMul LLVMFMul;
+    Div div LLVMUDiv LLVMFDiv;
+    BitAnd bitand LLVMAnd LLVMAnd;
+    BitOr bitor LLVMOr LLVMOr;
+    BitXor bitxor LLVMXor LLVMXor;
+}
+
+impl Neg for Lanes<'_, '_> {
+    type Output = Self;
+
+    fn neg(self) -> Self {
+        self.with(self.builder().fneg(self.value))
+    }
+}
+
+impl Not for Lanes<'_, '_> {
+    type Output = Self;
+
+    fn not(self) -> Self {
+        self.with(self.builder().not(self.value))
+    }
+}
+
+impl Integer for Lanes<'_, '_> {
+    type Mask = Self;
+
+    fn constant(self, value: i64) -> Self {
+        self.with(self.builder().signed(self.ty(), value))
+    }
+
+    fn left(self, bits: u32) -> Self {
+        self.shift(Opcode::LLVMShl, bits)
+    }
+
+    fn right(self, bits: u32) -> Self {
+        self.shift(Opcode::LLVMAShr, bits)
+    }
+
+    fn right_unsigned(self, bits: u32) -> Self {
+        self.shift(Opcode::LLVMLShr, bits)
+    }
+
+    fn left_by(self, bits: Self) -> Self {
+        self.binary(bits, Opcode::LLVMShl, Opcode::LLVMShl)
+    }
+
+    fn right_unsigned_by(self, bits: Self) -> Self {
+        self.binary(bits, Opcode::LLVMLShr, Opcode::LLVMLShr)
+    }
+
+    fn equals(self, other: Self) -> Self {
+        self.with(
+            self.builder()
+                .icmp(IntPredicate::LLVMIntEQ, self.value, other.value),
+        )
+    }
+
+    fn select(mask: Self, yes: Self, no: Self) -> Self {
+        Lanes::select(mask, yes, no)
+    }
+
+    fn lookup(self, table: &'static [u64]) -> Self {
+        let (builder, width) = (self.builder(), self.ty().width());
+        let table = builder.broadcast(builder.table(table), width);
+        let word = builder.int(64);
+        let addresses = builder.element(word, table, self.value);
+        let words = match width {
+            None => builder.load(word, addresses, 8),
+            Some(_) => builder.gather(
+                addresses,
+                8,
+                builder.truth(width, true),
+                builder.zero(self.form(word)),
+            ),
+        };
+        self.with(builder.zext_or_trunc(words, self.ty()))
+    }
+}
+
+impl Real for Lanes<'_, '_> {
+    type Mask = Self;
+    type Integer = Self;
+    type Wide = Self;
+
+    fn format(self) -> Format {
+        match self.ty().scalar() {
+            Scalar::F32 => Format::SINGLE,
+            _ => Format::DOUBLE,
+        }
+    }
+
+    fn constant(self, value: f64) -> Self {
+        self.with(self.builder().float(self.ty(), value))
+    }
+
+    fn fma(self, factor: Self, addend: Self) -> Self {
+        if self.context.fma {
+            let operands = [self.value, factor.value, addend.value];
+            return self.with(self.builder().intrinsic("llvm.fma", &[self.ty()], &operands));
+        }
+        if self.format() == Format::SINGLE {
+            // A double has the product.
+            let sum = self.widen() * factor.widen() + addend.widen();
+            return Self::narrow(sum);
+        }
+        // The product in two parts, made of halves of the factors.
+        let halves = |number: Self| {
+            let bits = number.bits();
+            let high = Self::from_bits(bits & Integer::constant(bits, -1 << 27));
+            (high, number - high)
+        };
+        let product = self * factor;
+        let ((a, b), (c, d)) = (halves(self), halves(factor));
+        let error = ((a * c - product) + a * d + b * c) + b * d;
+        // What the sum rounds off.
+        let sum = product + addend;
+        let other = sum - product;
+        let lost = (product - (sum - other)) + (addend - other);
+        let total = sum + (lost + error);
+        // Of infinities and NaN there is no error.
+        let finite = Real::constant(self, f64::MAX);
+        let usual = !finite.less(sum.abs()) & !finite.less(error.abs());
+        <Self as Real>::select(usual, total, sum)
+    }
+
+    fn mad(self, factor: Self, addend: Self) -> Self {
+        match self.context.fma {
+            true => self.fma(factor, addend),
+            false => self * factor + addend,
+        }
+    }
+
+    fn sqrt(self) -> Self {
+        self.intrinsic("llvm.sqrt")
+    }
+
+    fn rint(self) -> Self {
+        self.intrinsic("llvm.roundeven")
+    }
+
+    fn trunc(self) -> Self {
+        self.intrinsic("llvm.trunc")
+    }
+
+    fn abs(self) -> Self {
+        self.intrinsic("llvm.fabs")
+    }
+
+    fn less(self, other: Self) -> Self {
+        self.compare(RealPredicate::LLVMRealOLT, other)
+    }
+
+    fn equals(self, other: Self) -> Self {
+        self.compare(RealPredicate::LLVMRealOEQ, other)
+    }
+
+    fn select(mask: Self, yes: Self, no: Self) -> Self {
+        Lanes::select(mask, yes, no)
+    }
+
+    fn bits(self) -> Self {
+        let word = self.form(self.builder().int(self.ty().bits()));
+        self.with(self.builder().bit_cast(self.value, word))
+    }
+
+    fn from_bits(bits: Self) -> Self {
+        let scalar = match bits.ty().bits() {
+            32 => Scalar::F32,
+            _ => Scalar::F64,
+        };
+        let number = bits.form(bits.builder().scalar(scalar));
+        bits.with(bits.builder().bit_cast(bits.value, number))
+    }
+
+    fn from_integer(value: Self) -> Self {
+        if value.ty().bits() == 32 {
+            return value.cast(Opcode::LLVMSIToFP, value.builder().scalar(Scalar::F32));
+        }
+        // Most processors have no instruction for 64 bits.
+        let begin = value.integers_begin();
+        Self::from_bits(value + begin.bits()) - begin
+    }
+
+    fn to_integer(self) -> Self {
+        if self.ty().bits() == 32 {
+            let integer = self.cast(Opcode::LLVMFPToSI, self.builder().int(32));
+            return self.with(self.builder().freeze(integer.value));
+        }
+        let begin = self.integers_begin();
+        (self + begin).bits() - begin.bits()
+    }
+
+    fn widen(self) -> Self {
+        self.cast(Opcode::LLVMFPExt, self.builder().scalar(Scalar::F64))
+    }
+
+    fn narrow(wide: Self) -> Self {
+        wide.cast(Opcode::LLVMFPTrunc, wide.builder().scalar(Scalar::F32))
+    }
+
+    fn rarely<const N: usize>(mask: Self, values: [Self; N], other: impl FnOnce() -> [Self; N]) -> [Self; N] {
+        let builder = mask.builder();
+        let (function, before) = (builder.current_function(), builder.current());
+        let (seldom, after) = (
+            builder.block(function, "seldom"),
+            builder.block(function, "after"),
+        );
+        let bits = builder.mask_bits(mask.value);
+        let any = builder.icmp(IntPredicate::LLVMIntNE, bits, builder.zero(bits.ty()));
+        builder.branch(any, seldom, after);
+        builder.at_end(seldom);
+        let others = other();
+        let chosen =
+            std::array::from_fn::<_, N, _>(|index| Lanes::select(mask, others[index], values[index]));
+        let seldom = builder.current();
+        builder.jump(after);
+        builder.at_end(after);
+        std::array::from_fn(|index| {
+            let phi = builder.phi(values[index].ty());
+            builder.incoming(phi, values[index].value, before);
+            builder.incoming(phi, chosen[index].value, seldom);
+            mask.with(phi)
+        })
+    }
+}
