@@ -141,15 +141,15 @@ fn strided(by: i64) -> Shape {
 
 impl Analysis<'_> {
     fn run(&mut self) {
+        if self.variant.width == 1 {
+            return;
+        }
         for index in 0..self.function.parameters.len() {
             self.set_all(ValueId(index as u32), Shape::Uniform);
         }
         for variable in &self.function.variables {
             // Each work-item has its own.
             self.set_all(variable.address, Shape::Varying);
-        }
-        if self.variant.width == 1 {
-            return;
         }
         while std::mem::take(&mut self.changed) {
             for block in &self.graph.order {

@@ -4,10 +4,13 @@ use std::ffi::CString;
 use std::ptr;
 use std::sync::{Arc, Once};
 
+use llvm_sys::core::LLVMSetTarget;
+use llvm_sys::target::{LLVMDisposeTargetData, LLVMSetModuleDataLayout};
 use llvm_sys::target_machine::{
-    LLVMCodeGenFileType, LLVMCodeGenOptLevel, LLVMCodeModel, LLVMCreateTargetMachine,
-    LLVMDisposeTargetMachine, LLVMGetTargetFromTriple, LLVMRelocMode, LLVMTargetMachineEmitToMemoryBuffer,
-    LLVMTargetMachineRef,
+    LLVMCodeGenFileType, LLVMCodeGenOptLevel, LLVMCodeModel, LLVMCreateTargetDataLayout,
+    LLVMCreateTargetMachine, LLVMDisposeTargetMachine, LLVMGetDefaultTargetTriple, LLVMGetHostCPUFeatures,
+    LLVMGetHostCPUName, LLVMGetTargetFromTriple, LLVMGetTargetMachineCPU, LLVMGetTargetMachineFeatureString,
+    LLVMGetTargetMachineTriple, LLVMRelocMode, LLVMTargetMachineEmitToMemoryBuffer, LLVMTargetMachineRef,
 };
 use llvm_sys::transforms::pass_builder::{
     LLVMPassBuilderOptionsSetLoopInterleaving, LLVMPassBuilderOptionsSetLoopUnrolling,
@@ -20,7 +23,7 @@ use crate::beyond_c;
 use crate::buffer::Buffer;
 use crate::context::take_message;
 use crate::extensions::KNOWN_EXTENSIONS;
-use crate::module::Module;
+use crate::module::{Module, add_attribute};
 use crate::passes::run_with;
 
 /// Drops what is not used and what is only a copy.
@@ -127,6 +130,72 @@ impl TargetMachine {
             is_portable: family.is_spirv(),
             is_text: family.is_nvptx(),
         })
+    }
+
+    /// A code generator for this machine's processor and all that it can.
+    ///
+    /// # Errors
+    ///
+    /// This LLVM has no such target.
+    pub fn host() -> Result<Self, Error> {
+        // SAFETY: each gives a string that is ours to free.
+        let (name, features) = unsafe {
+            (
+                take_message(LLVMGetHostCPUName()),
+                take_message(LLVMGetHostCPUFeatures()),
+            )
+        };
+        Self::new(&Self::host_triple(), &name, &features, 2)
+    }
+
+    /// The target triple of this machine.
+    pub fn host_triple() -> String {
+        // SAFETY: a string that is ours to free.
+        unsafe { take_message(LLVMGetDefaultTargetTriple()) }
+    }
+
+    /// Has a module be one for this target, and its functions for this processor, with vectors as wide as it has.
+    ///
+    /// # Errors
+    ///
+    /// What LLVM reports.
+    pub fn adopt(&self, module: &mut Module) -> Result<(), Error> {
+        // SAFETY: machine and module are alive; strings and the layout are ours to free, and the module copies both.
+        let (cpu, features) = unsafe {
+            let triple = LLVMGetTargetMachineTriple(self.raw);
+            LLVMSetTarget(module.as_raw(), triple);
+            take_message(triple);
+            let layout = LLVMCreateTargetDataLayout(self.raw);
+            LLVMSetModuleDataLayout(module.as_raw(), layout);
+            LLVMDisposeTargetData(layout);
+            (
+                take_message(LLVMGetTargetMachineCPU(self.raw)),
+                take_message(LLVMGetTargetMachineFeatureString(self.raw)),
+            )
+        };
+        for function in module
+            .globals()
+            .filter(|global| global.is_function() && !global.is_declaration())
+        {
+            for (name, value) in [
+                ("target-cpu", &*cpu),
+                ("target-features", &features),
+                ("prefer-vector-width", "512"),
+            ] {
+                add_attribute(module, &function, name, value);
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs passes.
+    ///
+    /// # Errors
+    ///
+    /// What LLVM reports.
+    pub fn run(&self, module: &mut Module, pipeline: &str) -> Result<(), Error> {
+        // SAFETY: the machine is alive.
+        unsafe { run_with(module, pipeline, self.raw, |_| {}) }
     }
 
     /// Whether the device that will run the code is not known yet.

@@ -224,8 +224,10 @@ pub enum Effort {
 pub struct Compiled {
     /// The function in the object that runs work-groups.
     pub symbol: String,
-    /// Bytes of memory that it needs for each sub-group of a work-group, besides local memory.
+    /// Bytes of memory that it needs for each vector of work-items of a group, besides local memory.
     pub scratch: u64,
+    /// Bytes of memory that it needs for each group, in front of those of its vectors: variables in local memory.
+    pub shared: u64,
     /// What it finds outside of itself, in the order of the table of addresses that it is given.
     pub externals: Vec<String>,
     /// What is to be known of it, for people.

@@ -7,8 +7,9 @@ use std::marker::PhantomData;
 use llvm_sys::core::*;
 use llvm_sys::prelude::{LLVMBasicBlockRef, LLVMBuilderRef, LLVMContextRef, LLVMTypeRef, LLVMValueRef};
 use llvm_sys::{
-    LLVMFastMathFlags, LLVMFastMathNone, LLVMIntPredicate as IntPredicate, LLVMOpcode as Opcode,
-    LLVMRealPredicate as RealPredicate, LLVMTypeKind as Kind,
+    LLVMAttributeFunctionIndex, LLVMFastMathFlags, LLVMFastMathNone, LLVMIntPredicate as IntPredicate,
+    LLVMLinkage, LLVMOpcode as Opcode, LLVMRealPredicate as RealPredicate, LLVMTypeKind as Kind,
+    LLVMUnnamedAddr,
 };
 use offkit_kernel::builtins::Scalar;
 
@@ -806,6 +807,13 @@ impl<'m> Builder<'m> {
         }
     }
 
+    /// Returns a value for each type of a function that was made for several; see [`Builder::own_function`].
+    pub(crate) fn return_all(&self, values: &[Value<'m>]) {
+        let mut values: Vec<_> = values.iter().map(|value| value.raw).collect();
+        // SAFETY: the builder is alive, and so are the values.
+        unsafe { LLVMBuildAggregateRet(self.raw, values.as_mut_ptr(), values.len() as c_uint) };
+    }
+
     pub(crate) fn return_void(&self) {
         // SAFETY: the builder is alive.
         unsafe { LLVMBuildRetVoid(self.raw) };
@@ -854,6 +862,85 @@ impl<'m> Builder<'m> {
             assert!(!LLVMIsAFunction(function.raw).is_null() && index < LLVMCountParams(function.raw));
             self.value(LLVMGetParam(function.raw, index))
         }
+    }
+
+    /// The module's own function of a name, whose results are a structure; `write` writes it the first time, from its
+    /// parameters. It is compiled as that which is being written.
+    pub(crate) fn own_function(
+        &self,
+        name: &str,
+        results: &[Type<'m>],
+        parameters: &[Type<'m>],
+        write: impl FnOnce(Vec<Value<'m>>),
+    ) -> (Type<'m>, Value<'m>) {
+        let mut results: Vec<_> = results.iter().map(|ty| ty.raw).collect();
+        let count = results.len() as c_uint;
+        // SAFETY: types of the context.
+        let result = unsafe { LLVMStructTypeInContext(self.context, results.as_mut_ptr(), count, 0) };
+        let ty = self.function_type(self.scalar_type(result), parameters);
+        if let Some(function) = self.module.global(name) {
+            return (ty, self.value(function.as_raw()));
+        }
+        let function = self.function(name, ty);
+        let back = self.current();
+        // SAFETY: functions of the module; there are as many attributes as were counted.
+        unsafe {
+            LLVMSetLinkage(function.raw, LLVMLinkage::LLVMInternalLinkage);
+            let caller = LLVMGetBasicBlockParent(back.raw);
+            let place = LLVMAttributeFunctionIndex;
+            let mut attributes =
+                vec![std::ptr::null_mut(); LLVMGetAttributeCountAtIndex(caller, place) as usize];
+            LLVMGetAttributesAtIndex(caller, place, attributes.as_mut_ptr());
+            for attribute in attributes {
+                LLVMAddAttributeAtIndex(function.raw, place, attribute);
+            }
+        }
+        self.at_end(self.block(function, "entry"));
+        let indices = 0..parameters.len() as u32;
+        write(indices.map(|index| self.parameter(function, index)).collect());
+        self.at_end(back);
+        (ty, function)
+    }
+
+    /// One of the values of a structure.
+    pub(crate) fn member(&self, structure: Value<'m>, index: u32) -> Value<'m> {
+        let ty = structure.ty();
+        assert!(ty.kind() == Kind::LLVMStructTypeKind);
+        // SAFETY: a structure, which has that member, as is checked.
+        unsafe {
+            assert!(index < LLVMCountStructElementTypes(ty.raw));
+            self.value(LLVMBuildExtractValue(
+                self.raw,
+                structure.raw,
+                index,
+                c"".as_ptr(),
+            ))
+        }
+    }
+
+    /// The address of constant words.
+    pub(crate) fn table(&self, words: &[u64]) -> Value<'m> {
+        let word = self.int(64);
+        let words = words.iter().map(|value| self.integer(word, *value).raw);
+        let mut words: Vec<_> = words.collect();
+        let count = words.len() as u64;
+        // SAFETY: constants of one type, for a variable of the module of the type that an array of them has.
+        unsafe {
+            let content = LLVMConstArray2(word.raw, words.as_mut_ptr(), count);
+            let table = LLVMAddGlobal(self.module.as_raw(), LLVMTypeOf(content), c"".as_ptr());
+            LLVMSetInitializer(table, content);
+            LLVMSetGlobalConstant(table, 1);
+            LLVMSetLinkage(table, LLVMLinkage::LLVMPrivateLinkage);
+            LLVMSetUnnamedAddress(table, LLVMUnnamedAddr::LLVMGlobalUnnamedAddr);
+            LLVMSetAlignment(table, 8);
+            self.value(table)
+        }
+    }
+
+    /// The function that is written.
+    pub(crate) fn current_function(&self) -> Value<'m> {
+        // SAFETY: blocks that are written are in functions.
+        self.value(unsafe { LLVMGetBasicBlockParent(self.current().raw) })
     }
 
     /// Calls a function, or what is behind a pointer.

@@ -1,23 +1,145 @@
-//! Kernels to machine code.
+//! Kernels to machine code: the worker's side of what `offkit-compile` plans.
+//!
+//! ```text
+//!  SPIR-V ──read──▶ kernel ──prepare──▶ one function ──plan──▶ ──emit──▶ LLVM IR ──passes──▶ object
+//! ```
+//!
+//! | module | does |
+//! |---|---|
+//! | `kernel` | the function: groups, regions, vectors of work-items, what is kept between regions |
+//! | `control` | blocks and the ways between them, as branches or masks |
+//! | `instruction` | instructions, as scalar or vector code |
+//! | `memory` | loads, stores, copies, addresses |
+//! | `apart` | what is done for one work-item after the other |
+//! | `ids` | built-in variables |
+//! | `lanes` | what operations do to the lanes of values |
+//! | `math` | mathematics on vectors |
+//! | `builder` | LLVM's instructions |
 
-#![allow(dead_code, reason = "nothing is compiled yet")]
-
+mod apart;
 mod builder;
+mod control;
+mod ids;
+mod instruction;
+mod kernel;
 mod lanes;
 mod math;
+mod memory;
 
-use offkit_llvm::{CompileRequest, Compiled};
+use offkit_compile::{Plan, Refusal, Variant, prepare};
+use offkit_kernel::ir;
+use offkit_llvm::{CompileRequest, Compiled, Effort};
 
 use crate::Error;
+use crate::codegen::TargetMachine;
+use crate::context::Context;
+use crate::module::Module;
+use builder::Builder;
+use lanes::{Lanes, Options};
+
+/// The name of the function that runs work-groups.
+const SYMBOL: &str = "offkit_kernel";
+
+/// What LLVM does to a kernel's code at once: slots become values, what is computed twice is computed once.
+const LIGHT: &str = "function(sroa,early-cse<memssa>,simplifycfg,jump-threading,instcombine<no-verify-fixpoint>,\
+    simplifycfg,loop-simplify,lcssa,loop-mssa(loop-rotate,licm),gvn,instcombine<no-verify-fixpoint>,dse,adce,simplifycfg)";
+
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Error {
+        Error::new(refusal.0)
+    }
+}
 
 /// Compiles a kernel of a SPIR-V module.
 ///
 /// # Errors
 ///
 /// The reason why it isn't compiled.
-pub fn compile(_spirv: &[u8], request: &CompileRequest) -> Result<Compiled, Error> {
-    Err(Error::new(format!(
-        "kernel `{}`: kernels are not compiled yet",
-        request.kernel
-    )))
+pub fn compile(spirv: &[u8], request: &CompileRequest) -> Result<Compiled, Error> {
+    let spirv = offkit_spirv::Module::from_bytes(spirv).map_err(|error| Error::new(error.to_string()))?;
+    let module = offkit_kernel::read(spirv.dr()).map_err(|error| Error::new(error.to_string()))?;
+    module
+        .verify()
+        .map_err(|problem| Error::new(problem.to_string()))?;
+    let kernel = module
+        .kernels
+        .iter()
+        .position(|kernel| kernel.name == request.kernel);
+    let kernel = kernel.ok_or_else(|| Error::new(format!("there is no kernel `{}`", request.kernel)))?;
+    let mut prepared = prepare(&module, kernel)?;
+    prepared.kernels.truncate(1);
+    generate(&prepared, request)
+}
+
+/// Compiles the one kernel of a module; what can't be vector code becomes scalar code.
+fn generate(module: &ir::Module, request: &CompileRequest) -> Result<Compiled, Error> {
+    let mut notes = Vec::new();
+    let (context, variant) = (Context::new(), request.variant);
+    let (mut code, emitted) = match write(&context, module, variant, request) {
+        Ok(written) => written,
+        Err(refusal) if variant.width > 1 => {
+            let scalar = Variant {
+                width: 1,
+                rows: true,
+                full: true,
+                ..variant
+            };
+            let written = write(&context, module, scalar, request)?;
+            notes.push(format!("scalar code: {refusal}"));
+            written
+        }
+        Err(refusal) => return Err(refusal.into()),
+    };
+    let machine = machine(request)?;
+    machine.adopt(&mut code)?;
+    code.verify()?;
+    match request.level {
+        Effort::Light => machine.run(&mut code, LIGHT)?,
+        Effort::Full => machine.optimize(&mut code, 2)?,
+    }
+    let object = machine.emit(&code)?;
+    Ok(Compiled {
+        symbol: SYMBOL.to_owned(),
+        scratch: emitted.scratch,
+        shared: emitted.shared,
+        externals: emitted.externals,
+        notes,
+        object: object.bytes().to_vec(),
+    })
+}
+
+/// The kernel as LLVM IR.
+fn write(
+    context: &Context,
+    module: &ir::Module,
+    variant: Variant,
+    request: &CompileRequest,
+) -> Result<(Module, kernel::Emitted), Refusal> {
+    let plan = Plan::new(module, 0, variant)?;
+    let code = Module::parse_text(context, "").map_err(|error| Refusal(error.to_string()))?;
+    let emitted = {
+        let builder = Builder::new(&code);
+        let contract = variant.contract && !module.kernels[0].contraction_off;
+        let options = Options {
+            contract,
+            fma: true,
+            half: true,
+        };
+        _ = request;
+        kernel::emit(&builder, Lanes::new(&builder, options), module, &plan, SYMBOL)?
+    };
+    Ok((code, emitted))
+}
+
+/// The processor that code is generated for.
+fn machine(request: &CompileRequest) -> Result<TargetMachine, Error> {
+    match request.processor.is_empty() {
+        true => TargetMachine::host(),
+        false => TargetMachine::new(
+            &TargetMachine::host_triple(),
+            &request.processor,
+            &request.features,
+            2,
+        ),
+    }
 }

@@ -1,0 +1,364 @@
+//! What is done for one work-item after the other: atomics, and functions that have no vector form.
+
+use llvm_sys::core::{
+    LLVMBuildAtomicCmpXchg, LLVMBuildAtomicRMW, LLVMBuildExtractValue, LLVMBuildFence, LLVMSetOrdering,
+};
+use llvm_sys::{
+    LLVMAtomicOrdering, LLVMAtomicRMWBinOp, LLVMIntPredicate as IntPredicate, LLVMOpcode as Opcode,
+};
+use offkit_kernel::builtins::{self, Scalar};
+use offkit_kernel::ir::{AtomicOperation, Collective, Instruction, Operation, Type as Kind, scalar_size};
+use offkit_spirv::grammar::{Op, StorageClass};
+
+use super::builder::Value;
+use super::kernel::{Emitter, Result, alignment_of, refuse};
+
+impl<'m> Emitter<'_, 'm> {
+    /// Runs code once for each work-item of a mask: it gets the lane's number, as 64 bits.
+    fn each(
+        &mut self,
+        mask: Option<Value<'m>>,
+        code: &mut dyn FnMut(&mut Self, Value<'m>) -> Result<()>,
+    ) -> Result<()> {
+        let b = self.b;
+        let Some(width) = self.width else {
+            let zero = self.word(0);
+            return code(self, zero);
+        };
+        let mask = mask.unwrap_or_else(|| b.truth(Some(width), true));
+        let bits = b.zext_or_trunc(b.mask_bits(mask), b.int(64));
+        let (head, body) = (
+            b.block(self.function, "each"),
+            b.block(self.function, "each.body"),
+        );
+        let done = b.block(self.function, "each.done");
+        let before = b.current();
+        b.jump(head);
+        b.at_end(head);
+        let left = b.phi(b.int(64));
+        b.incoming(left, bits, before);
+        b.branch(b.icmp(IntPredicate::LLVMIntNE, left, self.word(0)), body, done);
+        b.at_end(body);
+        let lane = b.intrinsic("llvm.cttz", &[b.int(64)], &[left, b.truth(None, false)]);
+        let lane = b.and(lane, self.word(u64::from(width) - 1));
+        code(self, lane)?;
+        let rest = b.and(left, b.sub(left, self.word(1)));
+        b.incoming(left, rest, b.current());
+        b.jump(head);
+        b.at_end(done);
+        Ok(())
+    }
+
+    /// A word for the work-item of a lane.
+    fn of_lane(&self, word: Value<'m>, lane: Value<'m>) -> Value<'m> {
+        match word.ty().width() {
+            Some(_) => self.b.extract_at(word, lane),
+            None => word,
+        }
+    }
+
+    pub(super) fn fence(&mut self) {
+        // SAFETY: the builder writes at the end of a block.
+        unsafe {
+            LLVMBuildFence(
+                self.b.as_raw(),
+                LLVMAtomicOrdering::LLVMAtomicOrderingSequentiallyConsistent,
+                0,
+                c"".as_ptr(),
+            );
+        }
+    }
+
+    pub(super) fn atomic(
+        &mut self,
+        instruction: &Instruction,
+        operation: AtomicOperation,
+        scalar: Scalar,
+        mask: Option<Value<'m>>,
+    ) -> Result<Vec<Value<'m>>> {
+        let b = self.b;
+        let operands = instruction.operands.clone();
+        let is_local = matches!(
+            self.module
+                .types
+                .get(self.module.operand_type(self.code, operands[0])),
+            Kind::Pointer {
+                class: StorageClass::Workgroup,
+                ..
+            }
+        );
+        let words: Vec<Value<'m>> = operands.iter().map(|operand| self.vectors(*operand)[0]).collect();
+        let ty = b.scalar(scalar);
+        let result = instruction.result.map(|result| self.types_of(result));
+        let form = ty.vector(self.width);
+        let slot = instruction.result.map(|_| {
+            let slot = self.slot(form);
+            b.store(b.zero(form), slot, alignment_of(form));
+            slot
+        });
+        let flag = matches!(operation, AtomicOperation::TestAndSet | AtomicOperation::Clear);
+        let ty = if flag { b.int(32) } else { ty };
+        self.each(mask, &mut |emitter, lane| {
+            let place = emitter.of_lane(words[0], lane);
+            let place = emitter.coerce(place, b.pointer());
+            let operand = |index: usize| {
+                let word = emitter.of_lane(words[index], lane);
+                if word.ty().is_pointer() {
+                    emitter.coerce(word, b.int(64))
+                } else {
+                    word
+                }
+            };
+            let align = scalar_size(scalar) as u32;
+            let old = match operation {
+                AtomicOperation::Load if is_local => b.load(ty, place, align),
+                AtomicOperation::Load => {
+                    let loaded = b.load(ty, place, align);
+                    // SAFETY: a load.
+                    unsafe { LLVMSetOrdering(loaded.as_raw(), SEQUENTIAL) };
+                    loaded
+                }
+                AtomicOperation::Store | AtomicOperation::Clear => {
+                    let value = match operation {
+                        AtomicOperation::Store => operand(1),
+                        _ => b.zero(ty),
+                    };
+                    let stored = b.store(value, place, align);
+                    if !is_local {
+                        // SAFETY: a store.
+                        unsafe { LLVMSetOrdering(stored.as_raw(), SEQUENTIAL) };
+                    }
+                    return Ok(());
+                }
+                AtomicOperation::CompareExchange => {
+                    let (new, expected) = (operand(1), operand(2));
+                    if is_local {
+                        let old = b.load(ty, place, align);
+                        let is_same = b.icmp(IntPredicate::LLVMIntEQ, old, expected);
+                        b.store(b.select(is_same, new, old), place, align);
+                        old
+                    } else {
+                        // SAFETY: a pointer and two integers of one type.
+                        unsafe {
+                            let pair = LLVMBuildAtomicCmpXchg(
+                                b.as_raw(),
+                                place.as_raw(),
+                                expected.as_raw(),
+                                new.as_raw(),
+                                SEQUENTIAL,
+                                SEQUENTIAL,
+                                0,
+                            );
+                            Value::from_raw(LLVMBuildExtractValue(b.as_raw(), pair, 0, c"".as_ptr()))
+                        }
+                    }
+                }
+                AtomicOperation::Exchange | AtomicOperation::TestAndSet | AtomicOperation::Update(_) => {
+                    let value = match operation {
+                        AtomicOperation::TestAndSet => b.integer(ty, 1),
+                        AtomicOperation::Update(_) if words.len() < 2 => b.integer(ty, 1),
+                        _ => operand(1),
+                    };
+                    let Some(update) = update_of(operation) else {
+                        return refuse(format!("the atomic operation {operation:?}"));
+                    };
+                    emitter.update(update, place, value, align, is_local)
+                }
+            };
+            if let Some(slot) = slot {
+                let old = match operation {
+                    AtomicOperation::TestAndSet => b.icmp(IntPredicate::LLVMIntNE, old, b.zero(old.ty())),
+                    _ => old,
+                };
+                match form.width() {
+                    None if old.ty() == form => _ = b.store(old, slot, alignment_of(form)),
+                    None => {}
+                    Some(_) if old.ty() == form.lane() => {
+                        let place = b.element(form.lane(), slot, lane);
+                        b.store(old, place, 1);
+                    }
+                    Some(_) => {}
+                }
+            }
+            Ok(())
+        })?;
+        if flag && instruction.result.is_some() {
+            return refuse("an atomic flag");
+        }
+        match (slot, result) {
+            (Some(slot), Some(_)) => Ok(vec![b.load(form, slot, alignment_of(form))]),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// Reads, combines and writes; a group's own memory is seen by one thread only.
+    fn update(
+        &self,
+        update: LLVMAtomicRMWBinOp,
+        place: Value<'m>,
+        value: Value<'m>,
+        align: u32,
+        is_local: bool,
+    ) -> Value<'m> {
+        use LLVMAtomicRMWBinOp as U;
+        let b = self.b;
+        if !is_local {
+            // SAFETY: a pointer and a value of the type that is updated.
+            return unsafe {
+                Value::from_raw(LLVMBuildAtomicRMW(
+                    b.as_raw(),
+                    update,
+                    place.as_raw(),
+                    value.as_raw(),
+                    SEQUENTIAL,
+                    0,
+                ))
+            };
+        }
+        let old = b.load(value.ty(), place, align);
+        let least = |predicate| b.select(b.icmp(predicate, old, value), old, value);
+        let new = match update {
+            U::LLVMAtomicRMWBinOpAdd => b.add(old, value),
+            U::LLVMAtomicRMWBinOpSub => b.sub(old, value),
+            U::LLVMAtomicRMWBinOpAnd => b.and(old, value),
+            U::LLVMAtomicRMWBinOpOr => b.or(old, value),
+            U::LLVMAtomicRMWBinOpXor => b.xor(old, value),
+            U::LLVMAtomicRMWBinOpMin => least(IntPredicate::LLVMIntSLT),
+            U::LLVMAtomicRMWBinOpMax => least(IntPredicate::LLVMIntSGT),
+            U::LLVMAtomicRMWBinOpUMin => least(IntPredicate::LLVMIntULT),
+            U::LLVMAtomicRMWBinOpUMax => least(IntPredicate::LLVMIntUGT),
+            U::LLVMAtomicRMWBinOpFAdd => b.binary(Opcode::LLVMFAdd, old, value),
+            U::LLVMAtomicRMWBinOpFMin => b.intrinsic("llvm.minnum", &[value.ty()], &[old, value]),
+            U::LLVMAtomicRMWBinOpFMax => b.intrinsic("llvm.maxnum", &[value.ty()], &[old, value]),
+            _ => value,
+        };
+        b.store(new, place, align);
+        old
+    }
+
+    /// Calls the device's own function for an instruction of OpenCL.std, lane by lane.
+    pub(super) fn call_builtin(
+        &mut self,
+        instruction: &Instruction,
+        operands: &[Vec<Value<'m>>],
+        result: builtins::Shape,
+        has_second: bool,
+        mask: Option<Value<'m>>,
+    ) -> Result<Vec<Value<'m>>> {
+        let b = self.b;
+        let Operation::Extended(op) = instruction.operation else {
+            return refuse(format!("{:?}", instruction.operation));
+        };
+        if operands.len() > 7 {
+            return refuse(format!("{op:?} of {} operands", operands.len()));
+        }
+        let function = self.external("builtin");
+        // What is called, and with what shapes: the result's first.
+        let describe = |scalar: Scalar, lanes: u32| [scalar as u32, lanes];
+        let mut words = vec![op.0, operands.len() as u32];
+        words.extend(describe(result.scalar, result.lanes));
+        for (operand, given) in instruction.operands.iter().zip(operands) {
+            let kind = self.module.operand_type(self.code, *operand);
+            let scalar = self.module.types.scalar(kind).unwrap_or(Scalar::I64);
+            words.extend(describe(scalar, given.len() as u32));
+        }
+        words.resize(2 + 2 * 8, 0);
+        let i32 = b.int(32);
+        let word = b.int(64);
+        let call = self.slot(i32.vector(Some(words.len() as u32)));
+        for (index, value) in words.iter().enumerate() {
+            b.store(
+                b.integer(i32, u64::from(*value)),
+                b.offset(call, self.word(index as u64 * 4)),
+                4,
+            );
+        }
+        let room = |count: usize| self.slot(word.vector(Some(count.max(1) as u32)));
+        let total: usize = operands.iter().map(Vec::len).sum();
+        let given = room(total);
+        let count = result.lanes as usize;
+        let (first, second) = (room(count), room(count));
+        let scalars = if has_second { 2 * count } else { count };
+        let vector = b.scalar(result.scalar).vector(self.width);
+        let is_scalar = operands.iter().flatten().all(|word| word.ty().width().is_none());
+        let results: Vec<Value<'m>> = (0..scalars)
+            .map(|_| {
+                let slot = self.slot(vector);
+                b.store(b.zero(vector), slot, alignment_of(vector));
+                slot
+            })
+            .collect();
+        let ty = b.function_type(b.void(), &[b.pointer(), b.pointer(), b.pointer(), b.pointer()]);
+        let one_lane = (is_scalar && self.width.is_some()).then(|| {
+            let one = b.insert(b.truth(self.width, false), b.truth(None, true), 0);
+            one
+        });
+        self.each(one_lane.or(mask), &mut |emitter, lane| {
+            for (index, operand) in operands.iter().flatten().enumerate() {
+                let value = emitter.of_lane(*operand, lane);
+                let bits = match value.ty().is_float() {
+                    true => b.bit_cast(value, b.int(value.ty().bits())),
+                    false => emitter.coerce(value, word),
+                };
+                let wide = b.zext_or_trunc(bits, word);
+                b.store(wide, b.offset(given, emitter.word(index as u64 * 8)), 8);
+            }
+            b.call(ty, function, &[call, given, first, second]);
+            for (index, slot) in results.iter().enumerate() {
+                let from = if index < count { first } else { second };
+                let at = emitter.word((index % count) as u64 * 8);
+                let bits = b.load(word, b.offset(from, at), 8);
+                let lane_type = vector.lane();
+                let narrow = b.zext_or_trunc(bits, b.int(lane_type.bits()));
+                let value = if lane_type.is_float() {
+                    b.bit_cast(narrow, lane_type)
+                } else {
+                    narrow
+                };
+                match vector.width() {
+                    None => _ = b.store(value, *slot, alignment_of(vector)),
+                    Some(_) => _ = b.store(value, b.element(lane_type, *slot, lane), 1),
+                }
+            }
+            Ok(())
+        })?;
+        Ok(results
+            .into_iter()
+            .map(|slot| b.load(vector, slot, alignment_of(vector)))
+            .collect())
+    }
+
+    pub(super) fn collective(
+        &mut self,
+        _: &Instruction,
+        collective: &Collective,
+        _: Option<Value<'m>>,
+    ) -> Result<Vec<Value<'m>>> {
+        refuse(format!("{:?} of a sub-group", collective.kind))
+    }
+}
+
+const SEQUENTIAL: LLVMAtomicOrdering = LLVMAtomicOrdering::LLVMAtomicOrderingSequentiallyConsistent;
+
+fn update_of(operation: AtomicOperation) -> Option<LLVMAtomicRMWBinOp> {
+    use LLVMAtomicRMWBinOp as U;
+    Some(match operation {
+        AtomicOperation::Exchange | AtomicOperation::TestAndSet => U::LLVMAtomicRMWBinOpXchg,
+        AtomicOperation::Update(op) => match op {
+            Op::IAdd => U::LLVMAtomicRMWBinOpAdd,
+            Op::ISub => U::LLVMAtomicRMWBinOpSub,
+            Op::BitwiseAnd => U::LLVMAtomicRMWBinOpAnd,
+            Op::BitwiseOr => U::LLVMAtomicRMWBinOpOr,
+            Op::BitwiseXor => U::LLVMAtomicRMWBinOpXor,
+            Op::GroupSMin => U::LLVMAtomicRMWBinOpMin,
+            Op::GroupSMax => U::LLVMAtomicRMWBinOpMax,
+            Op::GroupUMin => U::LLVMAtomicRMWBinOpUMin,
+            Op::GroupUMax => U::LLVMAtomicRMWBinOpUMax,
+            Op::FAdd => U::LLVMAtomicRMWBinOpFAdd,
+            Op::GroupFMin => U::LLVMAtomicRMWBinOpFMin,
+            Op::GroupFMax => U::LLVMAtomicRMWBinOpFMax,
+            _ => return None,
+        },
+        _ => return None,
+    })
+}

@@ -1,0 +1,106 @@
+//! Built-in variables: where in its range a work-item is.
+
+use llvm_sys::{LLVMIntPredicate as IntPredicate, LLVMOpcode as Opcode};
+use offkit_kernel::builtins::Scalar;
+use offkit_kernel::ir::{GlobalId, Home};
+use offkit_spirv::grammar::BuiltIn;
+
+use super::builder::{Type, Value};
+use super::kernel::{Emitter, Group, Result, refuse};
+
+impl<'m> Emitter<'_, 'm> {
+    /// The local ids of the vector that begins with a work-item: the first alone where the vector lies along a row.
+    pub(super) fn local_ids(&self, first: Value<'m>, group: &Group<'m>) -> [Value<'m>; 3] {
+        let b = self.b;
+        let rows = self.plan.variant.rows || self.width.is_none();
+        let number = if rows {
+            first
+        } else {
+            b.add(b.broadcast(first, self.width), self.lane_numbers(b.int(64)))
+        };
+        // Groups have few work-items: 32 bits are enough, and divided faster.
+        let narrow = b.int(32).vector(number.ty().width());
+        let number = b.zext_or_trunc(number, narrow);
+        let size = |axis: usize| {
+            let size = b.zext_or_trunc(group.size[axis], b.int(32));
+            if rows { size } else { b.broadcast(size, self.width) }
+        };
+        let x = b.binary(Opcode::LLVMURem, number, size(0));
+        let rest = b.binary(Opcode::LLVMUDiv, number, size(0));
+        let y = b.binary(Opcode::LLVMURem, rest, size(1));
+        let z = b.binary(Opcode::LLVMUDiv, rest, size(1));
+        let wide = b.int(64).vector(number.ty().width());
+        [x, y, z].map(|id| b.zext_or_trunc(id, wide))
+    }
+
+    /// The words of a built-in variable, in the form of their shapes.
+    pub(super) fn input(&mut self, global: GlobalId) -> Result<Vec<Value<'m>>> {
+        let b = self.b;
+        let global = &self.module.globals[global.0 as usize];
+        let Home::Input(built_in) = global.home else {
+            return refuse("it reads a variable that is no built-in one as such");
+        };
+        let (Some(launch), Some(group), Some(current)) = (&self.launch, &self.group, &self.current) else {
+            return refuse("it reads a built-in variable outside of a kernel");
+        };
+        let form = current.local_id[0].ty().width();
+        let spread = |value: Value<'m>| {
+            if form.is_some() {
+                b.broadcast(value, form)
+            } else {
+                value
+            }
+        };
+        let global_id = |axis: usize| {
+            let base = b.add(b.mul(group.id[axis], launch.local[axis]), launch.offset[axis]);
+            b.add(spread(base), current.local_id[axis])
+        };
+        let width = u64::from(self.plan.variant.width);
+        let sub_group_size = || {
+            let left = b.sub(group.count, current.first);
+            let is_less = b.icmp(IntPredicate::LLVMIntULT, left, self.word(width));
+            b.select(is_less, left, self.word(width))
+        };
+        let words: Vec<Value<'m>> = match built_in {
+            BuiltIn::NumWorkgroups => launch.groups.to_vec(),
+            BuiltIn::WorkgroupSize => group.size.to_vec(),
+            BuiltIn::EnqueuedWorkgroupSize => launch.local.to_vec(),
+            BuiltIn::WorkgroupId => group.id.to_vec(),
+            BuiltIn::LocalInvocationId => current.local_id.to_vec(),
+            BuiltIn::GlobalInvocationId => (0..3).map(global_id).collect(),
+            BuiltIn::GlobalSize => launch.global.to_vec(),
+            BuiltIn::GlobalOffset => launch.offset.to_vec(),
+            BuiltIn::LocalInvocationIndex => vec![current.first],
+            BuiltIn::WorkDim => vec![launch.dimensions],
+            BuiltIn::GlobalLinearId => {
+                let [x, y, z] = [0, 1, 2].map(|axis| b.sub(global_id(axis), spread(launch.offset[axis])));
+                let row = b.add(b.mul(z, spread(launch.global[1])), y);
+                vec![b.add(b.mul(row, spread(launch.global[0])), x)]
+            }
+            BuiltIn::SubgroupSize => vec![sub_group_size()],
+            BuiltIn::SubgroupMaxSize => {
+                let most = b.mul(b.mul(launch.local[0], launch.local[1]), launch.local[2]);
+                let is_less = b.icmp(IntPredicate::LLVMIntULT, most, self.word(width));
+                vec![b.select(is_less, most, self.word(width))]
+            }
+            BuiltIn::NumSubgroups => vec![group.vectors],
+            BuiltIn::NumEnqueuedSubgroups => {
+                let most = b.mul(b.mul(launch.local[0], launch.local[1]), launch.local[2]);
+                vec![b.binary(
+                    Opcode::LLVMUDiv,
+                    b.add(most, self.word(width - 1)),
+                    self.word(width),
+                )]
+            }
+            BuiltIn::SubgroupId => vec![current.number],
+            BuiltIn::SubgroupLocalInvocationId => vec![self.word(0)],
+            _ => return refuse(format!("built-in variable {built_in:?}")),
+        };
+        let scalar = self.module.types.scalar(global.kind).unwrap_or(Scalar::I64);
+        let ty: Type<'m> = b.scalar(scalar);
+        Ok(words
+            .into_iter()
+            .map(|word| b.zext_or_trunc(word, ty.vector(word.ty().width())))
+            .collect())
+    }
+}

@@ -1,0 +1,286 @@
+//! Instructions: scalar code where all work-items of a vector get the same, vector code elsewhere.
+
+use offkit_compile::Shape;
+use offkit_kernel::builtins::{self, Scalar};
+use offkit_kernel::ir::{CollectiveKind, GroupScope, Home, Instruction, Operand, Operation, ValueId};
+use offkit_spirv::grammar::BuiltIn;
+
+use super::builder::Value;
+use super::kernel::{Emitter, Result, alignment_of, refuse};
+
+impl<'m> Emitter<'_, 'm> {
+    /// Emits an instruction for the work-items of a mask, all of them without one. The result outlives the block for
+    /// those who take part in it no more.
+    pub(super) fn instruction(
+        &mut self,
+        instruction: &Instruction,
+        mask: Option<Value<'m>>,
+        outlives: bool,
+    ) -> Result<()> {
+        let words = self.compute(instruction, mask)?;
+        let Some(result) = instruction.result else {
+            return Ok(());
+        };
+        let types = self.types_of(result);
+        if words.len() != types.len() {
+            return refuse(format!("{:?} gives {} words", instruction.operation, words.len()));
+        }
+        let b = self.b;
+        let shapes: Vec<Shape> = self.plan.shapes.of(result).collect();
+        // Every word in the form of its shape.
+        let words: Vec<Value<'m>> = words
+            .into_iter()
+            .zip(types.iter().zip(shapes))
+            .map(|(word, (ty, shape))| {
+                let word = match (shape, word.ty().width()) {
+                    (Shape::Varying, None) => b.broadcast(word, self.width),
+                    (Shape::Uniform | Shape::Strided(_), Some(_)) => b.extract(word, 0),
+                    _ => word,
+                };
+                self.coerce(word, *ty)
+            })
+            .collect();
+        if self.is_shared(result) {
+            let slots = self.slots_of(result);
+            for (slot, word) in slots.into_iter().zip(&words) {
+                let align = alignment_of(word.ty());
+                let word = match mask {
+                    Some(mask) if outlives && word.ty().width().is_some() => {
+                        b.select(mask, *word, b.load(word.ty(), slot, align))
+                    }
+                    _ => *word,
+                };
+                b.store(word, slot, align);
+            }
+        }
+        self.words.insert(result, words);
+        Ok(())
+    }
+
+    /// The words of an instruction's result, scalars or vectors.
+    fn compute(&mut self, instruction: &Instruction, mask: Option<Value<'m>>) -> Result<Vec<Value<'m>>> {
+        let operands = &instruction.operands;
+        match &instruction.operation {
+            Operation::Extract(first) => {
+                let count = self.count(instruction.result);
+                let words = self.whole(operands[0], instruction);
+                let first = *first as usize;
+                match words.get(first..first + count) {
+                    Some(words) => Ok(words.to_vec()),
+                    None => refuse("it takes a part of a value that has none"),
+                }
+            }
+            Operation::Insert(first) => {
+                let mut words = self.whole(operands[0], instruction);
+                let part = self.whole(operands[1], instruction);
+                for (index, word) in part.into_iter().enumerate() {
+                    if let Some(place) = words.get_mut(*first as usize + index) {
+                        *place = word;
+                    }
+                }
+                Ok(words)
+            }
+            Operation::Construct => Ok(operands
+                .iter()
+                .flat_map(|operand| self.whole(*operand, instruction))
+                .collect()),
+            Operation::Shuffle(lanes) => {
+                let both: Vec<_> = operands
+                    .iter()
+                    .flat_map(|operand| self.whole(*operand, instruction))
+                    .collect();
+                let pick = |lane: &Option<u32>| both.get(lane.unwrap_or(0) as usize).copied();
+                match lanes.iter().map(pick).collect() {
+                    Some(words) => Ok(words),
+                    None => refuse("it shuffles what is not there"),
+                }
+            }
+            Operation::Expect => Ok(self.whole(operands[0], instruction)),
+            Operation::Assume => Ok(Vec::new()),
+            Operation::Input(global) => {
+                let words = self.input(*global)?;
+                // Strided words come as the first of them, where they are known as strided.
+                let shapes: Vec<Shape> = match instruction.result {
+                    Some(result) => self.plan.shapes.of(result).collect(),
+                    None => Vec::new(),
+                };
+                let words = words.into_iter().zip(shapes).map(|(word, shape)| match shape {
+                    Shape::Varying => self.spread(word, self.natural(instruction, shape)),
+                    _ => word,
+                });
+                Ok(words.collect())
+            }
+            Operation::Address { offset, strides } => self.address(instruction, *offset, strides),
+            Operation::Load => self.load(instruction, mask),
+            Operation::Store => self.store(instruction, mask).map(|()| Vec::new()),
+            Operation::Copy => self.copy(instruction, mask).map(|()| Vec::new()),
+            Operation::Atomic { operation, scalar } => self.atomic(instruction, *operation, *scalar, mask),
+            Operation::Memory(function) => self.memory_function(instruction, *function, mask),
+            Operation::Fence => {
+                self.fence();
+                Ok(Vec::new())
+            }
+            Operation::Collective(collective) => match (collective.kind, collective.scope) {
+                // The end of a region, or of nothing: a vector's work-items are never apart.
+                (CollectiveKind::Barrier, _) => Ok(Vec::new()),
+                (CollectiveKind::WaitEvents, _) => Ok(Vec::new()),
+                (_, GroupScope::SubGroup) => self.collective(instruction, collective, mask),
+                (kind, GroupScope::WorkGroup) => refuse(format!("{kind:?} of a work-group")),
+            },
+            Operation::Reinterpret if self.is_same_word(instruction) => {
+                Ok(self.whole(operands[0], instruction))
+            }
+            Operation::Extended(_) => self.extended(instruction, mask),
+            Operation::Elementwise(_)
+            | Operation::Fold(_)
+            | Operation::Select
+            | Operation::Convert { .. }
+            | Operation::Reinterpret
+            | Operation::ExtractDynamic
+            | Operation::InsertDynamic => self.pure(instruction),
+            other => refuse(format!("{other:?}")),
+        }
+    }
+
+    /// The shape that a word of an instruction has by itself, before anything made it vary.
+    fn natural(&self, instruction: &Instruction, shape: Shape) -> Shape {
+        let Operation::Input(global) = instruction.operation else {
+            return shape;
+        };
+        match self.module.globals[global.0 as usize].home {
+            Home::Input(
+                BuiltIn::LocalInvocationIndex | BuiltIn::SubgroupLocalInvocationId | BuiltIn::GlobalLinearId,
+            ) => Shape::Strided(1),
+            _ => shape,
+        }
+    }
+
+    fn count(&self, result: Option<ValueId>) -> usize {
+        result.map_or(0, |result| self.plan.shapes.of(result).count())
+    }
+
+    /// The words of an operand that become words of an instruction's result: strided ones as vectors where the result
+    /// varies.
+    fn whole(&mut self, operand: Operand, instruction: &Instruction) -> Vec<Value<'m>> {
+        let varies = instruction
+            .result
+            .is_some_and(|result| self.plan.shapes.of(result).any(|shape| shape == Shape::Varying));
+        let shapes = self.shapes(operand);
+        let words = self.operand(operand);
+        words
+            .into_iter()
+            .zip(shapes)
+            .map(|(word, shape)| match shape {
+                Shape::Strided(_) if varies => self.spread(word, shape),
+                _ => word,
+            })
+            .collect()
+    }
+
+    /// Whether a value is the same under another type: the words of both have the same types, or are pointers on
+    /// one side and numbers of their size on the other.
+    fn is_same_word(&self, instruction: &Instruction) -> bool {
+        let Some(result) = instruction.result else {
+            return false;
+        };
+        let to = self.scalar_types(self.code.values[result.0 as usize]);
+        let from = self.scalar_types(self.module.operand_type(self.code, instruction.operands[0]));
+        let bits = |ty: &super::builder::Type<'m>| if ty.is_pointer() { 64 } else { ty.bits() };
+        from.len() == to.len()
+            && from
+                .iter()
+                .zip(&to)
+                .all(|(from, to)| !from.is_float() && !to.is_float() && bits(from) == bits(to))
+    }
+
+    /// What only computes.
+    fn pure(&mut self, instruction: &Instruction) -> Result<Vec<Value<'m>>> {
+        let Some(result) = instruction.result else {
+            return Ok(Vec::new());
+        };
+        let shape = self.result_shape(instruction);
+        // Scalar code gives the first work-item's result: all that is needed of what is the same or strided.
+        let is_scalar = self.plan.shapes.of(result).all(|shape| shape != Shape::Varying);
+        let operands: Vec<Vec<Value<'m>>> = instruction
+            .operands
+            .iter()
+            .map(|operand| {
+                if is_scalar {
+                    self.firsts(*operand)
+                } else {
+                    self.vectors(*operand)
+                }
+            })
+            .collect();
+        let operands: Vec<&[Value<'m>]> = operands.iter().map(Vec::as_slice).collect();
+        match self
+            .lanes
+            .operation(&instruction.operation, &instruction.attributes, &operands, shape)
+        {
+            Some(words) => Ok(words),
+            None => refuse(format!("{:?}", instruction.operation)),
+        }
+    }
+
+    /// The words of an operand for the first work-item.
+    pub(super) fn firsts(&mut self, operand: Operand) -> Vec<Value<'m>> {
+        let words = self.operand(operand);
+        let first = |word: Value<'m>| match word.ty().width() {
+            Some(_) => self.b.extract(word, 0),
+            None => word,
+        };
+        words.into_iter().map(first).collect()
+    }
+
+    /// The shape of a result as functions on words know it.
+    fn result_shape(&self, instruction: &Instruction) -> builtins::Shape {
+        let kind = instruction
+            .result
+            .map(|result| self.code.values[result.0 as usize]);
+        builtins::Shape {
+            scalar: kind
+                .and_then(|kind| self.module.types.scalar(kind))
+                .unwrap_or(Scalar::I64),
+            lanes: kind.map_or(0, |kind| self.module.types.lanes(kind)),
+        }
+    }
+
+    /// A function of OpenCL.std; the second result, where there is one, goes through the last operand.
+    fn extended(&mut self, instruction: &Instruction, mask: Option<Value<'m>>) -> Result<Vec<Value<'m>>> {
+        let Some(result) = instruction.result else {
+            return Ok(Vec::new());
+        };
+        let shape = self.result_shape(instruction);
+        let last = instruction.operands.last().copied();
+        let pointer = last.filter(|last| {
+            self.module
+                .types
+                .is_pointer(self.module.operand_type(self.code, *last))
+        });
+        let values = instruction.operands.len() - usize::from(pointer.is_some());
+        let is_scalar = pointer.is_none() && self.plan.shapes.of(result).all(|shape| shape != Shape::Varying);
+        let operands: Vec<Vec<Value<'m>>> = instruction.operands[..values]
+            .iter()
+            .map(|operand| {
+                if is_scalar {
+                    self.firsts(*operand)
+                } else {
+                    self.vectors(*operand)
+                }
+            })
+            .collect();
+        let borrowed: Vec<&[Value<'m>]> = operands.iter().map(Vec::as_slice).collect();
+        let found = self
+            .lanes
+            .operation(&instruction.operation, &instruction.attributes, &borrowed, shape);
+        let mut words = match found {
+            Some(words) => words,
+            None => self.call_builtin(instruction, &operands, shape, pointer.is_some(), mask)?,
+        };
+        if let Some(pointer) = pointer {
+            let second = words.split_off(shape.lanes as usize);
+            self.store_second(pointer, second, mask)?;
+        }
+        Ok(words)
+    }
+}

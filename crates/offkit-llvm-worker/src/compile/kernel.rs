@@ -1,0 +1,862 @@
+//! The function of a kernel: it runs work-groups, each of them region by region, each region vector by vector.
+//!
+//! ```text
+//!  for each group ─▶ for each region ─▶ for each vector: read what earlier regions left, blocks, leave what later ones read
+//! ```
+//!
+//! Values that are used in other blocks than their own go through slots in the stack, which LLVM makes values again. So
+//! nothing here has to know which definitions reach a use once branches have become masks.
+
+use std::collections::{HashMap, HashSet};
+
+use offkit_compile::{Plan, Refusal, Region, Shape};
+use offkit_kernel::builtins::Scalar;
+use offkit_kernel::ir::{self, Home, Operand, Type as Kind, TypeId, ValueId};
+use offkit_spirv::grammar::StorageClass;
+
+use llvm_sys::{LLVMIntPredicate as IntPredicate, LLVMOpcode as Opcode};
+
+use super::builder::{Block, Builder, Type, Value};
+use super::lanes::Lanes;
+
+/// Offsets in the launch that the function is given, in words: `NativeLaunch` of the CPU device.
+pub(super) mod launch {
+    pub(crate) const ARGUMENTS: u64 = 0;
+    pub(crate) const DIMENSIONS: u64 = 2;
+    pub(crate) const OFFSET: u64 = 3;
+    pub(crate) const GLOBAL: u64 = 6;
+    pub(crate) const LOCAL: u64 = 9;
+    pub(crate) const GROUPS: u64 = 12;
+    pub(crate) const SCRATCH: u64 = 15;
+    pub(crate) const EXTERNALS: u64 = 16;
+}
+
+/// Scratch memory of a group and of its vectors begins at multiples of this.
+const SCRATCH_ALIGNMENT: u64 = 64;
+
+pub(super) type Result<T> = std::result::Result<T, Refusal>;
+
+/// Why something is not compiled.
+pub(super) fn refuse<T>(why: impl Into<String>) -> Result<T> {
+    Err(Refusal(why.into()))
+}
+
+/// What is the same for all work-items of a launch.
+pub(super) struct Launch<'m> {
+    pub(super) dimensions: Value<'m>,
+    pub(super) offset: [Value<'m>; 3],
+    pub(super) global: [Value<'m>; 3],
+    pub(super) local: [Value<'m>; 3],
+    pub(super) groups: [Value<'m>; 3],
+    pub(super) externals: Value<'m>,
+}
+
+/// What is the same for all work-items of a group.
+pub(super) struct Group<'m> {
+    pub(super) id: [Value<'m>; 3],
+    /// Work-items in each dimension.
+    pub(super) size: [Value<'m>; 3],
+    /// All work-items.
+    pub(super) count: Value<'m>,
+    /// Vectors.
+    pub(super) vectors: Value<'m>,
+}
+
+/// What is the same for the work-items of a vector, or strided.
+pub(super) struct Current<'m> {
+    /// The vector's number in its group.
+    pub(super) number: Value<'m>,
+    /// The number of the first work-item in its group.
+    pub(super) first: Value<'m>,
+    /// The local ids, in the form of their shapes.
+    pub(super) local_id: [Value<'m>; 3],
+    /// Memory of its own.
+    pub(super) scratch: Value<'m>,
+    /// The work-items that there are: none stands for all.
+    pub(super) mask: Option<Value<'m>>,
+}
+
+pub(super) struct Emitter<'e, 'm> {
+    pub(super) b: &'e Builder<'m>,
+    pub(super) lanes: Lanes<'e, 'm>,
+    pub(super) module: &'e ir::Module,
+    pub(super) plan: &'e Plan,
+    pub(super) code: &'e ir::Function,
+    /// None for scalar code.
+    pub(super) width: Option<u32>,
+    pub(super) function: Value<'m>,
+    /// Where slots are made: it ends with a jump to the start once all is emitted.
+    entry: Block<'m>,
+    pub(super) externals: Vec<String>,
+    pub(super) launch: Option<Launch<'m>>,
+    pub(super) group: Option<Group<'m>>,
+    pub(super) current: Option<Current<'m>>,
+    /// Words of parameters, and in a region those of variables.
+    pub(super) fixed: HashMap<ValueId, Vec<Value<'m>>>,
+    pub(super) slots: HashMap<ValueId, Vec<Value<'m>>>,
+    /// Slots that are made zero before a vector begins a region.
+    fresh: Vec<(Value<'m>, Type<'m>)>,
+    /// Words that the block has read or made.
+    pub(super) words: HashMap<ValueId, Vec<Value<'m>>>,
+    /// Values that other blocks than their own read.
+    shared: HashSet<ValueId>,
+    /// Where values are kept between regions, from the start of a vector's scratch memory.
+    kept: HashMap<ValueId, Vec<u64>>,
+    /// Where the mask of the vectors that begin a region is kept, for regions that not all work-items may come to.
+    pub(super) partial: HashMap<usize, u64>,
+    /// Private variables, from the start of a vector's scratch memory: work-item after work-item.
+    variables: HashMap<ValueId, u64>,
+    private_size: u64,
+    private_offset: u64,
+    scratch: u64,
+    /// Variables in local memory, from the start of a group's.
+    pub(super) locals: HashMap<u32, u64>,
+    pub(super) shared_size: u64,
+    group_scratch: Option<Value<'m>>,
+    /// The region to go on with.
+    pub(super) next: Option<Value<'m>>,
+    /// The masks of those that have come to barriers, by the region behind.
+    pub(super) arrived: HashMap<usize, Value<'m>>,
+}
+
+/// A kernel as LLVM has it, before it is optimised.
+pub(super) struct Emitted {
+    pub(super) scratch: u64,
+    pub(super) shared: u64,
+    pub(super) externals: Vec<String>,
+}
+
+/// Writes the function of a planned kernel.
+pub(super) fn emit<'m>(
+    b: &Builder<'m>,
+    lanes: Lanes<'_, 'm>,
+    module: &ir::Module,
+    plan: &Plan,
+    symbol: &str,
+) -> Result<Emitted> {
+    let pointer = b.pointer();
+    let word = b.int(64);
+    let function = b.function(symbol, b.function_type(b.void(), &[pointer, word, word, pointer]));
+    let entry = b.block(function, "entry");
+    let emitter = Emitter {
+        b,
+        lanes,
+        module,
+        plan,
+        code: &plan.function,
+        width: (plan.variant.width > 1).then_some(plan.variant.width),
+        function,
+        entry,
+        externals: Vec::new(),
+        launch: None,
+        group: None,
+        current: None,
+        fixed: HashMap::new(),
+        slots: HashMap::new(),
+        fresh: Vec::new(),
+        words: HashMap::new(),
+        shared: HashSet::new(),
+        kept: HashMap::new(),
+        partial: HashMap::new(),
+        variables: HashMap::new(),
+        private_size: 0,
+        private_offset: 0,
+        scratch: 0,
+        locals: HashMap::new(),
+        shared_size: 0,
+        group_scratch: None,
+        next: None,
+        arrived: HashMap::new(),
+    };
+    emitter.emit()
+}
+
+impl<'m> Emitter<'_, 'm> {
+    fn emit(mut self) -> Result<Emitted> {
+        let b = self.b;
+        self.find_shared();
+        self.lay_out()?;
+        let start = b.block(self.function, "start");
+        b.at_end(start);
+        self.read_launch();
+        self.read_arguments()?;
+        if self.plan.regions.len() > 1 {
+            self.next = Some(self.slot(b.int(32)));
+        }
+
+        // The loop over groups.
+        let (head, body) = (
+            b.block(self.function, "group"),
+            b.block(self.function, "group.body"),
+        );
+        let done = b.block(self.function, "done");
+        let (first, end) = (b.parameter(self.function, 1), b.parameter(self.function, 2));
+        let before = b.current();
+        b.jump(head);
+        b.at_end(head);
+        let number = b.phi(b.int(64));
+        b.incoming(number, first, before);
+        b.branch(b.icmp(IntPredicate::LLVMIntULT, number, end), body, done);
+        b.at_end(body);
+        self.begin_group(number);
+        self.regions()?;
+        let next = b.add(number, self.word(1));
+        b.incoming(number, next, b.current());
+        b.jump(head);
+        b.at_end(done);
+        b.return_void();
+
+        b.at_end(self.entry);
+        b.jump(start);
+        Ok(Emitted {
+            scratch: self.scratch,
+            shared: self.shared_size,
+            externals: self.externals,
+        })
+    }
+
+    pub(super) fn word(&self, value: u64) -> Value<'m> {
+        self.b.integer(self.b.int(64), value)
+    }
+
+    /// A slot in the stack.
+    pub(super) fn slot(&self, ty: Type<'m>) -> Value<'m> {
+        let here = self.b.current();
+        self.b.at_end(self.entry);
+        let slot = self.b.alloca(ty, 1, alignment_of(ty));
+        self.b.at_end(here);
+        slot
+    }
+
+    /// A slot that is zero when a vector begins a region.
+    pub(super) fn fresh_slot(&mut self, ty: Type<'m>) -> Value<'m> {
+        let slot = self.slot(ty);
+        self.fresh.push((slot, ty));
+        slot
+    }
+
+    fn read_launch(&mut self) {
+        let b = self.b;
+        let launch = b.parameter(self.function, 0);
+        let pointer = |index: u64| b.load(b.pointer(), b.offset(launch, self.word(index * 8)), 8);
+        let word = |index: u64| b.load(b.int(64), b.offset(launch, self.word(index * 8)), 8);
+        let three = |index: u64| [0, 1, 2].map(|axis| word(index + axis));
+        let local = b.parameter(self.function, 3);
+        let scratch = b.offset(local, word(launch::SCRATCH));
+        let found = Launch {
+            dimensions: word(launch::DIMENSIONS),
+            offset: three(launch::OFFSET),
+            global: three(launch::GLOBAL),
+            local: three(launch::LOCAL),
+            groups: three(launch::GROUPS),
+            externals: pointer(launch::EXTERNALS),
+        };
+        self.group_scratch = Some(scratch);
+        self.launch = Some(found);
+    }
+
+    fn read_arguments(&mut self) -> Result<()> {
+        let b = self.b;
+        let launch = b.parameter(self.function, 0);
+        let arguments = b.load(b.pointer(), b.offset(launch, self.word(launch::ARGUMENTS * 8)), 8);
+        let local = b.parameter(self.function, 3);
+        let mut at = 0;
+        for (index, parameter) in self.code.parameters.iter().enumerate() {
+            let place = b.offset(arguments, self.word(at * 8));
+            let (words, size) = match self.module.types.get(parameter.kind) {
+                Kind::Pointer { pointee, .. } if parameter.by_value => {
+                    (vec![place], self.module.types.layout(*pointee).size)
+                }
+                Kind::Pointer {
+                    class: StorageClass::Workgroup,
+                    ..
+                } => (vec![b.offset(local, b.load(b.int(64), place, 8))], 8),
+                Kind::Pointer { .. } => (vec![b.load(b.pointer(), place, 8)], 8),
+                _ => {
+                    let leaves = self.module.types.leaves(parameter.kind);
+                    let words = leaves.iter().map(|leaf| {
+                        let place = b.offset(place, self.word(leaf.offset));
+                        self.load_scalar(leaf.scalar, place, 1)
+                    });
+                    (words.collect(), self.module.types.layout(parameter.kind).size)
+                }
+            };
+            self.fixed.insert(ValueId(index as u32), words);
+            at += size.div_ceil(8).max(1);
+        }
+        Ok(())
+    }
+
+    /// Which values other blocks read than the one that makes them.
+    fn find_shared(&mut self) {
+        let mut made = HashMap::new();
+        for (number, block) in self.code.blocks.iter().enumerate() {
+            for phi in &block.phis {
+                self.shared.insert(phi.result);
+            }
+            for instruction in &block.instructions {
+                if let Some(result) = instruction.result {
+                    made.insert(result, number);
+                }
+            }
+        }
+        let mut read = |operand: &Operand, block: usize| {
+            if let Operand::Value(value) = operand
+                && made.get(value).is_some_and(|home| *home != block)
+            {
+                self.shared.insert(*value);
+            }
+        };
+        for (number, block) in self.code.blocks.iter().enumerate() {
+            for operand in block
+                .instructions
+                .iter()
+                .flat_map(|instruction| &instruction.operands)
+            {
+                read(operand, number);
+            }
+            if let Some(operand) = block.terminator.operand() {
+                read(&operand, number);
+            }
+            for phi in &block.phis {
+                for (from, operand) in &phi.incoming {
+                    read(operand, from.0 as usize);
+                }
+            }
+        }
+        for region in &self.plan.regions {
+            self.shared.extend(&region.reads);
+            self.shared.extend(&region.writes);
+        }
+    }
+
+    pub(super) fn is_shared(&self, value: ValueId) -> bool {
+        self.shared.contains(&value)
+    }
+
+    /// Gives everything its place in scratch memory.
+    fn lay_out(&mut self) -> Result<()> {
+        for (number, global) in self.module.globals.iter().enumerate() {
+            if global.home == Home::Local {
+                let at = self.shared_size.next_multiple_of(global.align.clamp(1, 128));
+                self.locals.insert(number as u32, at);
+                self.shared_size = at.saturating_add(self.module.types.layout(global.kind).size);
+            }
+        }
+        self.shared_size = self.shared_size.next_multiple_of(SCRATCH_ALIGNMENT);
+        let mut size = 0u64;
+        for variable in &self.code.variables {
+            let layout = self.module.types.layout(variable.kind);
+            let align = variable
+                .align
+                .map_or(1, u64::from)
+                .max(layout.align)
+                .clamp(1, 128);
+            let at = size.next_multiple_of(align);
+            self.variables.insert(variable.address, at);
+            size = at.saturating_add(layout.size);
+        }
+        self.private_size = size.next_multiple_of(16);
+        let mut at = self
+            .private_size
+            .saturating_mul(u64::from(self.plan.variant.width));
+        at = at.next_multiple_of(SCRATCH_ALIGNMENT);
+        let mut kept: Vec<ValueId> = self
+            .plan
+            .regions
+            .iter()
+            .flat_map(|region| region.reads.clone())
+            .collect();
+        kept.sort_unstable();
+        kept.dedup();
+        for value in kept {
+            let types = self.types_of(value);
+            let places = types.into_iter().map(|ty| {
+                let align = u64::from(alignment_of(ty));
+                let place = at.next_multiple_of(align);
+                at = place + size_of(ty);
+                place
+            });
+            self.kept.insert(value, places.collect());
+        }
+        for region in &self.plan.regions {
+            for block in &region.order {
+                let behind = self.plan.behind(*block);
+                let is_own =
+                    region.control[block.0 as usize].is_some_and(|control| control.mask != region.entry);
+                if let Some(behind) = behind
+                    && is_own
+                    && self.width.is_some()
+                    && !self.partial.contains_key(&behind)
+                {
+                    at = at.next_multiple_of(8);
+                    self.partial.insert(behind, at);
+                    at += 8;
+                }
+            }
+        }
+        // What is behind a region that not all work-items come to, not all come to either.
+        let mut known = 0;
+        while known != self.partial.len() {
+            known = self.partial.len();
+            for (index, region) in self.plan.regions.iter().enumerate() {
+                if self.partial.contains_key(&index) {
+                    for behind in region.order.iter().filter_map(|block| self.plan.behind(*block)) {
+                        self.partial.entry(behind).or_insert_with(|| {
+                            at += 8;
+                            at - 8
+                        });
+                    }
+                }
+            }
+        }
+        self.scratch = at.next_multiple_of(SCRATCH_ALIGNMENT);
+        if self.scratch > 1 << 20 {
+            return refuse(format!(
+                "a vector of work-items needs {} bytes of private memory",
+                self.scratch
+            ));
+        }
+        Ok(())
+    }
+
+    fn begin_group(&mut self, number: Value<'m>) {
+        let b = self.b;
+        let Some(launch) = &self.launch else { return };
+        let id_x = b.binary(Opcode::LLVMURem, number, launch.groups[0]);
+        let rest = b.binary(Opcode::LLVMUDiv, number, launch.groups[0]);
+        let id_y = b.binary(Opcode::LLVMURem, rest, launch.groups[1]);
+        let id_z = b.binary(Opcode::LLVMUDiv, rest, launch.groups[1]);
+        let id = [id_x, id_y, id_z];
+        let size = [0, 1, 2].map(|axis| {
+            if self.plan.variant.full {
+                return launch.local[axis];
+            }
+            // Groups at the end of the range may be smaller.
+            let left = b.sub(launch.global[axis], b.mul(id[axis], launch.local[axis]));
+            let is_less = b.icmp(IntPredicate::LLVMIntULT, left, launch.local[axis]);
+            b.select(is_less, left, launch.local[axis])
+        });
+        let count = b.mul(b.mul(size[0], size[1]), size[2]);
+        let width = u64::from(self.plan.variant.width);
+        let vectors = match width {
+            1 => count,
+            _ => b.lshr(
+                b.add(count, self.word(width - 1)),
+                self.word(u64::from(width.trailing_zeros())),
+            ),
+        };
+        self.group = Some(Group {
+            id,
+            size,
+            count,
+            vectors,
+        });
+    }
+
+    fn regions(&mut self) -> Result<()> {
+        let b = self.b;
+        let count = self.plan.regions.len();
+        let heads: Vec<Block<'m>> = (0..count)
+            .map(|index| b.block(self.function, &format!("region{index}")))
+            .collect();
+        let over = b.block(self.function, "group.end");
+        b.jump(heads[0]);
+        for index in 0..count {
+            b.at_end(heads[index]);
+            self.region(index)?;
+            match self.next {
+                None => b.jump(over),
+                Some(next) => {
+                    let next = b.load(b.int(32), next, 4);
+                    let case = |index: usize| b.integer(b.int(32), index as u64);
+                    let behind = self.plan.regions[index]
+                        .order
+                        .iter()
+                        .filter_map(|block| self.plan.behind(*block));
+                    let mut behind: Vec<usize> = behind.collect();
+                    behind.sort_unstable();
+                    behind.dedup();
+                    let cases: Vec<_> = behind.iter().map(|index| (case(*index), heads[*index])).collect();
+                    b.switch(next, over, &cases);
+                }
+            }
+        }
+        b.at_end(over);
+        Ok(())
+    }
+
+    /// Emits a region: a loop over the vectors of the group.
+    fn region(&mut self, index: usize) -> Result<()> {
+        let b = self.b;
+        let region = &self.plan.regions[index];
+        let before = b.current();
+        if let Some(next) = self.next {
+            b.store(b.integer(b.int(32), u64::from(u32::MAX)), next, 4);
+        }
+        let head = b.block(self.function, "vector");
+        let fresh = b.block(self.function, "vector.fresh");
+        let body = b.block(self.function, "vector.body");
+        let end = b.block(self.function, "vector.end");
+        let after = b.block(self.function, "region.end");
+        b.jump(head);
+        b.at_end(head);
+        let number = b.phi(b.int(64));
+        b.incoming(number, self.word(0), before);
+        let Some(group) = &self.group else { return Ok(()) };
+        b.branch(
+            b.icmp(IntPredicate::LLVMIntULT, number, group.vectors),
+            fresh,
+            after,
+        );
+
+        b.at_end(body);
+        self.slots.clear();
+        self.words.clear();
+        self.fresh.clear();
+        self.begin_vector(number, index);
+        if index == 0 {
+            self.initialize_variables()?;
+        }
+        self.restore(region);
+        self.arrived.clear();
+        for behind in region.order.iter().filter_map(|block| self.plan.behind(*block)) {
+            if self.partial.contains_key(&behind) {
+                let slot = self.fresh_slot(b.int(64));
+                self.arrived.insert(behind, slot);
+            }
+        }
+        self.blocks(region, end)?;
+
+        b.at_end(fresh);
+        for (slot, ty) in std::mem::take(&mut self.fresh) {
+            b.store(b.zero(ty), slot, alignment_of(ty));
+        }
+        b.jump(body);
+
+        b.at_end(end);
+        self.keep(region);
+        let next = b.add(number, self.word(1));
+        b.incoming(number, next, b.current());
+        b.jump(head);
+        b.at_end(after);
+        Ok(())
+    }
+
+    /// What is known of a vector's place, and its variables.
+    fn begin_vector(&mut self, number: Value<'m>, region: usize) {
+        let b = self.b;
+        let (Some(group), Some(base)) = (&self.group, self.group_scratch) else {
+            return;
+        };
+        let width = u64::from(self.plan.variant.width);
+        let first = b.mul(number, self.word(width));
+        let local_id = self.local_ids(first, group);
+        let at = b.add(
+            b.mul(number, self.word(self.scratch)),
+            self.word(self.shared_size),
+        );
+        let scratch = b.offset(base, at);
+        let mut mask = None;
+        if !self.plan.variant.full && self.width.is_some() {
+            let left = b.sub(group.count, first);
+            let lane = self.lane_numbers(b.int(64));
+            mask = Some(b.icmp(IntPredicate::LLVMIntULT, lane, b.broadcast(left, self.width)));
+        }
+        if let (Some(at), Some(width)) = (self.partial.get(&region), self.width) {
+            let bits = b.load(b.int(64), b.offset(scratch, self.word(*at)), 8);
+            let bits = b.zext_or_trunc(bits, b.int(width));
+            mask = Some(b.bit_cast(bits, b.int(1).vector(self.width)));
+        }
+        let private = b.offset(scratch, self.word(self.private_offset));
+        for variable in &self.code.variables {
+            let at = self.variables.get(&variable.address).copied().unwrap_or(0);
+            let place = b.offset(private, self.word(at));
+            let place = match self.width {
+                None => place,
+                Some(_) => {
+                    let lane = self.lane_numbers(b.int(64));
+                    let size = b.broadcast(self.word(self.private_size), self.width);
+                    b.offset(place, b.mul(lane, size))
+                }
+            };
+            self.fixed.insert(variable.address, vec![place]);
+        }
+        self.current = Some(Current {
+            number,
+            first,
+            local_id,
+            scratch,
+            mask,
+        });
+    }
+
+    fn initialize_variables(&mut self) -> Result<()> {
+        for variable in &self.code.variables {
+            let Some(constant) = variable.initializer else {
+                continue;
+            };
+            let words = self.constant(constant);
+            let place = self.fixed[&variable.address].clone();
+            let leaves = self.module.types.all_leaves(variable.kind);
+            for (leaf, word) in leaves.iter().zip(words) {
+                self.store_leaf(leaf, place[0], Shape::Varying, word, Shape::Uniform, 1)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads what earlier regions left.
+    fn restore(&mut self, region: &Region) {
+        let b = self.b;
+        for value in &region.reads {
+            let (Some(places), Some(current)) = (self.kept.get(value), &self.current) else {
+                continue;
+            };
+            let scratch = current.scratch;
+            let types = self.types_of(*value);
+            let places = places.clone();
+            let slots = self.slots_of(*value);
+            for ((place, ty), slot) in places.iter().zip(types).zip(slots) {
+                let word = b.load(ty, b.offset(scratch, self.word(*place)), alignment_of(ty));
+                b.store(word, slot, alignment_of(ty));
+            }
+        }
+    }
+
+    /// Leaves what later regions read.
+    fn keep(&mut self, region: &Region) {
+        let b = self.b;
+        if let Some(current) = &self.current {
+            for (behind, slot) in &self.arrived {
+                let place = b.offset(current.scratch, self.word(self.partial[behind]));
+                b.store(b.load(b.int(64), *slot, 8), place, 8);
+            }
+        }
+        for value in &region.writes {
+            let (Some(places), Some(current)) = (self.kept.get(value).cloned(), &self.current) else {
+                continue;
+            };
+            let scratch = current.scratch;
+            let types = self.types_of(*value);
+            let Some(slots) = self.slots.get(value).cloned() else {
+                continue;
+            };
+            for ((place, ty), slot) in places.iter().zip(types).zip(slots) {
+                let word = b.load(ty, slot, alignment_of(ty));
+                b.store(word, b.offset(scratch, self.word(*place)), alignment_of(ty));
+            }
+        }
+    }
+
+    /// The slots of a value's words.
+    pub(super) fn slots_of(&mut self, value: ValueId) -> Vec<Value<'m>> {
+        if let Some(slots) = self.slots.get(&value) {
+            return slots.clone();
+        }
+        let slots: Vec<_> = self
+            .types_of(value)
+            .into_iter()
+            .map(|ty| self.fresh_slot(ty))
+            .collect();
+        self.slots.insert(value, slots.clone());
+        slots
+    }
+
+    /// The types of a value's words, in the form of their shapes.
+    pub(super) fn types_of(&self, value: ValueId) -> Vec<Type<'m>> {
+        let scalars = self.scalar_types(self.code.values[value.0 as usize]);
+        let shapes = self.plan.shapes.of(value);
+        scalars
+            .into_iter()
+            .zip(shapes)
+            .map(|(ty, shape)| {
+                if shape == Shape::Varying {
+                    ty.vector(self.width)
+                } else {
+                    ty
+                }
+            })
+            .collect()
+    }
+
+    /// The types of the words of a value of this type.
+    pub(super) fn scalar_types(&self, kind: TypeId) -> Vec<Type<'m>> {
+        if self.module.types.is_pointer(kind) {
+            return vec![self.b.pointer()];
+        }
+        let leaves = self.module.types.leaves(kind);
+        leaves.iter().map(|leaf| self.b.scalar(leaf.scalar)).collect()
+    }
+
+    /// The numbers of the lanes, as a vector.
+    pub(super) fn lane_numbers(&self, ty: Type<'m>) -> Value<'m> {
+        let numbers: Vec<_> = (0..self.plan.variant.width)
+            .map(|lane| self.b.integer(ty, u64::from(lane)))
+            .collect();
+        self.b.constants(&numbers)
+    }
+
+    /// A word in the form of a vector, from the form of its shape.
+    pub(super) fn spread(&self, word: Value<'m>, shape: Shape) -> Value<'m> {
+        let b = self.b;
+        if self.width.is_none() || word.ty().width().is_some() {
+            return word;
+        }
+        match shape {
+            Shape::Uniform | Shape::Varying => b.broadcast(word, self.width),
+            Shape::Strided(by) => {
+                let ty = if word.ty().is_pointer() {
+                    b.int(64)
+                } else {
+                    word.ty()
+                };
+                let steps: Vec<_> = (0..i64::from(self.plan.variant.width))
+                    .map(|lane| b.signed(ty, lane.wrapping_mul(by)))
+                    .collect();
+                let steps = b.constants(&steps);
+                if word.ty().is_pointer() {
+                    return b.offset(word, steps);
+                }
+                b.add(b.broadcast(word, self.width), steps)
+            }
+        }
+    }
+
+    /// The words of a constant.
+    pub(super) fn constant(&mut self, constant: ir::ConstantId) -> Vec<Value<'m>> {
+        let b = self.b;
+        let constant = &self.module.constants[constant.0 as usize];
+        let leaves = self.module.types.all_leaves(constant.kind);
+        let is_pointer = self.module.types.is_pointer(constant.kind);
+        let mut words: Vec<Value<'m>> = leaves
+            .iter()
+            .enumerate()
+            .map(|(index, leaf)| {
+                b.word(
+                    b.scalar(leaf.scalar),
+                    constant.words.get(index).copied().unwrap_or(0),
+                )
+            })
+            .collect();
+        for (index, global) in constant.relocations.clone() {
+            let base = self.global(global.0);
+            if let Some(word) = words.get_mut(index as usize) {
+                *word = b.add(*word, b.cast(Opcode::LLVMPtrToInt, base, b.int(64)));
+            }
+        }
+        if is_pointer {
+            for word in &mut words {
+                *word = self.coerce(*word, b.pointer());
+            }
+        }
+        words
+    }
+
+    /// The address of a program-scope variable.
+    fn global(&mut self, number: u32) -> Value<'m> {
+        let b = self.b;
+        if let (Some(at), Some(base)) = (self.locals.get(&number), self.group_scratch) {
+            return b.offset(base, self.word(*at));
+        }
+        self.external(&format!("global:{number}"))
+    }
+
+    /// The address of something outside.
+    pub(super) fn external(&mut self, name: &str) -> Value<'m> {
+        let known = self.externals.iter().position(|other| other == name);
+        let index = known.unwrap_or_else(|| {
+            self.externals.push(name.to_owned());
+            self.externals.len() - 1
+        });
+        let b = self.b;
+        let table = self
+            .launch
+            .as_ref()
+            .map_or(b.parameter(self.function, 0), |launch| launch.externals);
+        b.load(b.pointer(), b.offset(table, self.word(index as u64 * 8)), 8)
+    }
+
+    /// A pointer as a number, or the other way round.
+    pub(super) fn coerce(&self, value: Value<'m>, to: Type<'m>) -> Value<'m> {
+        let (from, to) = (value.ty(), to.lane().vector(value.ty().width()));
+        if from == to {
+            return value;
+        }
+        match (from.lane().is_pointer(), to.lane().is_pointer()) {
+            (true, false) => self.b.cast(Opcode::LLVMPtrToInt, value, to),
+            (false, true) => self.b.cast(Opcode::LLVMIntToPtr, value, to),
+            _ => value,
+        }
+    }
+
+    /// A scalar of a kind in memory.
+    pub(super) fn load_scalar(&self, scalar: Scalar, place: Value<'m>, align: u32) -> Value<'m> {
+        let b = self.b;
+        match scalar {
+            Scalar::Bool => {
+                let byte = b.load(b.int(8), place, align);
+                b.icmp(IntPredicate::LLVMIntNE, byte, b.zero(b.int(8)))
+            }
+            scalar => b.load(b.scalar(scalar), place, align),
+        }
+    }
+
+    /// The words of an operand, in the form of their shapes.
+    pub(super) fn operand(&mut self, operand: Operand) -> Vec<Value<'m>> {
+        match operand {
+            Operand::Constant(constant) => self.constant(constant),
+            Operand::Value(value) => {
+                if let Some(words) = self.fixed.get(&value).or_else(|| self.words.get(&value)) {
+                    return words.clone();
+                }
+                let slots = self.slots_of(value);
+                let types = self.types_of(value);
+                let words: Vec<_> = slots
+                    .into_iter()
+                    .zip(types)
+                    .map(|(slot, ty)| self.b.load(ty, slot, alignment_of(ty)))
+                    .collect();
+                self.words.insert(value, words.clone());
+                words
+            }
+        }
+    }
+
+    /// The shapes of an operand's words.
+    pub(super) fn shapes(&self, operand: Operand) -> Vec<Shape> {
+        match operand {
+            Operand::Constant(_) => {
+                vec![Shape::Uniform; self.module.operand_lanes(self.code, operand) as usize]
+            }
+            Operand::Value(value) => self.plan.shapes.of(value).collect(),
+        }
+    }
+
+    /// The words of an operand, each as a vector.
+    pub(super) fn vectors(&mut self, operand: Operand) -> Vec<Value<'m>> {
+        let shapes = self.shapes(operand);
+        let words = self.operand(operand);
+        words
+            .into_iter()
+            .zip(shapes)
+            .map(|(word, shape)| self.spread(word, shape))
+            .collect()
+    }
+}
+
+/// Bytes of a value of this type in slots and scratch memory.
+fn size_of(ty: Type<'_>) -> u64 {
+    let bits = if ty.lane().is_pointer() {
+        64
+    } else {
+        ty.lane().bits()
+    };
+    (u64::from(bits) * u64::from(ty.width().unwrap_or(1))).div_ceil(8)
+}
+
+/// The alignment of a value of this type in slots and scratch memory: its size, at most a cache
+/// line.
+pub(super) fn alignment_of(ty: Type<'_>) -> u32 {
+    u32::try_from(size_of(ty).next_power_of_two().clamp(1, 64)).unwrap_or(64)
+}

@@ -1,0 +1,517 @@
+//! Memory: which accesses are one of a vector, which are one for all, and which are one for each work-item.
+
+use llvm_sys::{LLVMIntPredicate as IntPredicate, LLVMOpcode as Opcode};
+use offkit_compile::Shape;
+use offkit_kernel::builtins::Scalar;
+use offkit_kernel::ir::{Instruction, Leaf, MemoryFunction, Operand, Type as Kind, TypeId, scalar_size};
+
+use super::builder::{Type, Value};
+use super::kernel::{Emitter, Result, refuse};
+
+/// Pieces that a copy of known size is made of at most.
+const MOST_PIECES: u64 = 256;
+
+impl<'m> Emitter<'_, 'm> {
+    /// Base, indices: the base and so many bytes.
+    pub(super) fn address(
+        &mut self,
+        instruction: &Instruction,
+        offset: u64,
+        strides: &[u64],
+    ) -> Result<Vec<Value<'m>>> {
+        let b = self.b;
+        let Some(result) = instruction.result else {
+            return Ok(Vec::new());
+        };
+        let varies = self.plan.shapes.word(result, 0) == Shape::Varying;
+        let operands = &instruction.operands;
+        let base_varies = self.shapes(operands[0])[0] == Shape::Varying;
+        let base = self.operand(operands[0])[0];
+        let mut base = match (varies, self.shapes(operands[0])[0]) {
+            // A strided base is its first, and the rest part of what varies.
+            (true, Shape::Strided(_)) => self.spread(base, self.shapes(operands[0])[0]),
+            _ => base,
+        };
+        let _ = base_varies;
+        base = self.coerce(base, b.pointer());
+        // What is the same for all is added first.
+        let mut sum = self.word(offset);
+        let mut vectors = Vec::new();
+        for (index, stride) in operands[1..].iter().zip(strides) {
+            let shape = self.shapes(*index)[0];
+            let word = self.operand(*index)[0];
+            if varies && shape != Shape::Uniform {
+                vectors.push((self.spread(word, shape), *stride));
+            } else {
+                let wide = b.sext_or_trunc(word, b.int(64));
+                sum = b.add(sum, b.mul(wide, self.word(*stride)));
+            }
+        }
+        if sum.as_integer() != Some(0) {
+            let sum = if base.ty().width().is_some() {
+                b.broadcast(sum, self.width)
+            } else {
+                sum
+            };
+            base = b.offset(base, sum);
+        }
+        // Scaled indices are left to the processor where it can scale.
+        for (index, stride) in vectors {
+            let wide = b.sext_or_trunc(index, b.int(64).vector(self.width));
+            base = match stride {
+                2 | 4 | 8 => b.element(b.int(8 * stride as u32), base, wide),
+                1 => b.offset(base, wide),
+                stride => b.offset(base, b.mul(wide, b.broadcast(self.word(stride), self.width))),
+            };
+        }
+        Ok(vec![base])
+    }
+
+    /// Who takes part, as a mask.
+    fn everybody(&self, mask: Option<Value<'m>>) -> Value<'m> {
+        mask.unwrap_or_else(|| self.b.truth(self.width, true))
+    }
+
+    /// The type of a scalar in memory.
+    fn memory_type(&self, scalar: Scalar) -> Type<'m> {
+        match scalar {
+            Scalar::Bool => self.b.int(8),
+            scalar => self.b.scalar(scalar),
+        }
+    }
+
+    /// What is in memory as a value.
+    fn from_memory(&self, scalar: Scalar, value: Value<'m>) -> Value<'m> {
+        match scalar {
+            Scalar::Bool => self
+                .b
+                .icmp(IntPredicate::LLVMIntNE, value, self.b.zero(value.ty())),
+            _ => value,
+        }
+    }
+
+    fn to_memory(&self, scalar: Scalar, value: Value<'m>) -> Value<'m> {
+        let ty = self.memory_type(scalar).vector(value.ty().width());
+        match scalar {
+            Scalar::Bool => self.b.zext_or_trunc(value, ty),
+            _ => self.coerce(value, ty),
+        }
+    }
+
+    /// The alignment of a scalar at an offset from an address.
+    fn alignment(&self, leaf: &Leaf, align: u64) -> u32 {
+        let at = match leaf.offset {
+            0 => align,
+            offset => align.min(1 << offset.trailing_zeros().min(12)),
+        };
+        u32::try_from(at.clamp(1, 4096)).unwrap_or(1)
+    }
+
+    fn align_of(&self, instruction: &Instruction, kind: TypeId) -> u64 {
+        // What the module doesn't tell is the alignment that OpenCL demands of the type.
+        instruction
+            .attributes
+            .align
+            .map_or_else(|| self.module.types.layout(kind).align, u64::from)
+    }
+
+    pub(super) fn load(
+        &mut self,
+        instruction: &Instruction,
+        mask: Option<Value<'m>>,
+    ) -> Result<Vec<Value<'m>>> {
+        let Some(result) = instruction.result else {
+            return Ok(Vec::new());
+        };
+        let kind = self.code.values[result.0 as usize];
+        let align = self.align_of(instruction, kind);
+        let leaves = self.module.types.leaves(kind);
+        let pointer = instruction.operands[0];
+        let shape = self.shapes(pointer)[0];
+        let place = self.operand(pointer)[0];
+        let words = self.load_leaves(&leaves, place, shape, align, mask);
+        let types = self.scalar_types(kind);
+        Ok(words
+            .into_iter()
+            .zip(types)
+            .map(|(word, ty)| self.coerce(word, ty))
+            .collect())
+    }
+
+    /// Scalars at their offsets from addresses of a shape.
+    fn load_leaves(
+        &mut self,
+        leaves: &[Leaf],
+        place: Value<'m>,
+        shape: Shape,
+        align: u64,
+        mask: Option<Value<'m>>,
+    ) -> Vec<Value<'m>> {
+        let b = self.b;
+        if let (Shape::Strided(stride), None, Some(width)) = (shape, mask, self.width)
+            && let Some(words) = self.load_interleaved(leaves, place, stride, align, width)
+        {
+            return words;
+        }
+        leaves
+            .iter()
+            .map(|leaf| {
+                let ty = self.memory_type(leaf.scalar);
+                let at = self.alignment(leaf, align);
+                let offset = self.word(leaf.offset);
+                let size = scalar_size(leaf.scalar) as i64;
+                let value = match (shape, self.width) {
+                    (Shape::Uniform, _) | (_, None) => b.load(ty, b.offset(place, offset), at),
+                    (Shape::Strided(stride), Some(_)) if stride == size => {
+                        let place = b.offset(place, offset);
+                        match mask {
+                            None => b.load(ty.vector(self.width), place, at),
+                            Some(mask) => b.masked_load(place, at, mask, b.zero(ty.vector(self.width))),
+                        }
+                    }
+                    (_, Some(_)) => {
+                        let places = self.spread(b.offset(place, self.like(offset, place)), shape);
+                        b.gather(places, at, self.everybody(mask), b.zero(ty.vector(self.width)))
+                    }
+                };
+                self.from_memory(leaf.scalar, value)
+            })
+            .collect()
+    }
+
+    /// An offset in the form of an address.
+    fn like(&self, offset: Value<'m>, place: Value<'m>) -> Value<'m> {
+        if place.ty().width().is_some() {
+            self.b.broadcast(offset, self.width)
+        } else {
+            offset
+        }
+    }
+
+    /// Scalars of one kind, side by side and without gaps from one work-item to the next: one access, taken apart.
+    fn load_interleaved(
+        &self,
+        leaves: &[Leaf],
+        place: Value<'m>,
+        stride: i64,
+        align: u64,
+        width: u32,
+    ) -> Option<Vec<Value<'m>>> {
+        let b = self.b;
+        let count = dense(leaves, stride)?;
+        let scalar = leaves[0].scalar;
+        let ty = self.memory_type(scalar).vector(Some(width * count));
+        let all = b.load(ty, place, self.alignment(&leaves[0], align));
+        let words = (0..count).map(|part| {
+            let lanes: Vec<_> = (0..width).map(|lane| Some(lane * count + part)).collect();
+            self.from_memory(scalar, b.shuffle(all, all, &lanes))
+        });
+        Some(words.collect())
+    }
+
+    pub(super) fn store(&mut self, instruction: &Instruction, mask: Option<Value<'m>>) -> Result<()> {
+        let [pointer, value] = [instruction.operands[0], instruction.operands[1]];
+        let kind = self.module.operand_type(self.code, value);
+        let align = self.align_of(instruction, kind);
+        let leaves = self.module.types.leaves(kind);
+        self.store_leaves(&leaves, pointer, value, align, mask)
+    }
+
+    fn store_leaves(
+        &mut self,
+        leaves: &[Leaf],
+        pointer: Operand,
+        value: Operand,
+        align: u64,
+        mask: Option<Value<'m>>,
+    ) -> Result<()> {
+        let b = self.b;
+        let place_shape = self.shapes(pointer)[0];
+        let place = self.operand(pointer)[0];
+        let shapes = self.shapes(value);
+        let words = self.operand(value);
+        if let (Shape::Strided(stride), None, Some(width)) = (place_shape, mask, self.width)
+            && let Some(count) = dense(leaves, stride)
+            && count <= 4
+        {
+            let scalar = leaves[0].scalar;
+            let parts: Vec<_> = words
+                .iter()
+                .zip(&shapes)
+                .map(|(word, shape)| self.to_memory(scalar, self.spread(*word, *shape)))
+                .collect();
+            let all = self.interleave(&parts, width);
+            b.store(all, place, self.alignment(&leaves[0], align));
+            return Ok(());
+        }
+        for ((leaf, word), shape) in leaves.iter().zip(words).zip(shapes) {
+            let at = self.alignment(leaf, align);
+            self.store_word(leaf, place, place_shape, word, shape, at, mask);
+        }
+        Ok(())
+    }
+
+    /// Vectors woven into one.
+    fn interleave(&self, parts: &[Value<'m>], width: u32) -> Value<'m> {
+        let b = self.b;
+        // Pairs are laid side by side until there is one.
+        let mut all: Vec<Value<'m>> = parts.to_vec();
+        let count = all.len() as u32;
+        let mut length = width;
+        while all.len() > 1 {
+            let pairs: Vec<Value<'m>> = all
+                .chunks(2)
+                .map(|pair| {
+                    let lanes: Vec<_> = (0..2 * length).map(Some).collect();
+                    b.shuffle(pair[0], pair[1], &lanes)
+                })
+                .collect();
+            all = pairs;
+            length *= 2;
+        }
+        let lanes: Vec<_> = (0..width * count)
+            .map(|index| Some(index % count * width + index / count))
+            .collect();
+        b.shuffle(all[0], all[0], &lanes)
+    }
+
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "an address, a value, and what is known of both"
+    )]
+    fn store_word(
+        &mut self,
+        leaf: &Leaf,
+        place: Value<'m>,
+        place_shape: Shape,
+        word: Value<'m>,
+        shape: Shape,
+        align: u32,
+        mask: Option<Value<'m>>,
+    ) {
+        let b = self.b;
+        let offset = self.word(leaf.offset);
+        let size = scalar_size(leaf.scalar) as i64;
+        match (place_shape, self.width) {
+            (_, None) => {
+                b.store(self.to_memory(leaf.scalar, word), b.offset(place, offset), align);
+            }
+            (Shape::Uniform, Some(width)) => {
+                // All write to one place: the last prevails.
+                let value = match shape {
+                    Shape::Uniform => word,
+                    shape => {
+                        let vector = self.spread(word, shape);
+                        match mask {
+                            None => b.extract(vector, width - 1),
+                            Some(mask) => b.extract_at(vector, self.last(mask, width)),
+                        }
+                    }
+                };
+                b.store(self.to_memory(leaf.scalar, value), b.offset(place, offset), align);
+            }
+            (Shape::Strided(stride), Some(_)) if stride == size => {
+                let value = self.to_memory(leaf.scalar, self.spread(word, shape));
+                let place = b.offset(place, offset);
+                match mask {
+                    None => _ = b.store(value, place, align),
+                    Some(mask) => b.masked_store(value, place, align, mask),
+                }
+            }
+            (_, Some(_)) => {
+                let value = self.to_memory(leaf.scalar, self.spread(word, shape));
+                let places = self.spread(b.offset(place, self.like(offset, place)), place_shape);
+                b.scatter(value, places, align, self.everybody(mask));
+            }
+        }
+    }
+
+    /// Stores a scalar of a variable for all work-items.
+    pub(super) fn store_leaf(
+        &mut self,
+        leaf: &Leaf,
+        place: Value<'m>,
+        place_shape: Shape,
+        word: Value<'m>,
+        shape: Shape,
+        align: u32,
+    ) -> Result<()> {
+        let mask = self.current.as_ref().and_then(|current| current.mask);
+        self.store_word(leaf, place, place_shape, word, shape, align, mask);
+        Ok(())
+    }
+
+    /// The number of the last work-item of a mask that somebody is in.
+    fn last(&self, mask: Value<'m>, width: u32) -> Value<'m> {
+        let b = self.b;
+        let bits = b.zext_or_trunc(b.mask_bits(mask), b.int(64));
+        let zeros = b.intrinsic("llvm.ctlz", &[b.int(64)], &[bits, b.truth(None, false)]);
+        let last = b.sub(self.word(63), zeros);
+        b.and(last, self.word(u64::from(width) - 1))
+    }
+
+    /// Stores the second result of a function where its pointer leads.
+    pub(super) fn store_second(
+        &mut self,
+        pointer: Operand,
+        words: Vec<Value<'m>>,
+        mask: Option<Value<'m>>,
+    ) -> Result<()> {
+        let Kind::Pointer { pointee, .. } = *self
+            .module
+            .types
+            .get(self.module.operand_type(self.code, pointer))
+        else {
+            return refuse("a second result without a pointer");
+        };
+        let leaves = self.module.types.leaves(pointee);
+        let align = self.module.types.layout(pointee).align;
+        let shape = self.shapes(pointer)[0];
+        let place = self.operand(pointer)[0];
+        for (leaf, word) in leaves.iter().zip(words) {
+            let at = self.alignment(leaf, align);
+            self.store_word(leaf, place, shape, word, Shape::Varying, at, mask);
+        }
+        Ok(())
+    }
+
+    /// Destination, source, size.
+    pub(super) fn copy(&mut self, instruction: &Instruction, mask: Option<Value<'m>>) -> Result<()> {
+        let [to, from, size] = [
+            instruction.operands[0],
+            instruction.operands[1],
+            instruction.operands[2],
+        ];
+        let size = self.operand(size)[0].as_integer();
+        let align = u64::from(instruction.attributes.align.unwrap_or(1)).clamp(1, 8);
+        let Some(size) = size.filter(|size| size.div_ceil(align) <= MOST_PIECES) else {
+            return refuse("a copy of many bytes, or of a number of bytes that is not known");
+        };
+        let mut leaves = Vec::new();
+        let mut at = 0;
+        while at < size {
+            let mut piece = align;
+            while piece > size - at {
+                piece /= 2;
+            }
+            let scalar = match piece {
+                8 => Scalar::I64,
+                4 => Scalar::I32,
+                2 => Scalar::I16,
+                _ => Scalar::I8,
+            };
+            leaves.push(Leaf { offset: at, scalar });
+            at += piece;
+        }
+        let (from_shape, to_shape) = (self.shapes(from)[0], self.shapes(to)[0]);
+        let (source, target) = (self.operand(from)[0], self.operand(to)[0]);
+        let words = self.load_leaves(&leaves, source, from_shape, align, mask);
+        for (leaf, word) in leaves.iter().zip(words) {
+            let shape = if word.ty().width().is_some() {
+                Shape::Varying
+            } else {
+                Shape::Uniform
+            };
+            let at = self.alignment(leaf, align);
+            self.store_word(leaf, target, to_shape, word, shape, at, mask);
+        }
+        Ok(())
+    }
+
+    /// Loads and stores of OpenCL.std.
+    pub(super) fn memory_function(
+        &mut self,
+        instruction: &Instruction,
+        function: MemoryFunction,
+        mask: Option<Value<'m>>,
+    ) -> Result<Vec<Value<'m>>> {
+        let b = self.b;
+        let (value, offset, pointer) = match function {
+            MemoryFunction::LoadVector | MemoryFunction::LoadHalf { .. } => {
+                (None, instruction.operands[0], instruction.operands[1])
+            }
+            MemoryFunction::StoreVector | MemoryFunction::StoreHalf { .. } => (
+                Some(instruction.operands[0]),
+                instruction.operands[1],
+                instruction.operands[2],
+            ),
+        };
+        let kind = match (value, instruction.result) {
+            (Some(value), _) => self.module.operand_type(self.code, value),
+            (None, Some(result)) => self.code.values[result.0 as usize],
+            (None, None) => return Ok(Vec::new()),
+        };
+        let count = u64::from(self.module.types.lanes(kind));
+        let in_value = self.module.types.scalar(kind).unwrap_or(Scalar::I32);
+        let (in_memory, step) = match function {
+            MemoryFunction::LoadHalf { aligned } | MemoryFunction::StoreHalf { aligned, .. } => {
+                (Scalar::F16, if aligned && count == 3 { 4 } else { count })
+            }
+            _ => (in_value, count),
+        };
+        if let MemoryFunction::StoreHalf { .. } = function {
+            return refuse("vstore_half");
+        }
+        let size = scalar_size(in_memory);
+        let leaves: Vec<Leaf> = (0..count)
+            .map(|index| Leaf {
+                offset: index * size,
+                scalar: in_memory,
+            })
+            .collect();
+        // The address, in whatever form both parts have together.
+        let (offset_shape, pointer_shape) = (self.shapes(offset)[0], self.shapes(pointer)[0]);
+        let (offset, place) = (self.operand(offset)[0], self.operand(pointer)[0]);
+        let bytes = step * size;
+        let (place, shape) = match (pointer_shape, offset_shape) {
+            (Shape::Uniform, Shape::Uniform) => {
+                let wide = b.zext_or_trunc(offset, b.int(64));
+                (b.offset(place, b.mul(wide, self.word(bytes))), Shape::Uniform)
+            }
+            (Shape::Uniform, Shape::Strided(stride)) if offset.ty().bits() == 64 => {
+                let by = stride.wrapping_mul(bytes as i64);
+                (
+                    b.offset(place, b.mul(offset, self.word(bytes))),
+                    Shape::Strided(by),
+                )
+            }
+            _ => {
+                let offset = self.spread(offset, offset_shape);
+                let wide = b.zext_or_trunc(offset, b.int(64).vector(self.width));
+                let bytes = b.mul(wide, b.broadcast(self.word(bytes), self.width));
+                (b.offset(self.spread(place, pointer_shape), bytes), Shape::Varying)
+            }
+        };
+        let Some(value) = value else {
+            let words = self.load_leaves(&leaves, place, shape, size, mask);
+            let words = words.into_iter().map(|word| {
+                let ty = b.scalar(in_value).vector(word.ty().width());
+                if word.ty() == ty {
+                    word
+                } else {
+                    b.cast(Opcode::LLVMFPExt, word, ty)
+                }
+            });
+            return Ok(words.collect());
+        };
+        let shapes = self.shapes(value);
+        let words = self.operand(value);
+        for ((leaf, word), word_shape) in leaves.iter().zip(words).zip(shapes) {
+            self.store_word(leaf, place, shape, word, word_shape, size as u32, mask);
+        }
+        Ok(Vec::new())
+    }
+}
+
+/// How many scalars of one kind lie side by side, if work-items' parts touch each other.
+fn dense(leaves: &[Leaf], stride: i64) -> Option<u32> {
+    let first = leaves.first()?;
+    let size = scalar_size(first.scalar);
+    let count = leaves.len() as u64;
+    let is_dense = leaves
+        .iter()
+        .enumerate()
+        .all(|(index, leaf)| leaf.scalar == first.scalar && leaf.offset == index as u64 * size);
+    (is_dense && (2..=16).contains(&count) && count.is_power_of_two() && stride == (count * size) as i64)
+        .then_some(count as u32)
+}
