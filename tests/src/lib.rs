@@ -4,6 +4,7 @@
 //! line that says so; with `OFFKIT_REQUIRE_TOOLS=1`, as in CI, it fails instead.
 
 pub mod c_program;
+mod compiled;
 pub mod documentation;
 pub mod drivers;
 pub mod packages;
@@ -20,6 +21,8 @@ use std::sync::OnceLock;
 
 use offkit_cache::{Cache, Kind, Limits};
 use serde_json::Value;
+
+pub use compiled::{example, spirv};
 
 /// The environment variable that turns skips into failures.
 pub const REQUIRE_VARIABLE: &str = "OFFKIT_REQUIRE_TOOLS";
@@ -427,83 +430,6 @@ impl Folder {
             );
         }
     }
-
-    /// Compiles OpenCL C with clang 22 to LLVM bitcode, `NAME.bc`.
-    ///
-    /// # Panics
-    ///
-    /// If clang refuses the source.
-    #[track_caller]
-    pub fn bitcode(&self, name: &str, source: &str) {
-        let clang = tool("clang-22").expect("asked for before");
-        self.write(&format!("{name}.cl"), source);
-        let (input, output) = (format!("{name}.cl"), format!("{name}.bc"));
-        let options = [
-            "--target=spirv64",
-            "-cl-std=CL3.0",
-            "-O1",
-            "-fno-unroll-loops",
-            "-emit-llvm",
-            "-c",
-        ];
-        self.run(clang, options.into_iter().chain([&*input, "-o", &*output]))
-            .ok();
-    }
-
-    /// Compiles OpenCL C and links it into `NAME.syclbin`.
-    ///
-    /// # Panics
-    ///
-    /// If clang or offkit refuses it.
-    #[track_caller]
-    pub fn syclbin(&self, name: &str, source: &str, options: &str) {
-        self.bitcode(name, source);
-        self.offkit(&format!("link {name}.bc -o {name}.syclbin {options}"))
-            .ok();
-    }
-
-    /// Writes a SYCLBIN in input state: a kernel `scale` that multiplies numbers by the specialization constant `factor`,
-    /// which is 5 by default, and adds the device global `offset`, which is the image's own.
-    ///
-    /// # Panics
-    ///
-    /// If clang or offkit refuses it.
-    #[track_caller]
-    pub fn constants(&self, file: &str) {
-        self.write(
-            "scale.cl",
-            "int __attribute__((overloadable)) __spirv_SpecConstant(int, int);
-             global int offset;
-             kernel void scale(global int *a) {
-               size_t i = get_global_id(0);
-               a[i] = a[i] * __spirv_SpecConstant(7, 3) + offset;
-             }",
-        );
-        let clang = tool("clang-22").expect("asked for before");
-        let line = "--target=spirv64 -cl-std=CL3.0 -O1 -c scale.cl -o scale.spv";
-        self.run(clang, line.split_whitespace()).ok();
-        // As the SYCL toolchain writes it: the constant's number in SPIR-V, offset and size, and its value; the global's
-        // size, and that it is the image's.
-        let properties = "[SYCL/specialization constants]\nfactor=2|gBAAAAAAAAwBAAAAAAAAAQAAAAA\n\
-             [SYCL/specialization constants default values]\nall=2|gAAAAAAAAAQBAAAA\n\
-             [SYCL/device globals]\noffset=2|ABAAAAAAAAABAAAABAAAAA\n";
-        self.write("scale.txt", properties);
-        let image = "file=scale.spv,triple=spirv64-unknown-unknown,kind=sycl,properties=scale.txt";
-        self.offkit(&format!(
-            "pack --to syclbin,v1 --state input -o {file} --image {image}"
-        ))
-        .ok();
-    }
-}
-
-/// The two sources of the worked example and the header they share.
-///
-/// # Panics
-///
-/// If the example is not there.
-pub fn example(file: &str) -> String {
-    let path = root().join("examples/shared-library").join(file);
-    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 /// A `.npy` file of `f32`.

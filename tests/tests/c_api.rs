@@ -200,10 +200,7 @@ fn the_cpp_header_covers_bundles_memory_and_wait_lists() {
 fn descriptors_of_all_versions_are_registered_and_let_go() {
     need!("cc", "clang-22", "llc", "valgrind");
     let folder = Folder::new();
-    folder.write("fill.cl", FILL);
-    let line = "--target=spirv64 -cl-std=CL3.0 -O1 -c fill.cl -o fill.spv";
-    let clang = tool("clang-22").expect("asked for before");
-    folder.run(clang, line.split_whitespace()).ok();
+    folder.spirv("fill", FILL);
     let descriptors = root().join("tests/c-api/descriptors.c").display().to_string();
     compile(
         &folder,

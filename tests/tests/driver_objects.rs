@@ -9,7 +9,7 @@ use offkit_pi::ffi::*;
 use offkit_pi::host::Plugin;
 use offkit_tests::drivers::{intel, is_inside, pocl};
 use offkit_tests::ur_adapters::{RELEASES, Release};
-use offkit_tests::{Folder, library, need, tool};
+use offkit_tests::{library, need, spirv};
 
 /// What a function of a plugin's table returns.
 macro_rules! result {
@@ -79,15 +79,6 @@ fn context(plugin: &Plugin, device: pi_device) -> pi_context {
         plugin,
         piContextCreate(null(), 1, &raw const device, None, null_mut())
     )
-}
-
-/// OpenCL C as SPIR-V.
-fn spirv(source: &str) -> Vec<u8> {
-    let folder = Folder::new();
-    folder.write("k.cl", source);
-    let options = ["--target=spirv64v1.1", "-O1", "-c", "k.cl", "-o", "k.spv"];
-    folder.run(tool("clang-22").unwrap(), options).ok();
-    folder.read("k.spv")
 }
 
 /// A kernel of OpenCL C.

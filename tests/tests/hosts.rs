@@ -6,7 +6,7 @@ use std::process::Command;
 
 use offkit_tests::pi_releases::PI_RELEASES;
 use offkit_tests::sycl_runtime::SyclRuntime;
-use offkit_tests::{Folder, cpu_plugin, need, opencl_driver, root, tool};
+use offkit_tests::{Folder, cpu_plugin, example, need, opencl_driver, root, tool};
 
 const RIGHT: &str = "1024 elements are right on offkit CPU (checked)";
 
@@ -19,13 +19,12 @@ fn compile(folder: &Folder, compiler: &str, options: &str, source: &str, librari
     folder.run(tool(compiler).expect("asked for before"), words).ok();
 }
 
-/// The worked example's two sources as SPIR-V, which all drivers since 2021 take.
+/// The worked example's two sources as SPIR-V.
 #[track_caller]
 fn modules(folder: &Folder) {
+    folder.write("library.h", example("library.h"));
     for name in ["app", "library"] {
-        let options = format!("--target=spirv64v1.1 -cl-std=CL3.0 -O1 -c -o {name}.spv");
-        let source = format!("examples/shared-library/{name}.cl");
-        compile(folder, "clang-22", &options, &source, "");
+        folder.spirv(name, &example(&format!("{name}.cl")));
     }
 }
 
@@ -115,9 +114,7 @@ fn dpctl_host(folder: &Folder) -> PathBuf {
         size_t i = get_global_id(0);
         y[i] = fma(a, x[i], y[i]);
     }";
-    folder.write("saxpy.cl", source);
-    let options = "--target=spirv64v1.1 -cl-std=CL3.0 -O1 -c saxpy.cl -o saxpy.spv";
-    folder.run(tool("clang-22").unwrap(), options.split(' ')).ok();
+    folder.spirv("saxpy", source);
     compile(
         folder,
         "cc",

@@ -7,7 +7,7 @@ use offkit_pi::ffi::*;
 use offkit_pi::host::{Context, Device, Event, NdRange, Plugin, Program, Queue, QueueProperties, UsmKind};
 use offkit_plugin_opencl::Outcome;
 use offkit_tests::drivers::{INSIDE, intel, is_inside, pocl, with_drivers};
-use offkit_tests::{Folder, example, library, need, npy_f32, offkit, read_f32, tool};
+use offkit_tests::{Folder, example, library, need, npy_f32, offkit, read_f32, spirv, tool};
 use std::path::Path;
 use std::process::Command;
 use std::ptr::null_mut;
@@ -55,15 +55,6 @@ impl Machine {
     fn launch(&self, kernel: &offkit_pi::host::Kernel, count: usize) -> Event {
         self.queue.launch(kernel, &NdRange::new([count]), &[]).unwrap()
     }
-}
-
-/// OpenCL C as SPIR-V.
-fn spirv(source: &str) -> Vec<u8> {
-    let folder = Folder::new();
-    folder.write("k.cl", source);
-    let options = ["--target=spirv64v1.1", "-O1", "-c", "k.cl", "-o", "k.spv"];
-    folder.run(tool("clang-22").unwrap(), options).ok();
-    folder.read("k.spv")
 }
 
 #[test]

@@ -11,7 +11,7 @@ use offkit_pi::host::{
 use offkit_tests::drivers::alone;
 use offkit_tests::pi_releases::PI_RELEASES;
 use offkit_tests::sycl_runtime::SyclRuntime;
-use offkit_tests::{Folder, need, npy_i32, offkit, read_i32, tool};
+use offkit_tests::{Folder, need, npy_i32, offkit, read_i32, spirv, tool};
 
 const SAXPY: &str =
     "kernel void saxpy(float a, global const float *x, global float *y, local float *scratch) {
@@ -45,15 +45,6 @@ fn inside(test: &str) -> Option<PathBuf> {
         assert!(text.contains("1 passed"), "{release:?}: {text}");
     }
     None
-}
-
-/// OpenCL C as SPIR-V 1.1, which drivers from 2021 on take.
-fn spirv(source: &str) -> Vec<u8> {
-    let folder = Folder::new();
-    folder.write("k.cl", source);
-    let options = ["--target=spirv64v1.1", "-O1", "-c", "k.cl", "-o", "k.spv"];
-    folder.run(tool("clang-22").unwrap(), options).ok();
-    folder.read("k.spv")
 }
 
 /// Checks that a program says that it is built.

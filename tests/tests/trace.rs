@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use offkit_tests::{Folder, need, npy_i32, offkit, tool};
+use offkit_tests::{Folder, need, npy_i32, offkit};
 
 fn traced(folder: &Folder, variable: &str, bits: &str) -> String {
     let mut command = Command::new(offkit());
@@ -47,13 +47,10 @@ fn calls(trace: &str) -> Vec<&str> {
 fn calls_are_printed_with_their_arguments_by_type() {
     need!("clang-22", "llc");
     let folder = Folder::new();
-    folder.write(
-        "k.cl",
+    folder.spirv(
+        "k",
         "kernel void twice(global int *a) { a[get_global_id(0)] *= 2; }",
     );
-    let clang = tool("clang-22").expect("asked for before");
-    let line = "--target=spirv64 -cl-std=CL3.0 -O1 -c k.cl -o k.spv";
-    folder.run(&clang, line.split(' ')).ok();
     folder.write("a.npy", npy_i32("(4,)", [1, 2, 3, 4]));
 
     let trace = traced(&folder, "SYCL_PI_TRACE", "2");

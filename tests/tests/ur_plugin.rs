@@ -8,7 +8,7 @@ use offkit_plugin_ur::Outcome;
 use offkit_tests::drivers::{INSIDE, alone, is_inside};
 use offkit_tests::sycl_runtime::SyclRuntime;
 use offkit_tests::ur_adapters::{RELEASES, Release};
-use offkit_tests::{Folder, need, npy_f32, offkit, read_f32, root, tool};
+use offkit_tests::{Folder, need, npy_f32, offkit, read_f32, root, spirv, tool};
 use offkit_ur::{FUNCTIONS, Form, Table};
 use std::collections::HashMap;
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
@@ -27,15 +27,6 @@ fn first_device() -> Device {
     let plugin = Plugin::built_in(&offkit_plugin_ur::BUILT_IN).unwrap();
     let platform = plugin.platforms().unwrap().remove(0);
     platform.devices(PI_DEVICE_TYPE_ALL).unwrap().remove(0)
-}
-
-/// OpenCL C as SPIR-V.
-fn spirv(source: &str) -> Vec<u8> {
-    let folder = Folder::new();
-    folder.write("k.cl", source);
-    let options = ["--target=spirv64v1.1", "-O1", "-c", "k.cl", "-o", "k.spv"];
-    folder.run(tool("clang-22").unwrap(), options).ok();
-    folder.read("k.spv")
 }
 
 fn bytes(value: f32) -> Vec<u8> {
@@ -112,13 +103,11 @@ fn offkit_lists_and_uses_the_devices_of_an_adapter() {
         return;
     };
     let folder = Folder::new();
-    folder.write(
-        "saxpy.spv",
-        spirv(
-            "kernel void saxpy(float a, global const float *x, global float *y) {
-                y[get_global_id(0)] += a * x[get_global_id(0)];
-            }",
-        ),
+    folder.spirv(
+        "saxpy",
+        "kernel void saxpy(float a, global const float *x, global float *y) {
+            y[get_global_id(0)] += a * x[get_global_id(0)];
+        }",
     );
     folder.write("x.npy", npy_f32("(4,)", [1.0, 2.0, 3.0, 4.0]));
     let run = |line: &str| {

@@ -9,7 +9,7 @@ use offkit_pi::ffi::PI_DEVICE_TYPE_ALL;
 use offkit_pi::host::{Argument, Context, Device, NdRange, Plugin, Queue, QueueProperties};
 use offkit_runtime::{Buffer, BundleError, Executable, Kernel, KernelBundle, Runtime, State};
 use offkit_tests::drivers::is_inside;
-use offkit_tests::{Folder, library, mock, tool};
+use offkit_tests::{Folder, library, mock, spirv};
 
 pub(crate) const APP: &str = "int _Z16library_functioni(int x);
     kernel void __sycl_kernel_app_kernel(global int *numbers) {
@@ -124,12 +124,7 @@ pub(crate) fn prepared(state: &str) -> Folder {
 
 /// OpenCL C, compiled to an image of SPIR-V.
 pub(crate) fn image(source: &str) -> DeviceImage<'static> {
-    let folder = Folder::new();
-    folder.write("k.cl", source);
-    let clang = tool("clang-22").expect("asked for before");
-    let line = "--target=spirv64v1.1 -cl-std=CL3.0 -O1 -c k.cl -o k.spv";
-    folder.run(clang, line.split_whitespace()).ok();
-    let mut image = DeviceImage::new(folder.read("k.spv"));
+    let mut image = DeviceImage::new(spirv(source));
     image.target = Target::new("spirv64-unknown-unknown", "");
     image
 }

@@ -3,7 +3,7 @@
 use offkit_object::{BundleState, Limits, SyclBin, SyclBinVersion};
 use offkit_pi::host::Context;
 use offkit_runtime::{BundleError, Executable, ImageRegistry, Input, KernelBundle, Object};
-use offkit_tests::{need, tool};
+use offkit_tests::{need, spirv};
 
 use crate::machine::{EXPECTED, Machine, prepared, says};
 
@@ -179,18 +179,9 @@ fn registered_images_and_spirv_become_bundles_too() {
     let built = bundle.expect("a bundle").build().expect("it builds");
     assert_eq!(machine.run_app(&built), EXPECTED);
 
-    folder.write(
-        "k.cl",
-        "kernel void twice(global int *a) { a[get_global_id(0)] *= 2; }",
-    );
-    let clang = tool("clang-22").expect("asked for before");
-    let line = "--target=spirv64 -cl-std=CL3.0 -O1 -c k.cl -o k.spv";
-    folder.run(clang, line.split_whitespace()).ok();
+    let twice = spirv("kernel void twice(global int *a) { a[get_global_id(0)] *= 2; }");
     let open = |bytes: Vec<u8>| KernelBundle::from_spirv(&machine.context, machine.devices(), "k.spv", bytes);
-    let built = open(folder.read("k.spv"))
-        .expect("SPIR-V")
-        .build()
-        .expect("it builds");
+    let built = open(twice).expect("SPIR-V").build().expect("it builds");
     let twice = built.kernel("twice", &machine.device).expect("the kernel");
     assert_eq!(machine.run(twice), [2, 4, 6, 8, 10, 12, 14, 16]);
     assert!(matches!(
