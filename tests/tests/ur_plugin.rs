@@ -8,20 +8,15 @@ use offkit_plugin_ur::Outcome;
 use offkit_tests::drivers::{INSIDE, alone, is_inside};
 use offkit_tests::sycl_runtime::SyclRuntime;
 use offkit_tests::ur_adapters::{RELEASES, Release};
-use offkit_tests::{Folder, need, npy_f32, offkit, read_f32, root, spirv, tool};
+use offkit_tests::{Folder, library, need, npy_f32, offkit, read_f32, root, spirv, tool};
 use offkit_ur::{FUNCTIONS, Form, Table};
 use std::collections::HashMap;
-use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::ptr::{null, null_mut};
 
-/// The plugin as a library.
-fn library() -> PathBuf {
-    let name = format!("{DLL_PREFIX}offkit_plugin_ur{DLL_SUFFIX}");
-    // It is built with this program, beside it.
-    std::env::current_exe().unwrap().with_file_name(name)
-}
+/// The plugin's library.
+const PLUGIN: &str = "offkit_plugin_ur";
 
 fn first_device() -> Device {
     let plugin = Plugin::built_in(&offkit_plugin_ur::BUILT_IN).unwrap();
@@ -114,7 +109,7 @@ fn offkit_lists_and_uses_the_devices_of_an_adapter() {
         let mut command = Command::new(offkit());
         command
             .args(line.split_whitespace())
-            .env("OFFKIT_PLUGINS", library())
+            .env("OFFKIT_PLUGINS", library(PLUGIN))
             .envs(variables.iter().cloned())
             // The plugin of OpenCL's drivers has the same devices.
             .env("ONEAPI_DEVICE_SELECTOR", "offkit:*;opencl:*;cuda:*");
@@ -422,7 +417,7 @@ fn adapters_that_cannot_be_used_are_named_with_the_reason_and_harm_no_other() {
     if !is_inside(test, &[("UR_ADAPTERS_FORCE_LOAD", all.join(","))]) {
         // Where none can be used, the reasons are there for users.
         let mut command = Command::new(offkit());
-        alone(command.args(["devices", "-v"])).env("OFFKIT_PLUGINS", library());
+        alone(command.args(["devices", "-v"])).env("OFFKIT_PLUGINS", library(PLUGIN));
         let outcome = folder.run_command(command.env("UR_ADAPTERS_FORCE_LOAD", &old));
         assert!(
             outcome
@@ -594,7 +589,7 @@ fn an_adapter_that_the_loader_finds_is_tried_again_when_its_file_changes() {
         own(&folder, "cuda", options);
         let mut command = Command::new(offkit());
         alone(command.args(["devices", "-v"]))
-            .env("OFFKIT_PLUGINS", library())
+            .env("OFFKIT_PLUGINS", library(PLUGIN))
             .env("UR_ADAPTERS_FORCE_LOAD", "libur_adapter_cuda.so.0")
             .env("LD_LIBRARY_PATH", folder.path(""));
         folder.run_command(&mut command)
@@ -617,7 +612,7 @@ fn adapters_are_looked_for_where_unified_runtime_does() {
     let offkit = || {
         let mut command = Command::new(offkit());
         alone(&mut command)
-            .env("OFFKIT_PLUGINS", library())
+            .env("OFFKIT_PLUGINS", library(PLUGIN))
             .env_remove("UR_ADAPTERS_FORCE_LOAD");
         command
     };
