@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use crate::drivers;
 use crate::packages::Package;
 use crate::sycl_runtime::SyclRuntime;
 
@@ -45,7 +46,7 @@ impl Release {
     ///
     /// If a folder cannot be named in a variable.
     pub fn get(&self) -> Option<(PathBuf, Vec<(&'static str, OsString)>)> {
-        let [(vendors, drivers), (path, libraries)] = SyclRuntime::get()?.environment();
+        let [(vendors, intel), (path, libraries)] = SyclRuntime::get()?.environment();
         let adapter = self.package.file(self.file)?;
         let mut folders = vec![libraries];
         if let Some((package, file)) = self.memory {
@@ -55,7 +56,19 @@ impl Release {
         let named = ("UR_ADAPTERS_FORCE_LOAD", adapter.clone().into_os_string());
         Some((
             adapter,
-            vec![(vendors, drivers.into_os_string()), (path, folders), named],
+            vec![(vendors, intel.into_os_string()), (path, folders), named],
         ))
+    }
+
+    /// Runs the rest of a test in a process that finds the adapter, as [`drivers::is_inside`]; `false`, loudly, if it
+    /// cannot be had here.
+    ///
+    /// # Panics
+    ///
+    /// If the part fails.
+    #[track_caller]
+    pub fn is_inside(&self, test: &str) -> bool {
+        self.get()
+            .is_some_and(|(_, variables)| drivers::is_inside(test, &variables))
     }
 }

@@ -614,10 +614,7 @@ fn objects_are_those_of_the_adapter_of_2025_3() {
 #[track_caller]
 fn objects_are_the_adapters(test: &str, release: &Release) {
     need!("clang-22");
-    let Some((_, variables)) = release.get() else {
-        return;
-    };
-    if is_inside(test, &variables) {
+    if release.is_inside(test) {
         objects_are_the_drivers(&Plugin::load(library("offkit_plugin_ur")).unwrap());
     }
 }

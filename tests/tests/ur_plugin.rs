@@ -43,10 +43,7 @@ fn programs_are_built_through_the_adapter_of_2025_3() {
 #[track_caller]
 fn programs_are_built(test: &str, release: &Release) {
     need!("clang-22");
-    let Some((_, variables)) = release.get() else {
-        return;
-    };
-    if !is_inside(test, &variables) {
+    if !release.is_inside(test) {
         return;
     }
     let device = first_device();
