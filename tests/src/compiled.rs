@@ -1,6 +1,6 @@
 //! Device code that tests use, as clang and offkit make it.
 
-use crate::{Folder, root, tool};
+use crate::{Folder, npy_f32, root, tool};
 
 impl Folder {
     /// Compiles OpenCL C with clang 22 to LLVM bitcode, `NAME.bc`.
@@ -46,6 +46,35 @@ impl Folder {
         self.bitcode(name, source);
         self.offkit(&format!("link {name}.bc -o {name}.syclbin {options}"))
             .ok();
+    }
+
+    /// Compiles the two sources of the worked example: `app.bc`, which has saxpy, and `library.bc`, which has axpy.
+    ///
+    /// # Panics
+    ///
+    /// If clang refuses one.
+    #[track_caller]
+    pub fn compiled_example(&self) {
+        self.write("library.h", example("library.h"));
+        for name in ["app", "library"] {
+            self.bitcode(name, &example(&format!("{name}.cl")));
+        }
+    }
+
+    /// Links the worked example into `app.syclbin` and `library.syclbin`, and writes what saxpy takes: `x.npy`
+    /// counts up from 0, `y.npy` down from 64.
+    ///
+    /// # Panics
+    ///
+    /// If clang or offkit refuses it.
+    #[track_caller]
+    pub fn linked_example(&self) {
+        self.compiled_example();
+        for name in ["app", "library"] {
+            self.offkit(&format!("link {name}.bc -o {name}.syclbin")).ok();
+        }
+        self.write("x.npy", npy_f32("(64,)", (0..64).map(|i| i as f32)));
+        self.write("y.npy", npy_f32("(64,)", (0..64).map(|i| (64 - i) as f32)));
     }
 
     /// Writes a SYCLBIN in input state: a kernel `scale` that multiplies numbers by the specialization constant `factor`,

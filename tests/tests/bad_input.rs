@@ -2,16 +2,12 @@
 
 use std::process::Command;
 
-use offkit_tests::{Folder, example, need, npy_f32, npy_i32, offkit};
+use offkit_tests::{Folder, need, npy_f32, npy_i32, offkit};
 
 /// The worked example, linked, with arrays for saxpy.
 fn prepared() -> Folder {
     let folder = Folder::new();
-    folder.write("library.h", example("library.h"));
-    folder.syclbin("app", &example("app.cl"), "");
-    folder.syclbin("library", &example("library.cl"), "");
-    folder.write("x.npy", npy_f32("(64,)", (0..64).map(|i| i as f32)));
-    folder.write("y.npy", npy_f32("(64,)", (0..64).map(|i| i as f32)));
+    folder.linked_example();
     folder
 }
 

@@ -9,7 +9,7 @@ use offkit_tests::c_program::{compile, liboffkit as library};
 use offkit_tests::documentation::blocks;
 use offkit_tests::drivers::alone;
 use offkit_tests::sycl_runtime::SyclRuntime;
-use offkit_tests::{Folder, Outcome, example, need, root, tool};
+use offkit_tests::{Folder, Outcome, need, root, tool};
 
 /// What programs with wrapped images call.
 const REGISTRATION: [&str; 4] = [
@@ -53,9 +53,7 @@ const VALGRIND: [&str; 6] = [
 /// A folder with `app.syclbin`, which has saxpy, and `library.syclbin`, which has axpy.
 fn prepared() -> Folder {
     let folder = Folder::new();
-    folder.write("library.h", example("library.h"));
-    folder.syclbin("app", &example("app.cl"), "");
-    folder.syclbin("library", &example("library.cl"), "");
+    folder.linked_example();
     folder
 }
 

@@ -8,7 +8,7 @@ use std::thread;
 
 use offkit_cache::Kind;
 use offkit_tests::drivers::{intel, with_drivers};
-use offkit_tests::{Folder, Outcome, example, kept, library, need, npy_f32, offkit, read_f32};
+use offkit_tests::{Folder, Outcome, example, kept, library, need, offkit, read_f32};
 use serde_json::Value;
 
 /// A kernel that needs a library, and a driver that builds them.
@@ -27,11 +27,7 @@ impl Machine {
     fn new() -> Option<Self> {
         let intel = intel()?;
         let folder = Folder::new();
-        folder.write("library.h", example("library.h"));
-        folder.syclbin("app", &example("app.cl"), "");
-        folder.syclbin("library", &example("library.cl"), "");
-        folder.write("x.npy", npy_f32("(64,)", (0..64).map(|i| i as f32)));
-        folder.write("y.npy", npy_f32("(64,)", (0..64).map(|i| (64 - i) as f32)));
+        folder.linked_example();
         Some(Self { folder, intel })
     }
 
@@ -123,7 +119,6 @@ fn a_miss_is_explained() {
     assert_eq!(json["hit"], false);
     assert_eq!(json["differences"][0]["now"], "-g");
     // Another library of the image.
-    machine.folder.write("library.h", example("library.h"));
     let changed = example("library.cl").replace("return ", "return 1.0f + ");
     machine.folder.syclbin("library", &changed, "");
     let text = why(&[]);

@@ -1,12 +1,14 @@
 //! From source to a checked result: what the demo does, and what it is made of.
 
-use offkit_tests::{Folder, example, need, npy_f32, npy_i32, read_f32, read_i32, root};
+use offkit_tests::{Folder, need, npy_f32, npy_i32, read_f32, read_i32, root};
 
 /// The worked example's two files, linked.
 fn linked_example(folder: &Folder) {
-    folder.write("library.h", example("library.h"));
-    folder.syclbin("app", &example("app.cl"), "");
-    folder.syclbin("library", &example("library.cl"), "--format syclbin,v2");
+    folder.compiled_example();
+    folder.offkit("link app.bc -o app.syclbin").ok();
+    folder
+        .offkit("link library.bc -o library.syclbin --format syclbin,v2")
+        .ok();
 }
 
 #[test]
@@ -107,8 +109,7 @@ fn what_is_inside_is_listed() {
 fn the_same_input_makes_the_same_bytes() {
     need!("clang-22", "llc");
     let folder = Folder::new();
-    folder.write("library.h", example("library.h"));
-    folder.bitcode("app", &example("app.cl"));
+    folder.compiled_example();
     for format in ["syclbin,v1", "syclbin,v2", "offload,v1", "offload,v2"] {
         for split in ["none", "source", "kernel"] {
             let link = |output| {

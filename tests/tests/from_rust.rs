@@ -5,7 +5,7 @@ use std::fs;
 use std::process::Command;
 
 use offkit_tests::documentation::blocks;
-use offkit_tests::{Folder, example, need, programs, root};
+use offkit_tests::{Folder, need, programs, root};
 
 const PAGE: &str = "docs/rust.md";
 const SOURCE: &str = "examples/from-rust/main.rs";
@@ -35,9 +35,7 @@ fn the_page_shows_the_example_as_it_is() {
 fn the_example_links_lists_packs_and_launches() {
     need!("clang-22", "llvm-config-22");
     let folder = Folder::new();
-    folder.write("library.h", example("library.h"));
-    folder.bitcode("app", &example("app.cl"));
-    folder.bitcode("library", &example("library.cl"));
+    folder.compiled_example();
 
     let programs = programs();
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));

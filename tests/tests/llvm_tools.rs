@@ -1,12 +1,10 @@
 //! LLVM's and Khronos's own tools agree with what offkit writes.
 
-use offkit_tests::{Folder, example, need, tool};
+use offkit_tests::{Folder, need, tool};
 
 fn linked(format: &str) -> Folder {
     let folder = Folder::new();
-    folder.write("library.h", example("library.h"));
-    folder.bitcode("app", &example("app.cl"));
-    folder.bitcode("library", &example("library.cl"));
+    folder.compiled_example();
     folder
         .offkit(&format!(
             "link app.bc library.bc -o out.bin --split kernel --format {format} --state object"

@@ -7,7 +7,7 @@ use offkit_pi::ffi::*;
 use offkit_pi::host::{Context, Device, Event, NdRange, Plugin, Program, Queue, QueueProperties, UsmKind};
 use offkit_plugin_opencl::Outcome;
 use offkit_tests::drivers::{INSIDE, intel, is_inside, pocl, with_drivers};
-use offkit_tests::{Folder, example, library, need, npy_f32, offkit, read_f32, spirv, tool};
+use offkit_tests::{Folder, library, need, offkit, read_f32, spirv, tool};
 use std::path::Path;
 use std::process::Command;
 use std::ptr::null_mut;
@@ -62,11 +62,7 @@ fn the_example_runs_on_a_driver_that_is_found_at_run_time() {
     need!("clang-22", "llc");
     let Some(intel) = intel() else { return };
     let folder = Folder::new();
-    folder.write("library.h", example("library.h"));
-    folder.syclbin("app", &example("app.cl"), "");
-    folder.syclbin("library", &example("library.cl"), "");
-    folder.write("x.npy", npy_f32("(64,)", (0..64).map(|i| i as f32)));
-    folder.write("y.npy", npy_f32("(64,)", (0..64).map(|i| (64 - i) as f32)));
+    folder.linked_example();
     let mut command = Command::new(offkit());
     let line = "run app.syclbin saxpy --link library.syclbin --global 64 --arg f32:2 --arg x.npy --arg y.npy \
                 --out z.npy --device opencl";
