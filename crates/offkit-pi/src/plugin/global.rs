@@ -4,7 +4,7 @@ use super::command::Command;
 use super::context::device_of;
 use super::enqueue::{Submission, queue_in};
 use super::shim::{non_null, text};
-use super::state::{self, DeviceRecord, ProgramRecord, Registered};
+use super::state::{self, DeviceRecord, ProgramRecord, QueueRecord, Registered};
 use super::{Error, Program, Result};
 use crate::ffi::*;
 use core::ffi::{c_char, c_void};
@@ -54,25 +54,28 @@ pub(super) unsafe fn piextGetGlobalVariablePointer<P: Registered>(
     Ok(())
 }
 
-/// A part of a variable: the address of its first byte.
+/// The queue, and the address of a part of a variable on its device.
 ///
 /// # Safety
 ///
 /// `name` must be null or NUL-terminated.
 unsafe fn part<P: Registered>(
-    program: &ProgramRecord<P>,
-    device: &DeviceRecord<P>,
+    queue: pi_queue,
+    program: pi_program,
     name: *const c_char,
     count: usize,
     offset: usize,
-) -> Result<usize> {
+) -> Result<(QueueRecord<P>, usize)> {
+    let program = state::program::<P>(program)?;
+    let queue = queue_in(queue, &program.details().context)?;
     // SAFETY: by the caller's promise.
-    let GlobalVariable { address, size } = unsafe { find(program, device, name) }?;
+    let GlobalVariable { address, size } = unsafe { find(&program, &queue.details().device, name) }?;
     let end = offset.checked_add(count).filter(|end| *end <= size);
-    end.and(address.checked_add(offset)).ok_or_else(|| {
+    let start = end.and(address.checked_add(offset)).ok_or_else(|| {
         let message = format_args!("{count} bytes at {offset} are not within a variable of {size} bytes");
         Error::new(PI_INVALID_VALUE, message)
-    })
+    })?;
+    Ok((queue, start))
 }
 
 pub(super) unsafe fn piextEnqueueDeviceGlobalVariableWrite<P: Registered>(
@@ -85,13 +88,10 @@ pub(super) unsafe fn piextEnqueueDeviceGlobalVariableWrite<P: Registered>(
     source: *const c_void,
 ) -> Result<Submission<P>> {
     non_null(source.cast_mut(), "src")?;
-    let program = state::program::<P>(program)?;
-    let queue = queue_in(queue, &program.details().context)?;
     // SAFETY: the host passes a name.
-    let target = unsafe { part(&program, &queue.details().device, name, count, offset) }?;
-    let source = source.expose_provenance();
+    let (queue, target) = unsafe { part::<P>(queue, program, name, count, offset) }?;
     let command = Command::CopyUsm {
-        source,
+        source: source.expose_provenance(),
         target,
         size: count,
     };
@@ -108,14 +108,11 @@ pub(super) unsafe fn piextEnqueueDeviceGlobalVariableRead<P: Registered>(
     target: *mut c_void,
 ) -> Result<Submission<P>> {
     non_null(target, "dst")?;
-    let program = state::program::<P>(program)?;
-    let queue = queue_in(queue, &program.details().context)?;
     // SAFETY: the host passes a name.
-    let source = unsafe { part(&program, &queue.details().device, name, count, offset) }?;
-    let target = target.expose_provenance();
+    let (queue, source) = unsafe { part::<P>(queue, program, name, count, offset) }?;
     let command = Command::CopyUsm {
         source,
-        target,
+        target: target.expose_provenance(),
         size: count,
     };
     Ok(Submission::new(queue, command).blocking(blocking))
