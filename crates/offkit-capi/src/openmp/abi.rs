@@ -51,17 +51,24 @@ pub(super) struct Entry {
 /// The language of an entry that is OpenMP's.
 pub(super) const KIND_OPENMP: u16 = 1;
 
-/// `KernelArgsTy`, since version 2.
+/// What a construct maps: lists of equal length.
 #[repr(C)]
-pub(super) struct KernelArguments {
-    pub(super) version: u32,
-    pub(super) count: u32,
+#[derive(Clone, Copy)]
+pub(super) struct Lists {
     pub(super) bases: *mut *mut c_void,
     pub(super) begins: *mut *mut c_void,
     pub(super) sizes: *mut i64,
     pub(super) flags: *mut i64,
     pub(super) names: *mut *mut c_void,
     pub(super) mappers: *mut *mut c_void,
+}
+
+/// `KernelArgsTy`, since version 2.
+#[repr(C)]
+pub(super) struct KernelArguments {
+    pub(super) version: u32,
+    pub(super) count: u32,
+    pub(super) lists: Lists,
     /// Iterations of the loop that is distributed; 0 if it is not known.
     pub(super) iterations: u64,
     pub(super) launch_flags: u64,

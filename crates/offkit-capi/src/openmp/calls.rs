@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, c_int, c_void};
 
-use super::abi::KernelArguments;
+use super::abi::{KernelArguments, Lists};
 use super::device::{Device, State};
 use super::items::{Arguments, Components, Item};
 use super::launch::{Call, Ran};
@@ -66,7 +66,7 @@ unsafe fn map(what: &str, device: i64, arguments: Arguments, step: Step) {
         for (number, address) in returned {
             // SAFETY: it is the number of an argument.
             unsafe {
-                *arguments.bases.add(number) = std::ptr::with_exposed_provenance_mut(address);
+                *arguments.lists.bases.add(number) = std::ptr::with_exposed_provenance_mut(address);
             }
         }
         Ok(())
@@ -95,9 +95,9 @@ macro_rules! maps {
                 };
             }
             let count = usize::try_from(count).unwrap_or_default();
-            let arguments = Arguments { count, bases, begins, sizes, flags, names, mappers };
+            let lists = Lists { bases, begins, sizes, flags, names, mappers };
             // SAFETY: clang calls this with what it makes of such a construct.
-            unsafe { map($what, device, arguments, $step) }
+            unsafe { map($what, device, Arguments { count, lists }, $step) }
         }
 
         #[unsafe(no_mangle)]

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::ffi::c_void;
 use std::ptr;
 
-use super::abi::Flags;
+use super::abi::{Flags, Lists};
 
 /// One thing that is mapped.
 #[derive(Clone, Copy, Debug)]
@@ -61,12 +61,7 @@ impl Item {
 #[derive(Clone, Copy)]
 pub(super) struct Arguments {
     pub(super) count: usize,
-    pub(super) bases: *mut *mut c_void,
-    pub(super) begins: *mut *mut c_void,
-    pub(super) sizes: *mut i64,
-    pub(super) flags: *mut i64,
-    pub(super) names: *mut *mut c_void,
-    pub(super) mappers: *mut *mut c_void,
+    pub(super) lists: Lists,
 }
 
 /// What clang makes of `declare mapper`: it pushes the components of an object, or of an array of such.
@@ -108,16 +103,17 @@ impl Arguments {
     ///
     /// # Safety
     ///
-    /// Each pointer is to so many elements.
+    /// Each list has so many elements.
     pub(super) unsafe fn named(self) -> impl Iterator<Item = Item> {
+        let lists = self.lists;
         (0..self.count).map(move |number| {
             // SAFETY: by the caller's promise.
             let (base, begin, size, flags) = unsafe {
                 (
-                    *self.bases.add(number),
-                    *self.begins.add(number),
-                    *self.sizes.add(number),
-                    *self.flags.add(number),
+                    *lists.bases.add(number),
+                    *lists.begins.add(number),
+                    *lists.sizes.add(number),
+                    *lists.flags.add(number),
                 )
             };
             Item::new(base, begin, size, flags, Some(number))
@@ -128,8 +124,9 @@ impl Arguments {
     ///
     /// # Safety
     ///
-    /// Each pointer is to so many elements; that to mappers, and to names, may be null.
+    /// Each list has so many elements; those of mappers and names may be null.
     pub(super) unsafe fn items(self) -> Vec<Item> {
+        let lists = self.lists;
         let mut items = Vec::with_capacity(self.count);
         // SAFETY: by the caller's promise.
         for (number, item) in unsafe { self.named() }.enumerate() {
@@ -138,7 +135,7 @@ impl Arguments {
                 // SAFETY: by the caller's promise.
                 false => unsafe { *list.add(number) },
             };
-            let mapper = of(self.mappers);
+            let mapper = of(lists.mappers);
             if mapper.is_null() {
                 items.push(item);
                 continue;
@@ -149,15 +146,15 @@ impl Arguments {
             // SAFETY: clang made it for what the arguments say, and it gives the handle to our functions alone.
             unsafe {
                 let mapper = std::mem::transmute::<*mut c_void, Mapper>(mapper);
-                let (base, begin) = (*self.bases.add(number), *self.begins.add(number));
-                let (size, flags) = (*self.sizes.add(number), *self.flags.add(number));
+                let (base, begin) = (*lists.bases.add(number), *lists.begins.add(number));
+                let (size, flags) = (*lists.sizes.add(number), *lists.flags.add(number));
                 mapper(
                     (&raw mut components).cast(),
                     base,
                     begin,
                     size,
                     flags,
-                    of(self.names),
+                    of(lists.names),
                 );
             }
             CURRENT.set(ptr::null_mut());

@@ -50,12 +50,7 @@ impl Device {
     pub(super) unsafe fn run(&self, call: &Call<'_>) -> Result<Ran> {
         let arguments = Arguments {
             count: call.arguments.count as usize,
-            bases: call.arguments.bases,
-            begins: call.arguments.begins,
-            sizes: call.arguments.sizes,
-            flags: call.arguments.flags,
-            names: call.arguments.names,
-            mappers: call.arguments.mappers,
+            lists: call.arguments.lists,
         };
         let mut state = self.state();
         self.load_programs(&mut state);
