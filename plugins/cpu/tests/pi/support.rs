@@ -4,9 +4,8 @@ use offkit_pi::ffi::PI_DEVICE_TYPE_ALL;
 use offkit_pi::host::{Context, Device, Event, Kernel, NdRange, Plugin, Program, Queue, QueueProperties};
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::sync::LazyLock;
 
 /// Runs a test with the built-in plugin and with the loaded one.
 pub(crate) fn with_both(test: impl Fn(&Machine)) {
@@ -16,29 +15,10 @@ pub(crate) fn with_both(test: impl Fn(&Machine)) {
     test(&Machine::new(Plugin::load(library()).unwrap()));
 }
 
-/// The shared library of the plugin as cargo builds it, built if it is not there.
-pub(crate) fn library() -> &'static Path {
-    static LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| {
-        let name = format!("{DLL_PREFIX}offkit_plugin_cpu{DLL_SUFFIX}");
-        let executable = std::env::current_exe().unwrap();
-        // This program is in `deps`, where the library for it is built as well.
-        let beside = executable.with_file_name(&name);
-        if beside.exists() {
-            return beside;
-        }
-        let folder = executable.parent().and_then(Path::parent).unwrap();
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let mut build = Command::new(cargo);
-        build
-            .args(["build", "--offline", "-p", "offkit-plugin-cpu", "--target-dir"])
-            .arg(folder.parent().unwrap());
-        if folder.ends_with("release") {
-            build.arg("--release");
-        }
-        assert!(build.status().unwrap().success(), "building the plugin's library");
-        folder.join(name)
-    });
-    &LIBRARY
+/// The shared library of the plugin, which cargo builds beside this program.
+pub(crate) fn library() -> PathBuf {
+    let name = format!("{DLL_PREFIX}offkit_plugin_cpu{DLL_SUFFIX}");
+    std::env::current_exe().unwrap().with_file_name(name)
 }
 
 /// The device, with a context and a queue.
