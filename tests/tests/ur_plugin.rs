@@ -396,6 +396,29 @@ fn devices_have_parts(plugin: &Plugin) {
 }
 
 #[test]
+fn threads_that_ask_at_once_find_the_same_devices() {
+    need!("clang-22");
+    let folder = Folder::new();
+    let adapter = own(&folder, "busy", "-DFORM=2 -DODD=0 -DVERSION=12 -DBUSY");
+    let test = "threads_that_ask_at_once_find_the_same_devices";
+    if !is_inside(test, &[("UR_ADAPTERS_FORCE_LOAD", adapter)]) {
+        return;
+    }
+    let plugin = Plugin::built_in(&offkit_plugin_ur::BUILT_IN).unwrap();
+    let platform = plugin.platforms().unwrap().remove(0);
+    let together = std::sync::Barrier::new(4);
+    let count = || {
+        together.wait();
+        platform.devices(PI_DEVICE_TYPE_ALL).unwrap().len()
+    };
+    let counts = std::thread::scope(|scope| {
+        let threads = [(); 4].map(|()| scope.spawn(count));
+        threads.map(|thread| thread.join().unwrap())
+    });
+    assert_eq!(counts, [1; 4]);
+}
+
+#[test]
 fn adapters_that_cannot_be_used_are_named_with_the_reason_and_harm_no_other() {
     need!("clang-22");
     let folder = Folder::new();

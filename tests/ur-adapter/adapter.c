@@ -2,16 +2,19 @@
 // which writes what a sampler reads outside of images to the first byte of an image.
 //
 // VERSION: the version that it speaks, 11 or 12. FORM: 0 to 3, as in offkit-ur's `Form::ALL`. ODD: one function of
-// kernels more than any release has. CRASH: loading it ends the process.
+// kernels more than any release has. CRASH: loading it ends the process. BUSY: whoever asks for devices while another
+// thread does is told that there are none.
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <threads.h>
 
 typedef uint32_t result;
-enum { SUCCESS = 0, INVALID_ENUMERATION = 53, INVALID_KERNEL_NAME = 29, UNSUPPORTED_VERSION = 43, ADAPTER_SPECIFIC = 66 };
+enum { SUCCESS = 0, DEVICE_NOT_FOUND = 18, INVALID_ENUMERATION = 53, INVALID_KERNEL_NAME = 29, UNSUPPORTED_VERSION = 43, ADAPTER_SPECIFIC = 66 };
 
 #ifdef CRASH
 __attribute__((constructor)) static void crash(void) { abort(); }
@@ -87,6 +90,13 @@ static result platform_info(void *platform, uint32_t name, size_t size, void *va
 }
 
 static result device_get(void *platform, uint32_t type, uint32_t room, void **devices, uint32_t *count) {
+#ifdef BUSY
+  static atomic_int asking;
+  bool is_alone = atomic_fetch_add(&asking, 1) == 0;
+  thrd_sleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+  atomic_fetch_sub(&asking, 1);
+  if (!is_alone) return DEVICE_NOT_FOUND;
+#endif
   return list_one(room, devices, count);
 }
 

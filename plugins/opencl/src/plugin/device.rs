@@ -4,7 +4,7 @@ use offkit_image::{DeviceImage, Family, ImageFormat};
 use offkit_opencl::*;
 use offkit_pi::ffi::*;
 use offkit_pi::plugin::{Count, Device, Error, Info, Partition, Platform, Result};
-use offkit_sync::{Arc, Mutex, OnceLock, PoisonError};
+use offkit_sync::{Arc, Mutex, PoisonError};
 
 use super::OpenCl;
 use crate::cl::{self, DeviceId, Owned, text, words};
@@ -12,9 +12,8 @@ use crate::cl::{self, DeviceId, Owned, text, words};
 /// A platform of a driver.
 pub(crate) struct ClPlatform {
     driver: &'static cl::Driver,
-    devices: OnceLock<Vec<Arc<ClDevice>>>,
-    /// Held while the driver is asked for its devices.
-    asking: Mutex<()>,
+    /// `None` until the driver has told them. Held while it is asked.
+    devices: Mutex<Option<Vec<Arc<ClDevice>>>>,
 }
 
 /// A device of a driver.
@@ -34,8 +33,7 @@ impl ClPlatform {
     pub(super) fn new(driver: &'static cl::Driver) -> ClPlatform {
         ClPlatform {
             driver,
-            devices: OnceLock::new(),
-            asking: Mutex::new(()),
+            devices: Mutex::new(None),
         }
     }
 }
@@ -49,17 +47,14 @@ impl Platform<OpenCl> for ClPlatform {
     }
 
     fn devices(&self) -> Result<Vec<Arc<ClDevice>>> {
-        if let Some(devices) = self.devices.get() {
-            return Ok(devices.clone());
-        }
         // A thread that asks PoCL 3.1 while it sets its devices up for another is told that there are none.
-        let _asking = self.asking.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(devices) = self.devices.get() {
+        let mut devices = self.devices.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(devices) = &*devices {
             return Ok(devices.clone());
         }
-        let found = self.driver.devices()?;
-        let devices = || found.into_iter().map(|id| Arc::new(ClDevice::new(id))).collect();
-        Ok(self.devices.get_or_init(devices).clone())
+        let found = self.driver.devices()?.into_iter();
+        let found = found.map(|id| Arc::new(ClDevice::new(id))).collect();
+        Ok(devices.insert(found).clone())
     }
 
     fn native_handle(&self) -> Result<pi_native_handle> {

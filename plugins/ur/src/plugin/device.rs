@@ -4,7 +4,7 @@ use offkit_image::target::triples;
 use offkit_image::{DeviceImage, ImageFormat, Target};
 use offkit_pi::ffi::*;
 use offkit_pi::plugin::{Device, Error, Info, Partition, Platform, Result};
-use offkit_sync::{Arc, OnceLock};
+use offkit_sync::{Arc, Mutex, PoisonError};
 use offkit_ur::*;
 use std::ffi::CString;
 
@@ -14,7 +14,8 @@ use crate::adapter::{DeviceId, Owned, PlatformId, number, text};
 /// A platform of an adapter.
 pub(crate) struct UrPlatform {
     id: PlatformId,
-    devices: OnceLock<Vec<Arc<UrDevice>>>,
+    /// `None` until the adapter has told them. Held while it is asked.
+    devices: Mutex<Option<Vec<Arc<UrDevice>>>>,
 }
 
 /// A device of an adapter.
@@ -32,7 +33,7 @@ impl UrPlatform {
     pub(super) fn new(id: PlatformId) -> UrPlatform {
         UrPlatform {
             id,
-            devices: OnceLock::new(),
+            devices: Mutex::new(None),
         }
     }
 }
@@ -63,12 +64,15 @@ impl Platform<UnifiedRuntime> for UrPlatform {
     }
 
     fn devices(&self) -> Result<Vec<Arc<UrDevice>>> {
-        if let Some(devices) = self.devices.get() {
+        // An adapter asks its driver, which may tell a thread that there are none while it sets them up for another:
+        // PoCL 3.1 does.
+        let mut devices = self.devices.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(devices) = &*devices {
             return Ok(devices.clone());
         }
-        let found = self.id.devices()?;
-        let devices = || found.into_iter().map(|id| Arc::new(UrDevice::new(id))).collect();
-        Ok(self.devices.get_or_init(devices).clone())
+        let found = self.id.devices()?.into_iter();
+        let found = found.map(|id| Arc::new(UrDevice::new(id))).collect();
+        Ok(devices.insert(found).clone())
     }
 
     fn native_handle(&self) -> Result<pi_native_handle> {
