@@ -181,7 +181,9 @@ impl Folder {
                 sum = sum.saturating_sub(entry.size);
             }
         }
-        for folder in [self.entries(), self.unpacked()] {
+        // Nothing goes from a folder of somebody else's that stands in the place of one.
+        let folders = [self.entries(), self.unpacked()].map(|folder| self.checked(folder));
+        for folder in folders.into_iter().flatten() {
             for file in fs::read_dir(folder).into_iter().flatten().flatten() {
                 let path = file.path();
                 let name = file.file_name();
@@ -207,8 +209,8 @@ impl Store for Folder {
                 "it is larger than half of what the cache may take",
             ));
         }
-        self.make_room(bytes.len() as u64);
         let folder = self.made(self.entries())?;
+        self.make_room(bytes.len() as u64);
         let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(&folder)?;
         // It is not waited until the disk has it: what was lost has another digest.
         file.write_all(bytes)?;
@@ -217,9 +219,8 @@ impl Store for Folder {
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
-        let unpacked = self.unpacked().join(name);
-        if unpacked.exists() {
-            let _others_may_be_faster = fs::remove_dir_all(unpacked);
+        if let Ok(unpacked) = self.checked(self.unpacked()) {
+            let _others_may_be_faster = fs::remove_dir_all(unpacked.join(name));
         }
         match fs::remove_file(self.checked(self.entries())?.join(name)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),

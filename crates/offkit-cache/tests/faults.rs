@@ -138,6 +138,25 @@ fn a_folder_that_others_can_write_to_is_not_used() {
 }
 
 #[test]
+fn nothing_goes_from_a_folder_that_is_not_the_caches() {
+    let (_folder, cache) = cache();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let letter = elsewhere.path().join("letter");
+    fs::write(&letter, "written long ago").unwrap();
+    let long_ago = SystemTime::now() - Duration::from_secs(31 * 24 * 3600);
+    fs::File::open(&letter).unwrap().set_modified(long_ago).unwrap();
+    fs::create_dir(cache.path()).unwrap();
+    for name in ["entries", "unpacked"] {
+        let link = cache.path().join(name);
+        std::os::unix::fs::symlink(elsewhere.path(), &link).unwrap();
+        // The first thing that a cache puts somewhere makes it tidy up.
+        Cache::at(cache.path().to_owned(), Limits::default()).put(&key("a"), &[], b"built a");
+        assert!(letter.exists(), "{name}");
+        fs::remove_file(link).unwrap();
+    }
+}
+
+#[test]
 fn a_place_that_cannot_be_written_costs_speed_only() {
     let folder = tempfile::tempdir().unwrap();
     // A file where the folder should be.
