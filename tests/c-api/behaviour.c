@@ -182,7 +182,7 @@ static void devices_and_null_pointers(void) {
   const offkit_device *hole[] = {device, NULL};
   FAILS(OFFKIT_ERROR_INVALID, "element 1 of the devices is a null pointer", offkit_context_create(hole, 2, &none));
   offkit_queue *strange;
-  FAILS(OFFKIT_ERROR_INVALID, "no flags 0x40", offkit_queue_create(context, device, 0x40, &strange));
+  FAILS(OFFKIT_ERROR_INVALID, "0x40 are no flags of a queue", offkit_queue_create(context, device, 0x40, &strange));
 
   // Nothing is freed nowhere.
   offkit_error_free(NULL);

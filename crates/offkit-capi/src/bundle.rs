@@ -104,7 +104,10 @@ impl Bundle {
 
 fn state(number: c_int) -> Result<BundleState> {
     let state = u32::try_from(number).ok().and_then(BundleState::from_raw);
-    state.ok_or_else(|| Failure::invalid(format!("no state of kernel bundles is {number}")))
+    state.ok_or_else(|| {
+        let message = format!("{number} is no state of a kernel bundle: expected one of OFFKIT_STATE_...");
+        Failure::invalid(message)
+    })
 }
 
 /// Devices, copied.
@@ -224,9 +227,8 @@ extern "C" fn offkit_bundle_link(
 ) -> Status {
     make(executable, || {
         if flags & !LINK_FAST != 0 {
-            return Err(Failure::invalid(format!(
-                "no way to link has the flags {flags:#x}"
-            )));
+            let message = format!("{flags:#x} are no flags of a link: expected OFFKIT_LINK_FAST or 0");
+            return Err(Failure::invalid(message));
         }
         let properties = LinkProperties {
             fast_link: flags & LINK_FAST != 0,
@@ -483,7 +485,10 @@ extern "C" fn offkit_bundle_content(
         let version = match version {
             1 => SyclBinVersion::V1Enveloped,
             2 => SyclBinVersion::V2,
-            other => return Err(Failure::invalid(format!("no version of SYCLBIN is {other}"))),
+            other => {
+                let message = format!("{other} is no version of SYCLBIN: expected 1 or 2");
+                return Err(Failure::invalid(message));
+            }
         };
         Ok(Bytes(
             whichever!(&*bundle, bundle => bundle.content_of_version(version)?),

@@ -46,7 +46,8 @@ extern "C" fn offkit_queue_create(
 ) -> Status {
     make(queue, || {
         if flags & !(OUT_OF_ORDER | PROFILING) != 0 {
-            return Err(Failure::invalid(format!("a queue has no flags {flags:#x}")));
+            let message = format!("{flags:#x} are no flags of a queue: expected some of OFFKIT_QUEUE_...");
+            return Err(Failure::invalid(message));
         }
         let properties = QueueProperties {
             out_of_order: flags & OUT_OF_ORDER != 0,

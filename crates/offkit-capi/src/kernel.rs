@@ -64,7 +64,7 @@ impl Argument {
                 4 => HostArgument::Local(self.size),
                 other => {
                     return Err(Failure::invalid(format!(
-                        "{name} is of no kind that exists: {other}"
+                        "{name} is of kind {other}: expected one of OFFKIT_ARGUMENT_..."
                     )));
                 }
             })
@@ -86,7 +86,7 @@ impl Range {
         let dimensions = self.dimensions as usize;
         if !(1..=3).contains(&dimensions) {
             return Err(Failure::invalid(format!(
-                "an index space of {dimensions} dimensions"
+                "the range has {dimensions} dimensions: expected 1, 2 or 3"
             )));
         }
         // What is behind the dimensions may be anything.

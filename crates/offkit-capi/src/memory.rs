@@ -147,7 +147,10 @@ extern "C" fn offkit_usm_create(
             0 => UsmKind::Host,
             1 => UsmKind::Device,
             2 => UsmKind::Shared,
-            other => return Err(Failure::invalid(format!("no kind of memory is {other}"))),
+            other => {
+                let message = format!("{other} is no kind of memory: expected one of OFFKIT_USM_...");
+                return Err(Failure::invalid(message));
+            }
         };
         let (context, device) = (given(context, "the context")?, given(device, "the device")?);
         Ok(Usm(context.0.usm(kind, &device.device, size, alignment)?))

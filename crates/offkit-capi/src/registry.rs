@@ -164,10 +164,13 @@ fn check_registry(registry: &Arc<ImageRegistry>, library: &Library) -> Result<()
 extern "C" fn offkit_registry_set_exporter_rule(registry: In<'_, Registry>, rule: c_int) -> Status {
     attempt(|| {
         let registry = given(registry, "the registry")?.images();
-        let rule = usize::try_from(rule)
+        let known = usize::try_from(rule)
             .ok()
             .and_then(|rule| ExporterRule::ALL.get(rule).copied());
-        registry.set_exporter_rule(rule.ok_or_else(|| Failure::invalid("the number is no exporter rule's"))?);
+        registry.set_exporter_rule(known.ok_or_else(|| {
+            let message = format!("{rule} is no exporter rule: expected one of OFFKIT_EXPORTER_...");
+            Failure::invalid(message)
+        })?);
         Ok(())
     })
 }
@@ -185,7 +188,10 @@ extern "C" fn offkit_device_dlopen(
         let visibility = match visibility {
             0 => Visibility::Local,
             1 => Visibility::Global,
-            other => return Err(Failure::invalid(format!("no visibility is {other}"))),
+            other => {
+                let message = format!("{other} is no visibility: expected one of OFFKIT_VISIBILITY_...");
+                return Err(Failure::invalid(message));
+            }
         };
         let loaded = match Arc::ptr_eq(registry, &programs::registry()) {
             true => programs::loaded_from(path),
