@@ -116,6 +116,12 @@ static void private(void) {
 #pragma omp target device(omp_get_initial_device()) map(tofrom : host)
   host += omp_is_initial_device();
   CHECK(host == 2);
+  int device = omp_get_default_device();
+  omp_set_default_device(omp_get_initial_device());
+#pragma omp target map(tofrom : host)
+  host += omp_is_initial_device();
+  CHECK(host == 3);
+  omp_set_default_device(device);
 }
 
 static void functions(void) {

@@ -154,7 +154,7 @@ impl Device {
     /// How many teams, of how many threads.
     fn shape(&self, call: &Call<'_>) -> Result<(usize, usize)> {
         let positive = |number: i32| usize::try_from(number).ok().filter(|number| *number > 0);
-        let most = self.device.max_work_group_size()?.min(MOST_THREADS);
+        let most = self.device.max_work_group_size()?.clamp(1, MOST_THREADS);
         let threads = positive(call.threads).unwrap_or(USUAL_THREADS).clamp(1, most);
         let iterations = usize::try_from(call.arguments.iterations).unwrap_or(usize::MAX);
         let memory = self.device.global_memory_size()? / PART_FOR_SCRATCH;

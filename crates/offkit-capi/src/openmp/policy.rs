@@ -47,15 +47,20 @@ pub(super) fn host_number() -> c_int {
 
 /// The device with a number; `None` is the host.
 pub(super) fn device(number: i64) -> Option<&'static Device> {
-    let number = match number {
+    usable_devices().get(usize::try_from(meant(number)).ok()?)
+}
+
+/// The number of the device that a number means.
+fn meant(number: i64) -> i64 {
+    match number {
         DEFAULT_DEVICE => default_device(),
         number => number,
-    };
-    usable_devices().get(usize::try_from(number).ok()?)
+    }
 }
 
 /// The device for a construct; `None` where the host is to do it.
 pub(super) fn offload_to(number: i64) -> Result<Option<&'static Device>> {
+    let number = meant(number);
     let found = device(number);
     let is_host = number == i64::from(host_number()) && !usable_devices().is_empty();
     match found {
