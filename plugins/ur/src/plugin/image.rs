@@ -114,7 +114,14 @@ impl UrSampler {
         let last = UR_SAMPLER_ADDRESSING_MODE_MIRRORED_REPEAT;
         let addressing = after(request.addressing, FIRST_ADDRESSING, last);
         let filter = after(request.filter, FIRST_FILTER, UR_SAMPLER_FILTER_MODE_LINEAR);
-        let unknown = || Error::new(PI_INVALID_VALUE, "a sampler of a kind that OpenCL has not");
+        let unknown = || {
+            let SamplerRequest {
+                addressing, filter, ..
+            } = request;
+            let message =
+                format!("OpenCL has no sampler of addressing {addressing:#x} and filter {filter:#x}");
+            Error::new(PI_INVALID_VALUE, message)
+        };
         let (addressing, filter) = addressing.zip(filter).ok_or_else(unknown)?;
         Ok(UrSampler(context.create_sampler(&Sampling {
             normalized: request.normalized,
