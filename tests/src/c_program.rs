@@ -2,16 +2,12 @@
 
 use std::path::PathBuf;
 use std::process::Command;
-use std::sync::OnceLock;
 
 use crate::{Folder, root, shared_library, tool};
 
-/// The library, built once.
+/// The library.
 pub fn liboffkit() -> PathBuf {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT
-        .get_or_init(|| shared_library("offkit-capi", "offkit"))
-        .clone()
+    shared_library("offkit")
 }
 
 /// Compiles a program or library against the header and the library, which programs find when they run.

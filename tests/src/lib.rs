@@ -97,7 +97,7 @@ pub fn root() -> PathBuf {
         .to_owned()
 }
 
-/// The folder of the built programs, brought up to date once.
+/// The folder of the built programs and shared libraries, brought up to date once.
 ///
 /// # Panics
 ///
@@ -112,10 +112,13 @@ pub fn programs() -> PathBuf {
             .expect("test programs are in `deps`")
             .to_owned();
         let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        cargo.args(["build", "--quiet", "--bins"]).current_dir(root());
+        cargo.args(["build", "--quiet", "--bins", "--lib"]);
+        // A crate alone may get other features than among all, and what it shares with them would be built again: then
+        // the documentation's tests find libraries that do not fit each other.
+        cargo.arg("--workspace").current_dir(root());
         // The worker needs LLVM to be built; without it the rest is still there to be tested.
-        if tool("llvm-config-22").is_some() {
-            cargo.arg("--workspace");
+        if tool("llvm-config-22").is_none() {
+            cargo.args(["--exclude", "offkit-llvm-worker"]);
         }
         if folder.ends_with("release") {
             cargo.arg("--release");
@@ -134,66 +137,28 @@ pub fn offkit() -> PathBuf {
     programs().join("offkit")
 }
 
-/// The library of a crate that the running test links, too: cargo builds it beside the test.
+/// A shared library of this workspace.
+pub fn shared_library(name: &str) -> PathBuf {
+    programs().join(file_name(name))
+}
+
+/// The same of a crate that the running test links, too: cargo builds it beside the test.
 ///
 /// # Panics
 ///
 /// If the running program has no path.
 pub fn library(name: &str) -> PathBuf {
-    let name = format!("{}{name}{}", env::consts::DLL_PREFIX, env::consts::DLL_SUFFIX);
     let program = env::current_exe().expect("a running program has a path");
-    program.with_file_name(name)
+    program.with_file_name(file_name(name))
 }
 
-/// A shared library that a package of this workspace makes, brought up to date.
-///
-/// # Panics
-///
-/// If it cannot be built.
-pub fn shared_library(package: &str, name: &str) -> PathBuf {
-    let folder = programs();
-    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args(["build", "--quiet", "--lib"]).current_dir(root());
-    // Alone it may get other features than among all, and what it shares with them would be built again: then the
-    // documentation's tests find libraries that do not fit each other.
-    match tool("llvm-config-22") {
-        Some(_) => cargo.arg("--workspace"),
-        None => cargo.args(["-p", package]),
-    };
-    if folder.ends_with("release") {
-        cargo.arg("--release");
-    }
-    let built = cargo.status().expect("cargo starts").success();
-    assert!(built, "{package} does not build");
-    folder.join(format!(
-        "{}{name}{}",
-        env::consts::DLL_PREFIX,
-        env::consts::DLL_SUFFIX
-    ))
+fn file_name(library: &str) -> String {
+    format!("{}{library}{}", env::consts::DLL_PREFIX, env::consts::DLL_SUFFIX)
 }
 
 /// offkit's devices as an OpenCL driver.
-///
-/// # Panics
-///
-/// If it cannot be built.
 pub fn opencl_driver() -> PathBuf {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT
-        .get_or_init(|| shared_library("offkit-opencl-front", "offkit_opencl"))
-        .clone()
-}
-
-/// The plugin of offkit's CPU device, as a library.
-///
-/// # Panics
-///
-/// If it cannot be built.
-pub fn cpu_plugin() -> PathBuf {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT
-        .get_or_init(|| shared_library("offkit-plugin-cpu", "offkit_plugin_cpu"))
-        .clone()
+    shared_library("offkit_opencl")
 }
 
 /// The plugin that does what a script says.

@@ -3,17 +3,10 @@
 
 use std::path::PathBuf;
 use std::process::Command;
-use std::sync::OnceLock;
 
 use offkit_tests::documentation::{blocks, examples};
 use offkit_tests::drivers::{intel, pocl, with_drivers};
-use offkit_tests::{Folder, Outcome, need, programs, root, shared_library};
-
-/// The runtime that the programs are linked with, brought up to date.
-fn need_runtime() {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT.get_or_init(|| shared_library("offkit-capi", "offkit"));
-}
+use offkit_tests::{Folder, Outcome, library, need, programs, root};
 
 /// A source of `examples/parallel`.
 fn example(name: &str) -> String {
@@ -23,7 +16,6 @@ fn example(name: &str) -> String {
 /// Makes a program of a source as the page says, `offkit c++ -fsycl app.cpp -o app`.
 #[track_caller]
 fn build(folder: &Folder, source: &str, program: &str) {
-    need_runtime();
     let line = format!("c++ -fsycl -std=c++17 -O2 -Wall -Wextra -Wpedantic -Werror {source} -o {program}");
     folder.offkit(&line).ok();
 }
@@ -55,7 +47,7 @@ fn places() -> Vec<Place> {
 
 /// Runs a program that sees only that device.
 fn run_on((device, drivers): &Place, folder: &Folder, program: &str, arguments: &str) -> Outcome {
-    let plugin = shared_library("offkit-plugin-opencl", "offkit_plugin_opencl");
+    let plugin = library("offkit_plugin_opencl");
     let mut command = Command::new(folder.path(program));
     command
         .args(arguments.split_whitespace())
@@ -81,7 +73,6 @@ fn a_kernel_is_a_lambda_in_the_program_that_one_command_makes() {
 #[test]
 fn the_page_shows_a_program_that_works() {
     need!("clang++-22", "llc");
-    need_runtime();
     let folder = Folder::new();
     let mut commands = 0;
     for (language, content) in blocks("docs/parallel.md") {

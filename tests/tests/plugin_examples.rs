@@ -7,7 +7,6 @@ use std::env;
 use std::ffi::{OsStr, c_void};
 use std::path::PathBuf;
 use std::process::Command;
-use std::sync::OnceLock;
 use std::time::Duration;
 
 use offkit_pi::BuiltIn;
@@ -28,10 +27,7 @@ fn c_example(folder: &Folder) -> PathBuf {
 
 /// The example in Rust.
 fn rust_example() -> PathBuf {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT
-        .get_or_init(|| shared_library("offkit-example-plugin", "offkit_example_plugin"))
-        .clone()
+    shared_library("offkit_example_plugin")
 }
 
 /// Lists the device of a plugin.

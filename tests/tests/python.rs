@@ -7,7 +7,7 @@ use std::process::Command;
 use offkit_tests::packages::python;
 use offkit_tests::pi_releases::PI_RELEASES;
 use offkit_tests::sycl_runtime::SyclRuntime;
-use offkit_tests::{Folder, cpu_plugin, need, opencl_driver, root, tool};
+use offkit_tests::{Folder, library, need, opencl_driver, root, tool};
 
 /// An interpreter with pyopencl and dpctl of 2026.
 fn newest() -> Option<PathBuf> {
@@ -83,7 +83,7 @@ fn arrays_of_dpctl_compute_on_the_last_libsycl_with_plugins() {
     let Some(opencl_plugin) = release.opencl_plugin() else {
         return;
     };
-    for (plugin, has_driver) in [(opencl_plugin, true), (cpu_plugin(), false)] {
+    for (plugin, has_driver) in [(opencl_plugin, true), (library("offkit_plugin_cpu"), false)] {
         let folder = Folder::new();
         let Some(host) = release.with_plugin(&folder, &plugin) else {
             return;

@@ -2,11 +2,10 @@
 //! `liboffkit.so` in the place of LLVM's `libomptarget.so`.
 
 use std::process::Command;
-use std::sync::OnceLock;
 
 use offkit_tests::documentation::{blocks, examples};
 use offkit_tests::sycl_runtime::SyclRuntime;
-use offkit_tests::{Folder, Outcome, has_openmp, need, offkit, shared_library};
+use offkit_tests::{Folder, Outcome, has_openmp, library, need, offkit, programs};
 
 /// Where LLVM's OpenMP runtime for the host is, which programs need besides.
 const HOST_RUNTIME: &str = "/usr/lib/llvm-22/lib";
@@ -30,12 +29,7 @@ fn folder() -> Folder {
 
 /// The folder of `liboffkit.so`.
 fn runtime() -> String {
-    static BUILT: OnceLock<String> = OnceLock::new();
-    let built = BUILT.get_or_init(|| {
-        let library = shared_library("offkit-capi", "offkit");
-        library.parent().expect("a folder").display().to_string()
-    });
-    built.clone()
+    programs().display().to_string()
 }
 
 /// Runs the driver.
@@ -126,7 +120,7 @@ fn llvms_own_runtime_agrees() {
 fn regions_run_on_an_opencl_driver() {
     need!("clang-22", "llvm-config-22");
     let Some(driver) = SyclRuntime::get() else { return };
-    let plugin = shared_library("offkit-plugin-opencl", "offkit_plugin_opencl");
+    let plugin = library("offkit_plugin_opencl");
     let folder = folder();
     for line in ["cc regions.c", "cc data.c", "cc variables.c"] {
         build(&folder, &format!("{line} -O2 -o program"));
