@@ -69,6 +69,10 @@ pub(crate) fn adopt() {
         adopted_at,
         ..
     } = &mut *registered;
+    // Another thread may have looked later and be done: what this one has seen is out of date then.
+    if changes.0 <= adopted_at.0 && changes.1 <= adopted_at.1 {
+        return;
+    }
     *adopted_at = changes;
     let registry = &PROGRAMS.registry;
     adopted.retain(|id, (path, library)| {
