@@ -122,7 +122,8 @@ pub(super) fn collect_failure(error: CollectError) -> Failure {
         CollectError::SeveralExporters { .. } => {
             "leave out all but one of them, or choose with `--exporter first`"
         }
-        _ => "leave out all but one of them",
+        CollectError::Clash { .. } => "leave out all but one of them",
+        _ => return Failure::input(error),
     };
     Failure::input(error).hint(hint)
 }
