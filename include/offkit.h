@@ -292,8 +292,8 @@ OFFKIT_API offkit_error *offkit_buffer_write(const offkit_buffer *buffer, const 
 OFFKIT_API offkit_error *offkit_buffer_fill(const offkit_buffer *buffer, const offkit_queue *queue, size_t offset,
     size_t size, const void *pattern, size_t pattern_size, const offkit_event *const *wait, size_t wait_count,
     offkit_event **event);
-// Submits to copy `size` bytes from one buffer to another, or to another part of it, once the events are done. `event`
-// may be NULL.
+// Submits to copy `size` bytes from one buffer to another, or to another part of it, once the events are done. Parts that
+// overlap are an error. `event` may be NULL.
 OFFKIT_API offkit_error *offkit_buffer_copy(const offkit_buffer *from, size_t from_offset, const offkit_buffer *to,
     size_t to_offset, size_t size, const offkit_queue *queue, const offkit_event *const *wait, size_t wait_count,
     offkit_event **event);
@@ -324,8 +324,8 @@ OFFKIT_API offkit_error *offkit_usm_write(const offkit_usm *usm, const offkit_qu
 // Submits to set `size` bytes, from `offset` on, to a value, once the events are done. `event` may be NULL.
 OFFKIT_API offkit_error *offkit_usm_fill(const offkit_usm *usm, const offkit_queue *queue, size_t offset, size_t size,
     uint8_t value, const offkit_event *const *wait, size_t wait_count, offkit_event **event);
-// Submits to copy `size` bytes from one allocation to another, or to another part of it, once the events are done.
-// `event` may be NULL.
+// Submits to copy `size` bytes from one allocation to another, or to another part of it, once the events are done. Parts
+// that overlap are an error. `event` may be NULL.
 OFFKIT_API offkit_error *offkit_usm_copy(const offkit_usm *from, size_t from_offset, const offkit_usm *to,
     size_t to_offset, size_t size, const offkit_queue *queue, const offkit_event *const *wait, size_t wait_count,
     offkit_event **event);

@@ -216,6 +216,50 @@ fn devices_take_what_the_script_says() {
 }
 
 #[test]
+fn copies_within_memory_are_refused_where_they_overlap() {
+    // Where there are no buffers, shared memory stands in for them.
+    for script in [FILL, "fail piMemBufferCreate PI_UNSUPPORTED_FEATURE"] {
+        let play = play(script).unwrap();
+        let (device, context, queue) = machine();
+        let numbers = Buffer::from_slice(&context, &[1, 2, 3, 4, 5, 6]).unwrap();
+        let again = numbers.clone();
+        for to in [0, 1, 2] {
+            let error = numbers.copy_to(&queue, 0, &again, to, 3, &[]).unwrap_err();
+            assert_eq!(error.result(), PI_MEM_COPY_OVERLAP, "{error}");
+            let expected = format!("12 bytes at 0 cannot be copied to {} of the same memory", to * 4);
+            assert!(error.to_string().contains(&expected), "{error}");
+        }
+        let copied = numbers.copy_to(&queue, 0, &again, 3, 3, &[]).unwrap();
+        assert_eq!(numbers.read(&queue, &[&copied]).unwrap(), [1, 2, 3, 1, 2, 3]);
+        numbers
+            .copy_to(&queue, 2, &again, 2, 0, &[])
+            .unwrap()
+            .wait()
+            .unwrap();
+
+        let usm = context.usm(UsmKind::Shared, &device, 8, 0).unwrap();
+        let error = queue.copy_usm((&usm, 4), (&usm, 1), 4, &[]).unwrap_err();
+        assert_eq!(error.result(), PI_MEM_COPY_OVERLAP, "{error}");
+        drop((copied, numbers, again, usm, queue, context, device));
+        is_clean(&play, script);
+    }
+
+    let play = play(FILL).unwrap();
+    let (_, context, queue) = machine();
+    let whole = context.buffer_from(&[0; 512]).unwrap();
+    let part = whole.part(128, 256).unwrap();
+    let error = queue.copy_buffer((&part, 0), (&whole, 130), 4, &[]).unwrap_err();
+    assert!(error.to_string().contains("they overlap"), "{error}");
+    queue
+        .copy_buffer((&part, 0), (&whole, 132), 4, &[])
+        .unwrap()
+        .wait()
+        .unwrap();
+    drop((whole, part, queue, context));
+    is_clean(&play, "parts");
+}
+
+#[test]
 fn offkit_itself_copes() {
     let folder = Folder::new();
     let run = |script: &str, line: &str| {

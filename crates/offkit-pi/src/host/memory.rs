@@ -17,7 +17,8 @@ pub struct Buffer {
     handle: Arc<Owned<pi_mem>>,
     size: usize,
     context: Context,
-    _parent: Option<Box<Buffer>>,
+    /// Of a part: the buffer that it is a part of, and where it begins there.
+    whole: Option<(Arc<Owned<pi_mem>>, usize)>,
 }
 
 impl Buffer {
@@ -48,7 +49,7 @@ impl Buffer {
             handle: Arc::new(handle),
             size,
             context: context.clone(),
-            _parent: None,
+            whole: None,
         })
     }
 
@@ -85,13 +86,26 @@ impl Buffer {
                 )
             )
         }?;
-        let parent = Some(Box::new(self.clone()));
+        let (whole, start) = self.place();
         Ok(Buffer {
             handle: Arc::new(handle),
             size,
             context: self.context.clone(),
-            _parent: parent,
+            whole: Some((Arc::clone(whole), start.saturating_add(origin))),
         })
+    }
+
+    /// Whose memory this is, and where it begins there.
+    fn place(&self) -> (&Arc<Owned<pi_mem>>, usize) {
+        let whole = self.whole.as_ref();
+        whole.map_or((&self.handle, 0), |(whole, start)| (whole, *start))
+    }
+
+    /// Whether two buffers, or parts, have bytes in common, of `size` each from the offsets on.
+    pub(crate) fn overlap(from: (&Buffer, usize), to: (&Buffer, usize), size: usize) -> bool {
+        let ((one, start), (other, other_start)) = (from.0.place(), to.0.place());
+        let start = start.saturating_add(from.1);
+        Arc::ptr_eq(one, other) && start.abs_diff(other_start.saturating_add(to.1)) < size
     }
 }
 

@@ -347,7 +347,10 @@ impl Queue {
         for (buffer, _) in [from, to] {
             self.check_buffer(buffer, Function::piEnqueueMemBufferCopy)?;
         }
-
+        // Not every plugin looks.
+        if Buffer::overlap(from, to, size) {
+            return Err(overlap(Function::piEnqueueMemBufferCopy, from.1, to.1, size));
+        }
         // SAFETY: both buffers are valid.
         unsafe {
             submit!(
@@ -403,7 +406,7 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// [`PiError`](super::PiError) if a range is not within its allocation.
+    /// [`PiError`](super::PiError) if a range is not within its allocation, or the two overlap.
     pub fn copy_usm(
         &self,
         from: (&Usm, usize),
@@ -416,6 +419,9 @@ impl Queue {
         }
         let source = from.0.range(Function::piextUSMEnqueueMemcpy, from.1, size)?;
         let target = to.0.range(Function::piextUSMEnqueueMemcpy, to.1, size)?;
+        if source.addr().abs_diff(target.addr()) < size {
+            return Err(overlap(Function::piextUSMEnqueueMemcpy, from.1, to.1, size));
+        }
         // SAFETY: the ranges are within the allocations, which are kept until the command is done.
         let event = unsafe { self.copy(false, target, source, size, wait) }?;
         let both = [from.0.allocation(), to.0.allocation()];
@@ -518,4 +524,9 @@ impl Queue {
             .add(set.handle(), |used| used.allocations.push(usm.allocation()));
         Ok(set)
     }
+}
+
+fn overlap(function: Function, from: usize, to: usize, size: usize) -> PiError {
+    let message = format!("{size} bytes at {from} cannot be copied to {to} of the same memory: they overlap");
+    PiError::refused(function, PI_MEM_COPY_OVERLAP, message)
 }
