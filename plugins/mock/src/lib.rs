@@ -11,6 +11,7 @@
 //! takes spir64 sm_80               the targets of images that the device above takes
 //! info IL_VERSION "SPIR-V_1.2"     what the device above answers: a text, a number of 32 bits, or 7u64
 //! kernel fill 1 0 7                a kernel, how many arguments it has, which buffer it fills, with which byte
+//! variable counter 16              a variable of every program, and its size in bytes
 //! unresolved helper                no program is built or linked: the symbol is missing
 //! missing piEventSetCallback       the table has no such function
 //! fail piProgramBuild PI_OUT_OF_RESOURCES "out of luck"

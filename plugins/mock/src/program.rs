@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use offkit_pi::ffi::*;
-use offkit_pi::plugin::{Argument, Build, Error, Info, Kernel, Program, Ref, Result};
+use offkit_pi::plugin::{Argument, Build, Error, GlobalVariable, Info, Kernel, Program, Ref, Result};
 
 use crate::Mock;
 use crate::device::MockDevice;
@@ -15,6 +15,8 @@ use crate::stage::There;
 /// A program, of whatever code.
 pub(crate) struct MockProgram {
     build: Mutex<Build>,
+    /// Each in the order of the script, as words, for the alignment. What commands do with them they do by the address.
+    variables: Vec<Box<[u128]>>,
     there: There,
 }
 
@@ -33,9 +35,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl MockProgram {
     pub(crate) fn new() -> MockProgram {
+        let there = There::new::<MockProgram>();
+        let variables = there.stage().script.variables.iter();
+        let zeroed = |(_, size): &(String, usize)| vec![0; size.div_ceil(size_of::<u128>())].into_boxed_slice();
         MockProgram {
             build: Mutex::default(),
-            there: There::new::<MockProgram>(),
+            variables: variables.map(zeroed).collect(),
+            there,
         }
     }
 
@@ -87,6 +93,17 @@ impl Program<Mock> for MockProgram {
     fn kernel_names(&self) -> Result<Vec<String>> {
         let kernels = self.there.stage().script.kernels.iter();
         Ok(kernels.map(|kernel| kernel.name.clone()).collect())
+    }
+
+    fn global_variable(&self, _: &Arc<MockDevice>, name: &str) -> Result<GlobalVariable> {
+        let variables = &self.there.stage().script.variables;
+        let known = variables.iter().zip(&self.variables);
+        let found = known.into_iter().find(|((known, _), _)| known == name);
+        let found = found.map(|((_, size), words)| GlobalVariable {
+            address: words.as_ptr().expose_provenance(),
+            size: *size,
+        });
+        found.ok_or_else(|| Error::new(PI_INVALID_VALUE, format_args!("no variable {name}")))
     }
 
     fn create_kernel(program: &Ref<Self>, name: &str) -> Result<MockKernel> {

@@ -13,6 +13,8 @@ use offkit_pi::table::Function;
 pub(crate) struct Script {
     pub(crate) platforms: Vec<Platform>,
     pub(crate) kernels: Vec<Kernel>,
+    /// The variables of every program: their names, and their sizes in bytes.
+    pub(crate) variables: Vec<(String, usize)>,
     pub(crate) unresolved: Vec<String>,
     pub(crate) missing: Vec<Function>,
     pub(crate) faults: Vec<Fault>,
@@ -193,6 +195,10 @@ impl Script {
                     arguments: number(arguments)?,
                     fills,
                 });
+            }
+            ["variable", name, size] => {
+                let size = size.parse().map_err(|_| "a variable has a size in bytes")?;
+                self.variables.push((name.to_owned(), size));
             }
             ["unresolved", name] => self.unresolved.push(name.to_owned()),
             ["missing", name] => self.missing.push(function(name)?),

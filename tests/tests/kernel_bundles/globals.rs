@@ -165,6 +165,23 @@ fn a_device_global_that_nothing_uses_is_no_hindrance() {
     assert_eq!(machine.run_app(&built), [2, 4, 6, 8, 10, 12, 14, 16]);
 }
 
+#[test]
+fn a_device_global_that_is_larger_than_its_variable_is_named() {
+    need!("clang-22", "llc");
+    let machine = Machine::new();
+    let image = described(image(SOURCE), &[("counter", 400, 0)]);
+    let input: KernelBundle<Input> = machine
+        .read(syclbin([image], BundleState::Input))
+        .expect("a bundle");
+    says(
+        &input.build().expect_err("the variable is no such size"),
+        &[
+            "cannot reach device global `counter`",
+            "400 bytes at 8 are not within a variable of 16 bytes",
+        ],
+    );
+}
+
 /// Uses what the real SYCL compiler writes: device globals of both kinds, under its own names.
 fn use_real_globals(machine: &Machine) {
     let Some(runtime) = SyclRuntime::get() else { return };

@@ -6,12 +6,13 @@ use std::error::Error;
 use std::process::Command;
 use std::time::Duration;
 
+use offkit_image::property_set::{ByteArray, names};
 use offkit_image::target::triples;
 use offkit_image::{DeviceImage, Target};
 use offkit_pi::NdRange;
 use offkit_pi::ffi::*;
 use offkit_pi::host::{Context, Device, Plugin, Queue, QueueProperties, UsmKind};
-use offkit_runtime::{Buffer, ImageRegistry, Runtime, Usm};
+use offkit_runtime::{Buffer, ImageRegistry, Input, KernelBundle, Runtime, Usm};
 use offkit_tests::drivers::alone;
 use offkit_tests::{Folder, mock, need, offkit};
 use pi_mock::{BUILT_IN, Play, SCRIPT_VARIABLE, play};
@@ -257,6 +258,49 @@ fn copies_within_memory_are_refused_where_they_overlap() {
         .unwrap();
     drop((whole, part, queue, context));
     is_clean(&play, "parts");
+}
+
+/// Builds a bundle with a device global, `counter`, writes it, and reads it again.
+fn use_global() -> Outcome {
+    let (device, context, queue) = machine();
+    let registry = ImageRegistry::new();
+    let mut app = image("app");
+    app.kernels = vec!["fill".to_owned()];
+    let size_and_scope = [4_u32, 0].map(u32::to_le_bytes).concat();
+    app.properties
+        .insert(names::DEVICE_GLOBALS, "counter", ByteArray::new(size_and_scope));
+    registry.add(app);
+    let built = KernelBundle::<Input>::registered(&context, &[device], &registry)?.build()?;
+    built.write_device_global("counter", &queue, 1, &[7, 8])?;
+    let mut bytes = vec![1; 4];
+    built.read_device_global("counter", &queue, 0, &mut bytes)?;
+    Ok(bytes)
+}
+
+#[test]
+fn device_globals_are_placed_where_a_program_has_them() {
+    let variable = "variable counter 16\n";
+    let unable = "missing piextGetGlobalVariablePointer\n";
+    for script in [variable, &format!("{variable}{unable}")] {
+        let play = play(script).unwrap();
+        assert_eq!(use_global().unwrap(), [0, 7, 8, 0], "{script}");
+        is_clean(&play, script);
+    }
+    // A program without the variable is one that nothing uses it in; what cannot be done with it is an error.
+    let write = "piextEnqueueDeviceGlobalVariableWrite";
+    for script in ["", unable] {
+        let play = play(script).unwrap();
+        let text = words(&*use_global().unwrap_err());
+        assert!(text.contains(write) && text.contains("no variable counter"), "{text}");
+        is_clean(&play, script);
+    }
+    for function in [write, "piextEnqueueDeviceGlobalVariableRead"] {
+        let play = play(&format!("{variable}fail {function} PI_INVALID_VALUE \"out of range\"")).unwrap();
+        let text = words(&*use_global().unwrap_err());
+        let expected = format!("cannot reach device global `counter`: {function}: PI_INVALID_VALUE");
+        assert!(text.contains(&expected), "{text}");
+        is_clean(&play, function);
+    }
 }
 
 #[test]

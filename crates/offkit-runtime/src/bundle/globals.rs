@@ -97,6 +97,23 @@ fn start_of_value(variable: usize, value: usize) -> usize {
     start
 }
 
+/// The size of a variable that holds an address, or what is known of it; `None` if the program has no such variable.
+fn variable_size(symbol: &str, program: &Program, queue: &Queue) -> Result<Option<usize>, PiError> {
+    let size = match program.global_size(queue.device(), symbol) {
+        // Plugins of 2023 cannot say it. But they can read, and all such variables have an address.
+        Err(PiError::NotInVersion { .. } | PiError::NotProvided { .. }) => {
+            let mut address = [0; size_of::<u64>()];
+            let read = queue.read_global(program, symbol, 0, &mut address, &[]);
+            read.map(|()| address.len())
+        }
+        told => told,
+    };
+    match size {
+        Err(error) if error.result() == PI_INVALID_VALUE => Ok(None),
+        size => size.map(Some),
+    }
+}
+
 impl Unit {
     /// Gives the device globals of a program that was just built their values.
     pub(super) fn place_globals(&self, program: &Program, context: &Context) -> Result<(), BundleError> {
@@ -111,23 +128,20 @@ impl Unit {
                         .map_err(|source| BundleError::of_global(global.name, source))?,
                 ),
             };
-            match self.place(global, program, queue) {
-                // Nothing in the program uses it.
-                Err(PiError::Call { result, .. }) if result == PI_INVALID_VALUE => {
-                    tracing::debug!(global = global.name, "a program has no such variable");
-                }
-                placed => placed.map_err(|source| BundleError::of_global(global.name, source))?,
-            }
+            let placed = self.place(global, program, queue);
+            placed.map_err(|source| BundleError::of_global(global.name, source))?;
         }
         Ok(())
     }
 
     fn place(&self, global: DeviceGlobal<'_>, program: &Program, queue: &Queue) -> Result<(), PiError> {
+        let Some(variable) = variable_size(global.symbol(), program, queue)? else {
+            tracing::debug!(global = global.name, "nothing in a program uses a device global");
+            return Ok(());
+        };
         let value = self.values.get_or(global.name, || {
             let mut first = vec![0; global.size];
-            // Plugins of 2023 cannot say how large a variable is.
-            let variable = program.global_size(&self.device, global.symbol()).ok();
-            let start = variable.map_or(size_of::<u64>(), |size| start_of_value(size, global.size));
+            let start = start_of_value(variable, global.size);
             queue.read_global(program, global.symbol(), start, &mut first, &[])?;
             let value = queue
                 .context()
