@@ -469,7 +469,11 @@ typedef enum offkit_syclbin_version {
 enum {
   // Takes native code where the bundles' files have it beside code for the device's compiler, and all that it needs is
   // there as native code too.
-  OFFKIT_LINK_FAST = 1
+  OFFKIT_LINK_FAST = 1,
+  // Who supplies a symbol that several images export, as offkit_exporter_rule says; with neither, OFFKIT_EXPORTER_UNIQUE.
+  // A library is what a bundle has of one file; they come in the order of the bundles.
+  OFFKIT_LINK_FIRST = 2,
+  OFFKIT_LINK_OWN_FIRST = 4
 };
 
 // A bundle of a SYCLBIN file, for devices of the context. OFFKIT_ERROR_STATE if the file is in another state.

@@ -442,7 +442,7 @@ public:
   }
   bundle compile() const { return bundle(offkit_bundle_compile, get()); }
   bundle build() const { return bundle(offkit_bundle_build, get()); }
-  // With OFFKIT_LINK_FAST or without.
+  // With OFFKIT_LINK_FAST or without, and OFFKIT_LINK_FIRST, OFFKIT_LINK_OWN_FIRST, or neither.
   static bundle link(std::initializer_list<const bundle *> objects, uint32_t flags = 0) {
     detail::pointers<offkit_bundle> all(objects);
     return bundle(offkit_bundle_link, all.data(), all.size(), static_cast<const offkit_device *const *>(nullptr),

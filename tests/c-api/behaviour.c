@@ -289,6 +289,8 @@ static void registries(const char *folder) {
   CHECK(offkit_usm_read(device_memory, queue, 0, back, sizeof back, NULL, 0));
   REQUIRE(memcmp(back, shared + 1, sizeof back) == 0 && offkit_usm_size(device_memory) == sizeof back);
   FAILS(OFFKIT_ERROR_INVALID, "not within", offkit_usm_read(device_memory, queue, 4, back, sizeof back, NULL, 0));
+  FAILS(OFFKIT_ERROR_INVALID, "overlap",
+        offkit_usm_copy(device_memory, 0, device_memory, 4, 8, queue, NULL, 0, NULL));
   offkit_usm_free(x);
   offkit_usm_free(y);
   offkit_usm_free(device_memory);
@@ -301,8 +303,9 @@ static void bundles(const char *folder) {
   size_t size;
   const offkit_device *devices[] = {device};
   char *app = file(folder, "app.syclbin"), *axpy = file(folder, "library.syclbin");
+  char *rival = file(folder, "rival.syclbin");
   char *spirv = file(folder, "kernel.spv"), *input_file = file(folder, "input.syclbin");
-  offkit_bundle *input, *object, *executable, *other, *bundles[2];
+  offkit_bundle *input, *object, *executable, *other, *bundles[3];
   offkit_kernel *kernel;
   bool has;
 
@@ -360,11 +363,21 @@ static void bundles(const char *folder) {
   CHECK(offkit_bundle_link((const offkit_bundle *const *)bundles, 2, NULL, 0, 0, &executable));
   FAILS(OFFKIT_ERROR_INVALID, "0x6",
         offkit_bundle_link((const offkit_bundle *const *)bundles, 2, NULL, 0, 6, &other));
+  offkit_bundle_free(executable);
+  // A third that exports the same.
+  CHECK(offkit_bundle_open(context, devices, 1, rival, OFFKIT_STATE_OBJECT, &bundles[2]));
+  FAILS(OFFKIT_ERROR_AMBIGUOUS, "rival.syclbin",
+        offkit_bundle_link((const offkit_bundle *const *)bundles, 3, NULL, 0, 0, &executable));
+  CHECK(offkit_bundle_link((const offkit_bundle *const *)bundles, 3, NULL, 0, OFFKIT_LINK_FIRST, &executable));
+  offkit_bundle_free(executable);
+  CHECK(offkit_bundle_link((const offkit_bundle *const *)bundles, 3, NULL, 0, OFFKIT_LINK_OWN_FIRST | OFFKIT_LINK_FAST,
+                           &executable));
   CHECK(offkit_bundle_join((const offkit_bundle *const *)bundles, 2, &other));
   CHECK(offkit_bundle_has_kernel(other, "saxpy", device, &has));
   REQUIRE(has && offkit_bundle_get_state(other) == OFFKIT_STATE_OBJECT);
   offkit_bundle_free(other);
   offkit_bundle_free(executable);
+  offkit_bundle_free(bundles[2]);
   offkit_bundle_free(bundles[0]);
   offkit_bundle_free(bundles[1]);
 
@@ -380,6 +393,7 @@ static void bundles(const char *folder) {
   FAILS(OFFKIT_ERROR_FORMAT, "no SPIR-V", offkit_bundle_from_spirv(context, devices, 1, "text", "text", 4, &other));
   FAILS(OFFKIT_ERROR_INVALID, "no state", offkit_bundle_open(context, devices, 1, app, (offkit_state)3, &other));
   free(app);
+  free(rival);
   free(axpy);
   free(spirv);
   free(input_file);

@@ -164,6 +164,11 @@ fn errors_bundles_memory_and_threads_are_what_the_header_says() {
     need!("cc", "clang-22", "llvm-config-22", "valgrind");
     let folder = prepared();
     folder.syclbin("input", FILL, "--state input");
+    folder.syclbin(
+        "rival",
+        "float axpy(float a, float x, float y) { return a - x - y; }",
+        "",
+    );
     folder.offkit("extract -q input.syclbin!0/ir/0 -o out").ok();
     fs::rename(
         folder.path("out/input.syclbin.0.ir.0.spv"),

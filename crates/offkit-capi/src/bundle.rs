@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use offkit_object::{BundleState, Limits, SyclBinVersion};
 use offkit_pi::host;
-use offkit_runtime::{Executable, Input, KernelBundle, LinkProperties, Object};
+use offkit_runtime::{Executable, ExporterRule, Input, KernelBundle, LinkProperties, Object};
 use offkit_sync::{PoisonError, RwLock, RwLockReadGuard};
 
 use crate::c::{
@@ -37,6 +37,8 @@ pub(crate) struct Bytes(Vec<u8>);
 
 /// `OFFKIT_LINK_FAST`.
 const LINK_FAST: u32 = 1;
+/// `OFFKIT_LINK_FIRST` and `OFFKIT_LINK_OWN_FIRST`: the numbers of the rules, above the flag.
+const LINK_RULE: u32 = 1;
 
 /// Does something with a bundle in whatever state it is.
 macro_rules! whichever {
@@ -226,12 +228,18 @@ extern "C" fn offkit_bundle_link(
     executable: New<'_, Bundle>,
 ) -> Status {
     make(executable, || {
-        if flags & !LINK_FAST != 0 {
-            let message = format!("{flags:#x} are no flags of a link: expected OFFKIT_LINK_FAST or 0");
-            return Err(Failure::invalid(message));
-        }
+        // The rule is in the bits above; other bits below it are none of ours.
+        let rule = ExporterRule::ALL.get((flags >> LINK_RULE) as usize);
+        let known = flags & ((1 << LINK_RULE) - 1) & !LINK_FAST == 0;
+        let exporter = rule.copied().filter(|_| known);
         let properties = LinkProperties {
             fast_link: flags & LINK_FAST != 0,
+            exporter: exporter
+                .ok_or_else(|| {
+                    Failure::invalid(format!(
+                        "{flags:#x} are no flags of a link: expected those of OFFKIT_LINK_*, or 0"
+                    ))
+                })?,
         };
         // SAFETY: the caller says how many there are.
         let (bundles, devices) = unsafe {

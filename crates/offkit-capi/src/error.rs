@@ -100,9 +100,11 @@ impl Coded for PiError {
     fn code(&self) -> Code {
         match self.result() {
             PI_OUT_OF_HOST_MEMORY | PI_OUT_OF_RESOURCES | PI_MEM_OBJECT_ALLOCATION_FAILURE => Code::Memory,
-            PI_INVALID_VALUE | PI_INVALID_CONTEXT | PI_INVALID_DEVICE | PI_INVALID_BUFFER_SIZE => {
-                Code::Invalid
-            }
+            PI_INVALID_VALUE
+            | PI_INVALID_CONTEXT
+            | PI_INVALID_DEVICE
+            | PI_INVALID_BUFFER_SIZE
+            | PI_MEM_COPY_OVERLAP => Code::Invalid,
             PI_INVALID_OPERATION
             | PI_UNSUPPORTED_FEATURE
             | PI_COMPILER_NOT_AVAILABLE

@@ -5,7 +5,7 @@
 //! Virtual functions are called through tables, so no symbol leads to them: of these, an image names sets, and needs all
 //! images of a set. What is found is linked together by the device's own linker.
 
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use offkit_object::{DeviceImage, ImageFormat, Location};
@@ -19,7 +19,8 @@ use crate::index::NameId;
 use crate::library::{Library, VirtualFunctions};
 use crate::registry::{ImageId, ImageRegistry, LibraryId, State, Wanted};
 use crate::relink::Relinking;
-use crate::scope::{ExporterRule, Scopes};
+use crate::rule::{ExporterRule, fits, without_clashes};
+use crate::scope::Scopes;
 use crate::signatures::Signatures;
 
 /// What a collection is for.
@@ -70,13 +71,13 @@ impl Collection {
 
 /// A symbol and who supplies it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Resolution {
+pub struct Resolution<Image = ImageId> {
     /// The symbol as it stands in the images; for virtual functions the name of their set.
     pub symbol: String,
     /// The image that needs it.
-    pub importer: ImageId,
+    pub importer: Image,
     /// The image that supplies it.
-    pub exporter: ImageId,
+    pub exporter: Image,
 }
 
 /// A collection in the making.
@@ -187,9 +188,10 @@ impl State {
         let (Some((library, position)), Some((other, place))) = (self.line(image), self.line(with)) else {
             return false;
         };
-        let (target, wanted) = (library.target(position), other.target(place));
-        let is_told = !target.triple.is_empty() && !wanted.triple.is_empty();
-        library.format(position) == other.format(place) && (!is_told || target.fits(wanted))
+        fits(
+            (library.format(position), library.target(position)),
+            (other.format(place), other.target(place)),
+        )
     }
 
     /// The images of a set of virtual functions that fit an image, and whether each is a dummy; in the order in which
@@ -308,50 +310,22 @@ impl ImageRegistry {
         resolutions: &[Resolution],
         kernel: &str,
     ) -> Result<BTreeMap<ImageId, Relinking>, CollectError> {
-        let mut first: HashMap<String, ImageId> = HashMap::new();
-        let mut clashes: BTreeMap<String, Vec<ImageId>> = BTreeMap::new();
-        for &image in images {
-            for symbol in self.names_of(image, |library, position| library.exports(position)) {
-                if let Some(&other) = first.get(&symbol) {
-                    clashes.entry(symbol).or_insert_with(|| vec![other]).push(image);
-                } else {
-                    first.insert(symbol, image);
-                }
-            }
-        }
-        let can_relink = self.exporter_rule() != ExporterRule::Unique
-            && images
-                .iter()
-                .all(|&image| self.format(image) == Some(ImageFormat::Spirv));
-        let mut changes: BTreeMap<ImageId, Relinking> = BTreeMap::new();
-        for (symbol, exporters) in clashes {
-            if !can_relink {
-                return Err(CollectError::Clash {
-                    symbol,
-                    kernel: kernel.to_owned(),
-                    exporters: exporters.iter().map(|&id| self.place(id)).collect(),
-                });
-            }
-            let uses = resolutions.iter().filter(|used| used.symbol == symbol);
-            let uses: Vec<_> = uses.collect();
-            // The first that somebody uses keeps the name.
-            let is_used = |exporter: &&ImageId| uses.iter().any(|used| used.exporter == **exporter);
-            let keeper = exporters.iter().find(is_used).unwrap_or(&exporters[0]);
-            for (number, exporter) in exporters.iter().enumerate() {
-                if exporter == keeper {
-                    continue;
-                }
-                let name = is_used(&exporter).then(|| format!("{symbol}.offkit{number}"));
-                let change = changes.entry(*exporter).or_default();
-                change.exports.insert(symbol.clone(), name.clone());
-                let Some(name) = name else { continue };
-                for used in uses.iter().filter(|used| used.exporter == *exporter) {
-                    let change = changes.entry(used.importer).or_default();
-                    change.imports.insert(symbol.clone(), name.clone());
-                }
-            }
-        }
-        Ok(changes)
+        let exports = images.iter().map(|&image| {
+            let symbols = self.names_of(image, |library, position| library.exports(position));
+            (image, symbols)
+        });
+        let exports: Vec<(ImageId, Vec<String>)> = exports.collect();
+        let exports = exports.iter().flat_map(|(image, symbols)| {
+            let symbols = symbols.iter();
+            symbols.map(|symbol| (*image, symbol.as_str()))
+        });
+        let is_spirv = |&image: &ImageId| self.format(image) == Some(ImageFormat::Spirv);
+        let can_be_changed = self.exporter_rule() != ExporterRule::Unique && images.iter().all(is_spirv);
+        without_clashes(exports, resolutions, can_be_changed).map_err(|clash| CollectError::Clash {
+            symbol: clash.symbol,
+            kernel: kernel.to_owned(),
+            exporters: clash.exporters.iter().map(|&id| self.place(id)).collect(),
+        })
     }
 
     /// The sets of virtual functions that an image uses or defines.

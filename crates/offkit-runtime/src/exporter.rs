@@ -7,8 +7,9 @@ use offkit_object::{Location, backquoted, describe_symbol};
 use crate::collect::CollectOptions;
 use crate::find::places;
 use crate::registry::{ImageId, ImageRegistry, Wanted};
-use crate::scope::{ExporterRule, Rank, Scopes};
-use crate::select::{Refusal, SelectError, code, liked_best};
+use crate::rule::ExporterRule;
+use crate::scope::{Rank, Scopes};
+use crate::select::{Refusal, SelectError, code, liked_best, name};
 use crate::source::ImageError;
 
 /// A symbol on the way from a kernel to what is missing.
@@ -206,37 +207,24 @@ impl ImageRegistry {
                 chain: search.chain.of(search.importer).into(),
             });
         }
-        // Sorting keeps the order of registration within a library.
-        visible.sort_by_key(|(rank, _)| *rank);
         let rule = self.exporter_rule();
         let is_asked_for = visible.iter().any(|(rank, _)| rank.is_asked_for());
         if rule == ExporterRule::Unique && is_asked_for {
             visible.retain(|(rank, _)| rank.is_asked_for());
         }
         let mut refusals = Vec::new();
-        let mut taken = Vec::new();
-        for library in visible.chunk_by(|(one, _), (other, _)| one == other) {
-            let images: Vec<_> = library.iter().map(|(_, image)| *image).collect();
-            taken.extend(self.taken(images, search, &mut refusals)?);
-            if rule != ExporterRule::Unique && !taken.is_empty() {
-                return Ok(taken[0]);
-            }
-        }
-        if taken.is_empty() {
-            let device = search.options.device;
-            return Err(CollectError::Refused {
+        let taken = |images| self.taken(images, search, &mut refusals);
+        let chosen = rule.choose(visible, taken, |images| self.without_copies(images).0)?;
+        match chosen.as_slice() {
+            [only] => Ok(*only),
+            [] => Err(CollectError::Refused {
                 symbol: symbol.to_owned(),
                 kernel: search.kernel.to_owned(),
                 importer: Box::new(self.place(search.importer)),
-                device: device.map(crate::select::name).unwrap_or_default().into(),
+                device: search.options.device.map(name).unwrap_or_default().into(),
                 refusals,
                 chain: search.chain.of(search.importer).into(),
-            });
-        }
-        // The same library named twice is one library.
-        let (different, _opened) = self.without_copies(taken);
-        match different.as_slice() {
-            [only] => Ok(*only),
+            }),
             several => Err(CollectError::SeveralExporters {
                 symbol: symbol.to_owned(),
                 kernel: search.kernel.to_owned(),
@@ -316,7 +304,7 @@ impl ImageRegistry {
         Ok(match taken.as_slice() {
             [] => Vec::new(),
             [only] => vec![only.image],
-            several => liked_best(several, device)?
+            several => liked_best(several, |candidate| &candidate.code, device)?
                 .into_iter()
                 .map(|best| best.image)
                 .collect(),

@@ -12,7 +12,8 @@ use offkit_sync::{Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard}
 
 use crate::index::{Index, NameId, number};
 use crate::library::{Draft, Library, Told};
-use crate::scope::{ExporterRule, Loader, SharedObjectId, Visibility};
+use crate::rule::ExporterRule;
+use crate::scope::{Loader, SharedObjectId, Visibility};
 use crate::source::{ImageError, Lent, Opening, Source};
 
 /// The device images a process knows, in the order in which they became known.

@@ -2,55 +2,11 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::fmt::{self, Debug};
+use std::fmt::Debug;
 use std::rc::Rc;
-use std::str::FromStr;
 
 use crate::registry::{ImageId, ImageRegistry, LibraryId, State};
-
-/// Which image supplies a symbol that several images export.
-///
-/// All of them can be used: they are of the importer's format, for its target, of a library that the importer
-/// [sees](Visibility), and the device takes them. Images that are the same byte for byte count as one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ExporterRule {
-    /// None: the error names them all, as a linker of object files does.
-    #[default]
-    Unique,
-    /// One of the library that comes first: as the [`Loader`] orders them, or in the order in which they became known.
-    First,
-    /// One of the importer's own library if it exports the symbol, otherwise as [`First`](Self::First).
-    OwnFirst,
-}
-
-impl ExporterRule {
-    /// All rules.
-    pub const ALL: [Self; 3] = [Self::Unique, Self::First, Self::OwnFirst];
-
-    /// The rule as it is written: `unique`, `first`, `own-first`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Unique => "unique",
-            Self::First => "first",
-            Self::OwnFirst => "own-first",
-        }
-    }
-}
-
-impl fmt::Display for ExporterRule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for ExporterRule {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let rule = Self::ALL.into_iter().find(|rule| rule.name() == text);
-        rule.ok_or_else(|| "expected `unique`, `first` or `own-first`".to_owned())
-    }
-}
+use crate::rule::ExporterRule;
 
 /// Whom the images of a library serve.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use offkit_pi::host::{Device, DeviceType, PiError};
 
 use crate::find::{FoundKernel, KernelId, fitting};
 use crate::registry::{ImageId, ImageRegistry};
-use crate::scope::ExporterRule;
+use crate::rule::ExporterRule;
 use crate::source::ImageError;
 
 /// No image can be chosen for a device.
@@ -217,7 +217,7 @@ impl ImageRegistry {
             }
             [only] => only,
             several => {
-                let best = liked_best(several, device)?;
+                let best = liked_best(several, |candidate| &candidate.code, device)?;
                 let rivals = best.iter();
                 let rivals = rivals.map(|rival| (kernel.name.clone(), rival.code.location.clone()));
                 let candidates: Vec<_> = rivals.collect();
@@ -273,20 +273,21 @@ impl ImageRegistry {
 }
 
 /// The image that a device likes best, and those that are of the same format for the same target.
-pub(crate) fn liked_best<'a>(
-    candidates: &'a [Candidate],
+pub(crate) fn liked_best<'a, C>(
+    candidates: &'a [C],
+    code: impl Fn(&'a C) -> &'a DeviceImage<'static>,
     device: &Device,
-) -> Result<Vec<&'a Candidate>, SelectError> {
-    let images: Vec<_> = candidates.iter().map(|candidate| &*candidate.code).collect();
+) -> Result<Vec<&'a C>, SelectError> {
+    let images: Vec<_> = candidates.iter().map(code).collect();
     let best = match device.select_binary(&images) {
         // It cannot be asked.
         Err(PiError::NotProvided { .. }) => None,
         best => best.map_err(|source| unanswered(device, source))?,
     };
-    let best = &candidates[best.unwrap_or_default()];
-    let is_rival =
-        |other: &&Candidate| (other.code.format, &other.code.target) == (best.code.format, &best.code.target);
-    Ok(candidates.iter().filter(is_rival).collect())
+    let best = images[best.unwrap_or_default()];
+    let is_rival = |other: &&DeviceImage<'_>| (other.format, &other.target) == (best.format, &best.target);
+    let rivals = candidates.iter().zip(images).filter(|(_, image)| is_rival(image));
+    Ok(rivals.map(|(candidate, _)| candidate).collect())
 }
 
 /// The bytes of an image.

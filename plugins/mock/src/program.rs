@@ -37,7 +37,8 @@ impl MockProgram {
     pub(crate) fn new() -> MockProgram {
         let there = There::new::<MockProgram>();
         let variables = there.stage().script.variables.iter();
-        let zeroed = |(_, size): &(String, usize)| vec![0; size.div_ceil(size_of::<u128>())].into_boxed_slice();
+        let zeroed =
+            |(_, size): &(String, usize)| vec![0; size.div_ceil(size_of::<u128>())].into_boxed_slice();
         MockProgram {
             build: Mutex::default(),
             variables: variables.map(zeroed).collect(),

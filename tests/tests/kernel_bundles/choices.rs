@@ -57,7 +57,10 @@ fn places<S>(bundle: &KernelBundle<S>) -> Vec<String> {
 }
 
 fn fast() -> LinkProperties {
-    LinkProperties { fast_link: true }
+    LinkProperties {
+        fast_link: true,
+        ..LinkProperties::default()
+    }
 }
 
 #[test]

@@ -13,7 +13,7 @@
 //! | a device of another context; contexts that differ in a link | the same |
 //! | no online compiler, no online linker | `features::devices_without_compiler_or_linker_and_what_they_refuse_are_errors` |
 //! | what the device refuses to compile or build | the same |
-//! | unresolved symbols, symbols that several export | `states::bundles_go_from_input_to_object_to_executable`, `states::a_symbol_that_two_bundles_define_is_an_error_unless_they_are_the_same` |
+//! | unresolved symbols, symbols that several export | `states::bundles_go_from_input_to_object_to_executable`, `states::a_symbol_that_two_bundles_define_is_an_error_unless_they_are_the_same`, `states::a_rule_says_which_bundle_supplies_a_symbol` |
 //!
 //! The choices of its implementation:
 //!

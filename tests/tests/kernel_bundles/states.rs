@@ -1,11 +1,13 @@
 //! From state to state, from and to files, and what is refused.
 
-use offkit_object::{BundleState, Limits, SyclBin, SyclBinVersion};
+use offkit_object::{BundleState, DeviceImage, Limits, SyclBin, SyclBinVersion};
 use offkit_pi::host::Context;
-use offkit_runtime::{BundleError, Executable, ImageRegistry, Input, KernelBundle, Object};
-use offkit_tests::{need, spirv};
+use offkit_runtime::{
+    BundleError, Executable, ExporterRule, ImageRegistry, Input, KernelBundle, LinkProperties, Object,
+};
+use offkit_tests::{need, spirv, tool};
 
-use crate::machine::{EXPECTED, Machine, prepared, says};
+use crate::machine::{EXPECTED, Machine, image, prepared, says, syclbin};
 
 #[test]
 fn bundles_go_from_input_to_object_to_executable() {
@@ -70,6 +72,120 @@ fn a_symbol_that_two_bundles_define_is_an_error_unless_they_are_the_same() {
     says(
         &error,
         &["is exported by", "library.syclbin!0/ir/0", "other.syclbin!0/ir/0"],
+    );
+}
+
+/// An image with the names that a container would tell.
+fn linked_by(source: &str, imports: &[&str], exports: &[&str]) -> DeviceImage<'static> {
+    let owned = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+    let mut image = image(source);
+    (image.imports, image.exports) = (owned(imports), owned(exports));
+    image
+}
+
+fn linked_with(
+    bundles: &[&KernelBundle<Object>],
+    exporter: ExporterRule,
+) -> Result<KernelBundle<Executable>, BundleError> {
+    let properties = LinkProperties {
+        exporter,
+        ..LinkProperties::default()
+    };
+    KernelBundle::link_with(bundles, None, properties)
+}
+
+#[test]
+fn a_rule_says_which_bundle_supplies_a_symbol() {
+    need!("clang-22", "llc");
+    let machine = Machine::new();
+    let app = "int f(int x); int g(int x);
+               kernel void app_kernel(global int *a) { size_t i = get_global_id(0); a[i] = f(a[i]) + g(a[i]); }";
+    let object = |images: &[&DeviceImage<'static>]| -> KernelBundle<Object> {
+        let file = syclbin(images.iter().copied().cloned(), BundleState::Object);
+        machine.read(file).expect("an object")
+    };
+    let f = |factor: i32| linked_by(&format!("int f(int x) {{ return x * {factor}; }}"), &[], &["f"]);
+    let g = linked_by(
+        "int f(int x); int g(int x) { return f(x) * 100; }",
+        &["f"],
+        &["g"],
+    );
+    let app = object(&[&linked_by(app, &["f", "g"], &[]), &f(2)]);
+    let library = object(&[&g, &f(3)]);
+    let numbers = |bundles: [&KernelBundle<Object>; 2], rule| {
+        let linked = linked_with(&bundles, rule).expect("it links");
+        let ran = machine.run_app(&linked);
+        // As a file, it is the same.
+        let again: KernelBundle<Executable> = machine
+            .read(linked.content().expect("a file"))
+            .expect("the same state");
+        assert_eq!(machine.run_app(&again), ran);
+        ran[0]
+    };
+    for (bundles, first) in [([&app, &library], 2), ([&library, &app], 3)] {
+        says(
+            &linked_with(&bundles, ExporterRule::Unique).expect_err("which one?"),
+            &["`f` is exported by"],
+        );
+        assert_eq!(numbers(bundles, ExporterRule::First), first + 100 * first);
+        // Each its own: two of one name in one program.
+        assert_eq!(numbers(bundles, ExporterRule::OwnFirst), 2 + 100 * 3);
+    }
+    // What was compiled already has the old names.
+    let compiled = |images: &[&DeviceImage<'static>]| {
+        let file = syclbin(images.iter().copied().cloned(), BundleState::Input);
+        let input: KernelBundle<Input> = machine.read(file).expect("an input");
+        input.compile().expect("it compiles")
+    };
+    let library = compiled(&[&g, &f(3)]);
+    assert_eq!(numbers([&app, &library], ExporterRule::OwnFirst), 302);
+
+    // Both of a name are needed for others: that is an error, too.
+    let h = |own: &str| {
+        linked_by(
+            &format!("int h(int x) {{ return x; }} int {own}(int x) {{ return h(x) + 1; }}"),
+            &[],
+            &["h", own],
+        )
+    };
+    let user = linked_by(
+        "int f(int x); int g(int x); kernel void app_kernel(global int *a) { *a = f(1) + g(2); }",
+        &["f", "g"],
+        &[],
+    );
+    let bundles = [&object(&[&user]), &object(&[&h("f")]), &object(&[&h("g")])];
+    says(
+        &linked_with(&bundles, ExporterRule::Unique).expect_err("they clash"),
+        &["`h` is exported by"],
+    );
+    let linked = linked_with(&bundles, ExporterRule::First).expect("it links");
+    assert_eq!(machine.run_app(&linked)[0], 5);
+}
+
+#[test]
+fn executables_of_registered_images_go_by_the_rule_of_the_registry() {
+    need!("clang-22", "llc");
+    let (folder, machine) = (prepared("object"), Machine::new());
+    folder.syclbin(
+        "other",
+        "int _Z16library_functioni(int x) { return x; }",
+        "--state object",
+    );
+    let registry = ImageRegistry::new();
+    for file in ["other.syclbin", "app.syclbin", "library.syclbin"] {
+        registry
+            .open(folder.path(file), &Limits::default())
+            .expect("a file");
+    }
+    let bundle = || KernelBundle::<Executable>::registered(&machine.context, machine.devices(), &registry);
+    says(
+        &bundle().expect_err("which one?"),
+        &["is exported by", "library.syclbin!0/ir/0", "other.syclbin!0/ir/0"],
+    );
+    registry.set_exporter_rule(ExporterRule::First);
+    assert_eq!(
+        machine.run_app(&bundle().expect("a bundle")),
+        [2, 3, 4, 5, 6, 7, 8, 9]
     );
 }
 

@@ -291,11 +291,17 @@ fn device_globals_are_placed_where_a_program_has_them() {
     for script in ["", unable] {
         let play = play(script).unwrap();
         let text = words(&*use_global().unwrap_err());
-        assert!(text.contains(write) && text.contains("no variable counter"), "{text}");
+        assert!(
+            text.contains(write) && text.contains("no variable counter"),
+            "{text}"
+        );
         is_clean(&play, script);
     }
     for function in [write, "piextEnqueueDeviceGlobalVariableRead"] {
-        let play = play(&format!("{variable}fail {function} PI_INVALID_VALUE \"out of range\"")).unwrap();
+        let play = play(&format!(
+            "{variable}fail {function} PI_INVALID_VALUE \"out of range\""
+        ))
+        .unwrap();
         let text = words(&*use_global().unwrap_err());
         let expected = format!("cannot reach device global `counter`: {function}: PI_INVALID_VALUE");
         assert!(text.contains(&expected), "{text}");

@@ -1,6 +1,6 @@
 //! From one state to the next.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use offkit_object::{Inspect, Limits};
@@ -9,10 +9,12 @@ use offkit_pi::host::{Context, Device, Program};
 
 use super::choose::is_compiled_at_run_time;
 use super::globals::Values;
+use super::groups::Linking;
 use super::unit::{Image, Part, Unit};
 use super::{BundleError, Executable, Input, KernelBundle, Object, common};
 use crate::build::{BuildError, compile_options, create, link_options};
 use crate::built::Recipe;
+use crate::rule::ExporterRule;
 use crate::select::name;
 
 /// Tells Level Zero's compiler that code is to be linked with other code.
@@ -24,6 +26,9 @@ pub struct LinkProperties {
     /// Takes native code where the bundles' files have it beside code for the device's compiler, and all that it needs
     /// is there as native code too.
     pub fast_link: bool,
+    /// Who supplies a symbol that several images export. A library is what a bundle has of one file; they come in the order
+    /// of the bundles, and of the files in each.
+    pub exporter: ExporterRule,
 }
 
 impl KernelBundle<Input> {
@@ -95,30 +100,42 @@ impl KernelBundle<Object> {
         }
         let mut linked = Vec::new();
         for device in devices {
-            let units = bundles.iter().flat_map(|bundle| &bundle.units);
-            let units: Vec<_> = units.filter(|unit| unit.device == *device).collect();
+            let units = bundles.iter().enumerate().flat_map(|(number, bundle)| {
+                let units = bundle.units.iter().filter(|unit| unit.device == *device);
+                units.map(move |unit| (number, unit))
+            });
+            let (numbers, units): (Vec<_>, Vec<_>) = units.unzip();
             let images = match properties.fast_link {
                 true => native_where_it_links(&units),
                 false => units.iter().map(|unit| &unit.parts[0].image).collect(),
             };
+            let images: Vec<_> = numbers.into_iter().zip(images).collect();
+            let linking = Linking {
+                device,
+                rule: properties.exporter,
+                is_complete: true,
+                images: &images,
+            };
             let values = Arc::<Values>::default();
-            for group in components(&images, true)? {
-                let parts = group.iter().map(|&number| Part {
-                    image: Arc::clone(images[number]),
+            for group in linking.groups()? {
+                // A form that was not chosen when the file was opened is not what was compiled, nor is one whose symbols
+                // have other names now.
+                let compiled = |(number, image): &(usize, Image)| {
+                    let is_the_form = Arc::ptr_eq(image, &units[*number].parts[0].image);
+                    is_the_form.then(|| units[*number].made()).flatten()
+                };
+                let compiled: Vec<Option<Program>> = group.iter().map(compiled).collect();
+                let parts = group.into_iter().map(|(number, image)| Part {
+                    image,
                     constants: units[number].parts[0].constants.clone(),
                 });
                 let mut unit = Unit::new(device, parts.collect());
                 unit.values = Arc::clone(&values);
-                // A form that was not chosen when the file was opened is not what was compiled.
-                let compiled = |&number: &usize| {
-                    let is_the_form = Arc::ptr_eq(images[number], &units[number].parts[0].image);
-                    is_the_form.then(|| units[number].made()).flatten()
-                };
-                let program = match group.iter().any(|number| compiled(number).is_some()) {
+                let program = match compiled.iter().any(Option::is_some) {
                     false => unit.build(&context)?,
                     true => {
-                        let parts = group.iter().zip(&unit.parts).map(|(number, part)| {
-                            compiled(number).map_or_else(|| part.compiled(device, &context), Ok)
+                        let parts = compiled.into_iter().zip(&unit.parts).map(|(program, part)| {
+                            program.map_or_else(|| part.compiled(device, &context), Ok)
                         });
                         unit.linked(&parts.collect::<Result<Vec<_>, _>>()?, &context)?
                     }
@@ -249,95 +266,5 @@ impl Unit {
             source,
         });
         Ok(linked?)
-    }
-}
-
-/// Groups of images that need each other, directly or through others, by their places in the list. With `complete`
-/// everything they need must be there.
-pub(super) fn components(images: &[&Image], complete: bool) -> Result<Vec<Vec<usize>>, BundleError> {
-    let links: Vec<_> = images
-        .iter()
-        .map(|image| image.links(&Limits::default()))
-        .collect();
-    let mut exporters: HashMap<&str, Vec<usize>> = HashMap::new();
-    for (number, [_, exports]) in links.iter().enumerate() {
-        for export in exports {
-            exporters.entry(export).or_default().push(number);
-        }
-    }
-    let mut groups = Groups::new(images.len());
-    for (importer, [imports, _]) in links.iter().enumerate() {
-        for &symbol in imports {
-            let exporting = exporters.get(symbol).map(Vec::as_slice).unwrap_or_default();
-            let fits = |other: &&usize| images[**other].format == images[importer].format;
-            let fitting: Vec<usize> = exporting.iter().filter(fits).copied().collect();
-            let place = |number: &usize| images[*number].location.clone();
-            match fitting.as_slice() {
-                [only] => groups.unite(importer, *only),
-                [] if complete => {
-                    return Err(BundleError::NotExported {
-                        symbol: symbol.to_owned(),
-                        importer: place(&importer),
-                        elsewhere: exporting.iter().map(place).collect(),
-                    });
-                }
-                // An image that is there twice, or that another bundle has too, is one.
-                [first, others @ ..]
-                    if others.iter().all(|other| is_copy(images[*first], images[*other])) =>
-                {
-                    groups.unite(importer, *first);
-                }
-                [] => {}
-                several => {
-                    return Err(BundleError::SeveralExporters {
-                        symbol: symbol.to_owned(),
-                        exporters: several.iter().map(place).collect(),
-                    });
-                }
-            }
-        }
-    }
-    Ok(groups.members())
-}
-
-fn is_copy(one: &Image, other: &Image) -> bool {
-    Arc::ptr_eq(one, other)
-        || one
-            .bytes()
-            .is_ok_and(|bytes| other.bytes().is_ok_and(|other| bytes == other))
-}
-
-/// Sets that grow together.
-struct Groups(Vec<usize>);
-
-impl Groups {
-    fn new(count: usize) -> Self {
-        Self((0..count).collect())
-    }
-
-    /// The number of the group that something is in: that of its first member.
-    fn find(&mut self, member: usize) -> usize {
-        let mut root = member;
-        while self.0[root] != root {
-            // Each step shortens the way for those who come after.
-            self.0[root] = self.0[self.0[root]];
-            root = self.0[root];
-        }
-        root
-    }
-
-    fn unite(&mut self, one: usize, other: usize) {
-        let (one, other) = (self.find(one), self.find(other));
-        let (first, second) = (one.min(other), one.max(other));
-        self.0[second] = first;
-    }
-
-    /// The members of each group, in their order.
-    fn members(mut self) -> Vec<Vec<usize>> {
-        let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-        for member in 0..self.0.len() {
-            groups.entry(self.find(member)).or_default().push(member);
-        }
-        groups.into_values().collect()
     }
 }

@@ -5,6 +5,7 @@ mod constants;
 mod content;
 mod error;
 mod globals;
+mod groups;
 mod link;
 mod open;
 mod unit;

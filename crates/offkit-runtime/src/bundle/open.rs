@@ -12,10 +12,11 @@ use offkit_pi::host::{Context, Device};
 
 use super::choose::Chooser;
 use super::globals::Values;
-use super::link::components;
+use super::groups::Linking;
 use super::unit::{Image, Part, Unit};
 use super::{BundleError, Input, KernelBundle, State};
 use crate::registry::{ImageRegistry, Wanted};
+use crate::rule::ExporterRule;
 use crate::select::name;
 use crate::source::ImageError;
 
@@ -65,11 +66,11 @@ impl<S: State> KernelBundle<S> {
                 asked: S::STATE,
             });
         }
-        Self::choose(context, devices, &modules)
+        Self::choose(context, devices, &modules, ExporterRule::default())
     }
 
-    /// A bundle of all images of a registry that one of the devices takes. Images with the same kernels and symbols are
-    /// forms of the same code.
+    /// A bundle of all images of a registry that one of the devices takes. Images of one file or program with the same
+    /// kernels and symbols are forms of the same code. In an executable, the registry's rule says who supplies a symbol.
     ///
     /// # Errors
     ///
@@ -98,6 +99,7 @@ impl<S: State> KernelBundle<S> {
             let is_named = names
                 .as_ref()
                 .is_some_and(|names| names.iter().any(|list| !list.is_empty()));
+            let names = (image.location.file().to_owned(), names);
             match known.get(&names) {
                 Some(&module) if is_named => {
                     let forms: &mut Forms = &mut modules[module];
@@ -109,11 +111,16 @@ impl<S: State> KernelBundle<S> {
                 }
             }
         }
-        Self::choose(context, devices, &modules)
+        Self::choose(context, devices, &modules, registry.exporter_rule())
     }
 
     /// Takes of each module the form that goes with the state, for each device.
-    fn choose(context: &Context, devices: &[Device], modules: &[Forms]) -> Result<Self, BundleError> {
+    fn choose(
+        context: &Context,
+        devices: &[Device],
+        modules: &[Forms],
+        rule: ExporterRule,
+    ) -> Result<Self, BundleError> {
         let mut units = Vec::new();
         for device in devices {
             let mut chooser = Chooser::new(device);
@@ -126,12 +133,16 @@ impl<S: State> KernelBundle<S> {
                 // What was linked when the file was made stays as it is; images of a program that is running may still
                 // need each other.
                 BundleState::Executable => {
-                    let images: Vec<&Image> = chosen.iter().map(|(image, _)| image).collect();
+                    let images: Vec<_> = chosen.iter().map(|(image, _)| (0, image)).collect();
+                    let linking = Linking {
+                        device,
+                        rule,
+                        is_complete: false,
+                        images: &images,
+                    };
                     let values = Arc::<Values>::default();
-                    for group in components(&images, false)? {
-                        let parts = group
-                            .into_iter()
-                            .map(|number| Part::from(Arc::clone(images[number])));
+                    for group in linking.groups()? {
+                        let parts = group.into_iter().map(|(_, image)| Part::from(image));
                         let mut unit = Unit::new(device, parts.collect());
                         unit.values = Arc::clone(&values);
                         units.push(unit);
@@ -173,7 +184,8 @@ impl KernelBundle<Input> {
                 file: file.to_owned(),
             });
         }
-        Self::choose(context, devices, &[vec![Arc::new(image)]])
+        let modules = [vec![Arc::new(image)]];
+        Self::choose(context, devices, &modules, ExporterRule::default())
     }
 }
 
