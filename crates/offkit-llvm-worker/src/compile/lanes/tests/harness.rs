@@ -16,7 +16,7 @@ use crate::module::Module;
 /// Lanes of the vectors.
 const WIDTH: u32 = 8;
 /// Operands that each function is called on.
-const SAMPLES: usize = 1024;
+const SAMPLES: usize = 768;
 
 /// An operation on operands of some shapes, with a result of some shape.
 #[derive(Clone, Debug)]
@@ -217,8 +217,9 @@ pub(super) fn check(processor: Processor, cases: &[Case]) {
     let library = Library::link(object.bytes());
     let mut failures = Vec::new();
     for (index, case) in cases.iter().enumerate() {
+        let samples = samples(case);
         for width in [None, Some(WIDTH)] {
-            failures.extend(call(&library, &name(index, width), case, width));
+            failures.extend(call(&library, &name(index, width), case, width, &samples));
         }
     }
     assert!(
@@ -284,59 +285,74 @@ fn write(module: &Module, options: Options, name: &str, case: &Case, width: Opti
     true
 }
 
+/// Words of each operand, and those of the results.
+type Sample = (Vec<Vec<u64>>, Vec<u64>);
+
+/// Operands that are numbers where something changes, of a size that is often met, or of any.
+fn samples(case: &Case) -> Vec<Sample> {
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let edges: Vec<_> = (case.operands.iter()).map(|shape| edges(shape.scalar)).collect();
+    let sample = |_| {
+        let operands = case.operands.iter().zip(&edges).map(|(shape, edges)| {
+            let word = |_| match random.next() % 4 {
+                0 => builtins::truncate(shape.scalar, random.next()),
+                1 => moderate(shape.scalar, &mut random),
+                _ => edges[random.next() as usize % edges.len()],
+            };
+            (0..shape.lanes).map(word).collect()
+        });
+        let operands: Vec<_> = operands.collect();
+        let expected = case.expected(&operands);
+        (operands, expected)
+    };
+    (0..SAMPLES).map(sample).collect()
+}
+
 /// Calls a function on many operands; gives a difference, if there is one.
-fn call(library: &Library, name: &str, case: &Case, width: Option<u32>) -> Option<String> {
+fn call(
+    library: &Library,
+    name: &str,
+    case: &Case,
+    width: Option<u32>,
+    samples: &[Sample],
+) -> Option<String> {
     let function = library.function(name);
     let lanes = width.unwrap_or(1) as usize;
-    let mut random = Random(0x9e37_79b9_7f4a_7c15);
-    for _ in (0..SAMPLES).step_by(lanes) {
-        // Of each lane, the words of each operand.
-        let samples: Vec<Vec<Vec<u64>>> = (0..lanes).map(|_| sample_of(case, &mut random)).collect();
-        let mut input = Vec::new();
+    let results = case.results();
+    let sizes = results.iter().map(|scalar| scalar_size(*scalar) as usize * lanes);
+    let mut output = vec![0u8; sizes.sum()];
+    let mut input = Vec::new();
+    for samples in samples.chunks(lanes) {
+        input.clear();
         for (operand, shape) in case.operands.iter().enumerate() {
             for component in 0..shape.lanes as usize {
-                for sample in &samples {
-                    let bytes = sample[operand][component].to_le_bytes();
+                for (operands, _) in samples {
+                    let bytes = operands[operand][component].to_le_bytes();
                     input.extend_from_slice(&bytes[..scalar_size(shape.scalar) as usize]);
                 }
             }
         }
-        let results = case.results();
-        let sizes = results.iter().map(|scalar| scalar_size(*scalar) as usize * lanes);
-        let mut output = vec![0u8; sizes.sum()];
         // SAFETY: the function reads and writes as many bytes as it was written for, which are as many.
         unsafe { function(input.as_ptr(), output.as_mut_ptr()) };
-        let mut bytes = output.iter().copied();
+        let mut rest = &output[..];
         for (component, scalar) in results.iter().enumerate() {
-            for sample in &samples {
-                let size = scalar_size(*scalar) as u32;
-                let found = (0..size).fold(0, |word, byte| {
-                    word | u64::from(bytes.next().unwrap_or(0)) << (8 * byte)
-                });
-                let expected = case.expected(sample)[component];
+            for (operands, expected) in samples {
+                let (bytes, others) = rest.split_at(scalar_size(*scalar) as usize);
+                rest = others;
+                let found = bytes
+                    .iter()
+                    .rev()
+                    .fold(0, |word, byte| word << 8 | u64::from(*byte));
+                let expected = expected[component];
                 if !case.agrees(*scalar, expected, found) {
                     return Some(format!(
-                        "{case:?} of {lanes} lanes, component {component}: {sample:x?} gives {found:#x}, not {expected:#x}"
+                        "{case:?} of {lanes} lanes, component {component}: {operands:x?} gives {found:#x}, not {expected:#x}"
                     ));
                 }
             }
         }
     }
     None
-}
-
-/// Words of each operand: numbers where something changes, of a size that is often met, or of any.
-fn sample_of(case: &Case, random: &mut Random) -> Vec<Vec<u64>> {
-    let operands = case.operands.iter().map(|shape| {
-        let edges = edges(shape.scalar);
-        let word = |_| match random.next() % 4 {
-            0 => builtins::truncate(shape.scalar, random.next()),
-            1 => moderate(shape.scalar, random),
-            _ => edges[random.next() as usize % edges.len()],
-        };
-        (0..shape.lanes).map(word).collect()
-    });
-    operands.collect()
 }
 
 /// Numbers where something changes.

@@ -185,7 +185,10 @@ pub(super) fn conversions() -> Vec<Case> {
                     if directed && *from == Scalar::I64 && matches!(to, Scalar::F32 | Scalar::F64) {
                         continue;
                     }
-                    for saturate in [false, true] {
+                    for saturate in [false, true]
+                        .into_iter()
+                        .filter(|saturate| !saturate || to.is_integer())
+                    {
                         let operation = Operation::Convert {
                             kind,
                             saturate,
