@@ -90,6 +90,14 @@ impl Body {
             .or_else(|| types.push(Type::Scalar(scalar)))
     }
 
+    /// A vector type, which is added if it isn't there.
+    pub(super) fn vector_kind(&mut self, component: Scalar, count: u32) -> Option<TypeId> {
+        let types = &mut self.module.types;
+        types
+            .find_vector(component, count)
+            .or_else(|| types.push(Type::Vector { component, count }))
+    }
+
     /// Whether a value of one type can be used as if it were of the other.
     pub(super) fn is_like(&self, a: TypeId, b: TypeId) -> bool {
         let types = &self.module.types;

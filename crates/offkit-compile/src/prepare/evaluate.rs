@@ -3,7 +3,8 @@
 use offkit_kernel::builtins::convert::convert_lane;
 use offkit_kernel::builtins::{self, Scalar, Shape, truncate};
 use offkit_kernel::ir::{
-    Constant, ConstantId, GlobalId, Operand, Operation, TypeId, arithmetic, reinterpret,
+    Constant, ConstantId, GlobalId, Home, Operand, Operation, Type, TypeId, Types, arithmetic, reinterpret,
+    scalar_size,
 };
 
 use super::body::{Body, MOST_PARTS};
@@ -46,6 +47,65 @@ pub(super) fn evaluate(
         words: words.iter().map(|(word, _)| *word).collect(),
     };
     Some(body.constant(constant))
+}
+
+/// What is at a constant address, if it is in constant memory.
+pub(super) fn load(body: &mut Body, pointer: Operand, kind: TypeId) -> Option<Operand> {
+    let Operand::Constant(pointer) = pointer else {
+        return None;
+    };
+    let Constant {
+        words, relocations, ..
+    } = &body.module.constants[pointer.0 as usize];
+    let ([offset], [(_, global)]) = (words.as_slice(), relocations.as_slice()) else {
+        return None;
+    };
+    let (offset, global) = (*offset, &body.module.globals[global.0 as usize]);
+    let types = &body.module.types;
+    if global.home != Home::Constant || types.layout(kind).lanes > MOST_PARTS {
+        return None;
+    }
+    let table = &body.module.constants[global.initializer?.0 as usize];
+    let mut found = Constant::plain(kind, Vec::new());
+    for (leaf, place) in types.leaves(kind).into_iter().zip(0..) {
+        let word = word_at(types, table.kind, offset.checked_add(leaf.offset)?, leaf.scalar)?;
+        let at = usize::try_from(word).ok()?;
+        found.words.push(match table.words.is_empty() {
+            true => 0,
+            false => *table.words.get(at)?,
+        });
+        let relocation = table
+            .relocations
+            .binary_search_by_key(&word, |(word, _)| u64::from(*word));
+        if let Ok(relocation) = relocation {
+            found.relocations.push((place, table.relocations[relocation].1));
+        }
+    }
+    Some(body.constant(found))
+}
+
+/// Which word of a value has the scalar at an offset in memory.
+fn word_at(types: &Types, mut kind: TypeId, mut offset: u64, scalar: Scalar) -> Option<u64> {
+    let mut word = 0;
+    loop {
+        let (part, start, first) = match types.get(kind) {
+            Type::Array { element, .. } => {
+                types.part(kind, offset.checked_div(types.layout(*element).size)?)?
+            }
+            Type::Struct { members, .. } if members.len() as u64 <= MOST_PARTS => {
+                let parts = (0..members.len() as u64)
+                    .rev()
+                    .map_while(|index| types.part(kind, index));
+                let mut parts = parts.filter(|(part, ..)| types.layout(*part).size > 0);
+                parts.find(|(_, start, _)| *start <= offset)?
+            }
+            _ => break,
+        };
+        (kind, offset, word) = (part, offset - start, word + first);
+    }
+    let size = scalar_size(types.scalar(kind).filter(|found| *found == scalar)?);
+    let lane = offset / size;
+    (offset.is_multiple_of(size) && lane < types.layout(kind).lanes).then_some(word + lane)
 }
 
 /// The one word of a constant that is no address.

@@ -1,7 +1,7 @@
 //! Makes one function of a kernel and all that it calls, in which values are values and not memory.
 //!
 //! ```text
-//!  inline ──▶ ( control · simplify · sweep · promote )* ──▶ reducible ──▶ one function
+//!  inline ──▶ ( control · simplify · sweep · split · promote )* ──▶ reducible ──▶ one function
 //! ```
 //!
 //! Nothing of this is for speed, LLVM does that: it is there so that what is said about values, such as which of them
@@ -13,6 +13,7 @@ mod evaluate;
 mod inline;
 mod promote;
 mod simplify;
+mod split;
 mod sweep;
 
 use offkit_kernel::ir::Module;
@@ -35,6 +36,7 @@ pub fn prepare(module: &Module, kernel: usize) -> Result<Module, Refusal> {
         let mut changed = control::straighten(&mut body);
         changed |= simplify::simplify(&mut body);
         sweep::sweep(&mut body);
+        changed |= split::split(&mut body);
         changed |= promote::promote(&mut body);
         if !changed {
             break;

@@ -9,7 +9,7 @@ use offkit_kernel::ir::{Attributes, Instruction, Operand, Operation, Phi, Type, 
 use offkit_spirv::grammar::{MemorySemantics, StorageClass};
 
 use super::body::{Body, Replaced};
-use super::evaluate::{evaluate, plain_word};
+use super::evaluate::{evaluate, load, plain_word};
 use super::sweep::is_pure;
 use crate::graph::Graph;
 
@@ -230,6 +230,11 @@ impl Simplifier<'_> {
             return Becomes::Known(constant);
         }
         match (&*operation, operands.as_slice()) {
+            (Operation::Load, [pointer]) if !attributes.volatile => {
+                if let Some(constant) = load(self.body, *pointer, kind) {
+                    return Becomes::Known(constant);
+                }
+            }
             (Operation::Expect, [value, ..]) => return Becomes::Known(*value),
             (Operation::Select, [condition, accept, reject]) => {
                 if accept == reject {
