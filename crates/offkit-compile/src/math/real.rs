@@ -83,6 +83,32 @@ impl Format {
             _ => f64::MIN_POSITIVE,
         }
     }
+
+    /// [`Real::scale`] by means of the bits.
+    pub fn scale<R: Real>(number: R, exponent: R) -> R {
+        let exponent = exponent.to_integer();
+        let half = exponent.right(1);
+        number * power_of_two(number, half) * power_of_two(number, exponent - half)
+    }
+
+    /// [`Real::split`] by means of the bits.
+    pub fn split<R: Real>(number: R) -> (R, R) {
+        let format = number.format();
+        let subnormal = number.less(number.constant(format.least_normal()));
+        let shifted = number.times((1_u64 << format.significand) as f64);
+        let bits = R::select(subnormal, shifted, number).bits();
+        let three_quarters = bits.constant(((2 * format.bias - 1) << format.significand) / 2);
+        let exponent = (bits - three_quarters).right(format.significand);
+        let significand = R::from_bits(bits - exponent.left(format.significand));
+        let exponent = R::from_integer(exponent);
+        let shifted = exponent.plus(-f64::from(format.significand));
+        let exponent = R::select(subnormal, shifted, exponent);
+        let infinity = number.constant(f64::INFINITY);
+        let exponent = R::select(number.less(infinity), exponent, number);
+        let zero = number.constant(0.0);
+        let others = R::select(number.equals(zero), -infinity, number.constant(f64::NAN));
+        (significand, R::select(zero.less(number), exponent, others))
+    }
 }
 
 /// Numbers of one format.
@@ -139,34 +165,15 @@ pub trait Real:
 
     /// `self * 2^exponent`, rounded once; the exponent is a whole number at most twice the format's largest.
     fn scale(self, exponent: Self) -> Self {
-        let exponent = exponent.to_integer();
-        let half = exponent.right(1);
-        self * power_of_two(self, half) * power_of_two(self, exponent - half)
+        Format::scale(self, exponent)
     }
 
     /// A significand in [3/4, 3/2) and an exponent: `self` is `significand * 2^exponent`.
     ///
-    /// The exponent of zero is -∞, of ∞ it is ∞, and of NaN and negative numbers it is NaN.
+    /// The exponent of zero is -∞, of ∞ it is ∞, and of NaN and negative numbers it is NaN; the significand of the
+    /// last is any.
     fn split(self) -> (Self, Self) {
-        let format = self.format();
-        let subnormal = self.less(self.constant(format.least_normal()));
-        let normal = Self::select(
-            subnormal,
-            self * self.constant((1_u64 << format.significand) as f64),
-            self,
-        );
-        let bits = normal.bits();
-        let three_quarters = bits.constant(((2 * format.bias - 1) << format.significand) / 2);
-        let exponent = (bits - three_quarters).right(format.significand);
-        let significand = Self::from_bits(bits - exponent.left(format.significand));
-        let exponent = Self::from_integer(exponent);
-        let moved = exponent - self.constant(format.significand.into());
-        let exponent = Self::select(subnormal, moved, exponent);
-        let infinity = self.constant(f64::INFINITY);
-        let exponent = Self::select(self.less(infinity), exponent, self);
-        let zero = self.constant(0.0);
-        let others = Self::select(self.equals(zero), -infinity, self.constant(f64::NAN));
-        (significand, Self::select(zero.less(self), exponent, others))
+        Format::split(self)
     }
 
     /// The magnitude.

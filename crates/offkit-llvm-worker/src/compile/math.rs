@@ -15,14 +15,23 @@ use offkit_spirv::grammar::OpenclStd100Op as Op;
 
 use super::builder::{Builder, Type, Value};
 
+/// Instructions of the processor that are not everywhere.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Processor {
+    /// A product and sum that rounds once.
+    pub(crate) fma: bool,
+    /// AVX-512 for vectors of 128 to 512 bits (AVX512F and AVX512VL).
+    pub(crate) avx512: bool,
+}
+
 /// The results of an instruction of OpenCL.std for one component of its operands, which all have one form; `None` if
 /// there is no algorithm for it.
 ///
 /// Most functions are written in line; those with a seldom path are functions of the module, so that no block is made
-/// here. `fma` tells whether the processor has an instruction for a product and sum that rounds once.
+/// here.
 pub(crate) fn extended<'m>(
     builder: &Builder<'m>,
-    fma: bool,
+    processor: Processor,
     op: Op,
     operands: &[Value<'m>],
 ) -> Option<Vec<Value<'m>>> {
@@ -33,11 +42,11 @@ pub(crate) fn extended<'m>(
             true => builder.cast(Opcode::LLVMFPExt, *operand, single),
             false => *operand,
         });
-        let results = extended(builder, fma, op, &wide.collect::<Vec<_>>())?;
+        let results = extended(builder, processor, op, &wide.collect::<Vec<_>>())?;
         let narrow = |result| builder.cast(Opcode::LLVMFPTrunc, result, first);
         return Some(results.into_iter().map(narrow).collect());
     }
-    let context = Context { builder, fma };
+    let context = Context { builder, processor };
     let function = Function::of(op, first.scalar())?;
     let flags = builder.set_flags(LLVMFastMathNone);
     let results = match has_rare_path(op) {
@@ -52,7 +61,7 @@ pub(crate) fn extended<'m>(
 #[derive(Clone, Copy)]
 struct Context<'b, 'm> {
     builder: &'b Builder<'m>,
-    fma: bool,
+    processor: Processor,
 }
 
 impl<'b, 'm> Context<'b, 'm> {
@@ -131,6 +140,49 @@ impl<'b, 'm> Lanes<'b, 'm> {
 
     fn compare(self, predicate: RealPredicate, other: Self) -> Self {
         self.with(self.builder().fcmp(predicate, self.value, other.value))
+    }
+
+    /// An instruction of AVX-512 on numbers, after which come numbers to use instead where a mask does not hold (here
+    /// none), the mask and for vectors of 512 bits how to round. `operands` are those after `self`.
+    ///
+    /// Vectors that are longer are cut in two; `None` if there is no such instruction.
+    fn avx512(self, name: &str, operands: &[Value<'m>]) -> Option<Self> {
+        let (builder, ty) = (self.builder(), self.ty());
+        let width = ty.width().filter(|_| self.context.processor.avx512)?;
+        let bits = ty.bits() * width;
+        if bits > 512 {
+            let half = |value: Value<'m>, first: u32| match value.ty() == ty {
+                true => {
+                    let lanes = (first..first + width / 2).map(Some).collect::<Vec<_>>();
+                    builder.shuffle(value, value, &lanes)
+                }
+                false => value,
+            };
+            let halves = [0, width / 2].map(|first| {
+                let operands = operands.iter().map(|operand| half(*operand, first));
+                self.with(half(self.value, first))
+                    .avx512(name, &operands.collect::<Vec<_>>())
+            });
+            let [Some(low), Some(high)] = halves else {
+                return None;
+            };
+            let lanes = (0..width).map(Some).collect::<Vec<_>>();
+            return Some(self.with(builder.shuffle(low.value, high.value, &lanes)));
+        }
+        if !matches!(bits, 128 | 256 | 512) {
+            return None;
+        }
+        let kind = if ty.bits() == 32 { "ps" } else { "pd" };
+        let mut arguments = vec![self.value];
+        arguments.extend(operands);
+        arguments.push(builder.zero(ty));
+        arguments.push(builder.signed(builder.int(width.max(8)), -1));
+        if bits == 512 {
+            const CURRENT_ROUNDING: u64 = 4;
+            arguments.push(builder.integer(builder.int(32), CURRENT_ROUNDING));
+        }
+        let name = format!("llvm.x86.avx512.mask.{name}.{kind}.{bits}");
+        Some(self.with(builder.intrinsic(&name, &[], &arguments)))
     }
 
     fn intrinsic(self, name: &str) -> Self {
@@ -265,7 +317,7 @@ impl Real for Lanes<'_, '_> {
     }
 
     fn fma(self, factor: Self, addend: Self) -> Self {
-        if self.context.fma {
+        if self.context.processor.fma {
             let operands = [self.value, factor.value, addend.value];
             return self.with(self.builder().intrinsic("llvm.fma", &[self.ty()], &operands));
         }
@@ -295,7 +347,7 @@ impl Real for Lanes<'_, '_> {
     }
 
     fn mad(self, factor: Self, addend: Self) -> Self {
-        match self.context.fma {
+        match self.context.processor.fma {
             true => self.fma(factor, addend),
             false => self * factor + addend,
         }
@@ -367,6 +419,24 @@ impl Real for Lanes<'_, '_> {
 
     fn narrow(wide: Self) -> Self {
         wide.cast(Opcode::LLVMFPTrunc, wide.builder().scalar(Scalar::F32))
+    }
+
+    fn scale(self, exponent: Self) -> Self {
+        self.avx512("scalef", &[exponent.value])
+            .unwrap_or_else(|| Format::scale(self, exponent))
+    }
+
+    fn split(self) -> (Self, Self) {
+        // From 3/4 to 3/2, and no number for negative ones.
+        const KIND: u64 = 0b1011;
+        let kind = self.builder().integer(self.builder().int(32), KIND);
+        let of_avx512 = || {
+            let significand = self.avx512("getmant", &[kind])?;
+            // One too little where the significand is below one.
+            let exponent = self.avx512("getexp", &[])? - significand.avx512("getexp", &[])?;
+            Some((significand, exponent))
+        };
+        of_avx512().unwrap_or_else(|| Format::split(self))
     }
 
     fn rarely<const N: usize>(mask: Self, values: [Self; N], other: impl FnOnce() -> [Self; N]) -> [Self; N] {
