@@ -5,6 +5,7 @@
 #![allow(clippy::print_stdout, reason = "the table of errors is what is asked for")]
 
 use std::f64::consts::PI;
+use std::num::Wrapping;
 use std::thread;
 
 use offkit_compile::math::Function;
@@ -16,19 +17,103 @@ type Unary = (Op, f64, fn(f64) -> f64);
 /// The same of two numbers.
 type Binary = (Op, f64, fn(f64, f64) -> f64);
 
+/// The same of a number and an integer.
+type WithInteger = (Op, f64, fn(f64, i32) -> f64);
+
 const UNARY: &[Unary] = &[
+    (Op::acos, 4.0, f64::acos),
+    (Op::acosh, 4.0, exact::acosh),
+    (Op::acospi, 5.0, |x| x.acos() / PI),
+    (Op::asin, 4.0, f64::asin),
+    (Op::asinh, 4.0, libm::asinh),
+    (Op::asinpi, 5.0, |x| x.asin() / PI),
+    (Op::atan, 5.0, f64::atan),
+    (Op::atanh, 5.0, libm::atanh),
+    (Op::atanpi, 5.0, |x| x.atan() / PI),
+    (Op::cbrt, 2.0, f64::cbrt),
+    (Op::cos, 4.0, f64::cos),
+    (Op::cosh, 4.0, f64::cosh),
+    (Op::cospi, 4.0, |x| exact::sincospi(x).1),
+    (Op::erf, 16.0, libm::erf),
+    (Op::erfc, 16.0, libm::erfc),
     (Op::exp, 3.0, f64::exp),
     (Op::exp2, 3.0, f64::exp2),
-    (Op::exp10, 3.0, |x| libm::exp10(x)),
+    (Op::exp10, 3.0, libm::exp10),
+    (Op::expm1, 3.0, f64::exp_m1),
     (Op::log, 3.0, f64::ln),
-    (Op::log1p, 2.0, f64::ln_1p),
     (Op::log2, 3.0, f64::log2),
     (Op::log10, 3.0, f64::log10),
+    (Op::log1p, 2.0, f64::ln_1p),
     (Op::sin, 4.0, f64::sin),
-    (Op::cos, 4.0, f64::cos),
+    (Op::sinh, 4.0, f64::sinh),
+    (Op::sinpi, 4.0, |x| exact::sincospi(x).0),
+    (Op::tan, 5.0, f64::tan),
+    (Op::tanh, 5.0, f64::tanh),
+    (Op::tanpi, 6.0, exact::tanpi),
 ];
 
-const BINARY: &[Binary] = &[(Op::pow, 16.0, f64::powf)];
+const BINARY: &[Binary] = &[
+    (Op::atan2, 6.0, f64::atan2),
+    (Op::atan2pi, 6.0, |y, x| y.atan2(x) / PI),
+    (Op::fmod, 0.0, |x, y| x % y),
+    (Op::hypot, 4.0, f64::hypot),
+    (Op::pow, 16.0, f64::powf),
+    (Op::powr, 16.0, exact::powr),
+    (Op::remainder, 0.0, libm::remainder),
+];
+
+const WITH_INTEGER: &[WithInteger] = &[
+    (Op::pown, 16.0, |x, n| x.powf(n.into())),
+    (Op::rootn, 16.0, exact::rootn),
+];
+
+/// Functions that libraries don't have, or not as OpenCL has them.
+mod exact {
+    use std::f64::consts::PI;
+
+    pub(super) fn acosh(x: f64) -> f64 {
+        if x < 1.0 { f64::NAN } else { libm::acosh(x) }
+    }
+
+    pub(super) fn sincospi(x: f64) -> (f64, f64) {
+        let turn = x % 2.0;
+        let quarter = (2.0 * turn).round();
+        let (sin, cos) = (PI * (turn - quarter / 2.0)).sin_cos();
+        let (sin, cos) = match quarter as i32 & 3 {
+            0 => (sin, cos),
+            1 => (cos, -sin),
+            2 => (-sin, -cos),
+            _ => (-cos, sin),
+        };
+        (
+            if sin == 0.0 { 0f64.copysign(x) } else { sin },
+            if cos == 0.0 { 0.0 } else { cos },
+        )
+    }
+
+    pub(super) fn tanpi(x: f64) -> f64 {
+        let (sin, cos) = sincospi(x);
+        sin / cos
+    }
+
+    pub(super) fn powr(x: f64, y: f64) -> f64 {
+        let undefined = x < 0.0
+            || x.is_nan()
+            || y.is_nan()
+            || (x == 0.0 || x == f64::INFINITY) && y == 0.0
+            || x == 1.0 && y.is_infinite();
+        if undefined { f64::NAN } else { x.abs().powf(y) }
+    }
+
+    pub(super) fn rootn(x: f64, n: i32) -> f64 {
+        let odd = n % 2 != 0;
+        if n == 0 || x.is_nan() || x < 0.0 && !odd {
+            return f64::NAN;
+        }
+        let root = x.abs().powf(1.0 / f64::from(n));
+        if odd { root.copysign(x) } else { root }
+    }
+}
 
 /// Numbers at which functions change what they do, and their neighbours.
 fn edges() -> Vec<f32> {
@@ -130,6 +215,33 @@ fn measure_pairs(op: Op, exact: fn(f64, f64) -> f64, arguments: impl Iterator<It
     worst
 }
 
+fn measure_with_integer(
+    op: Op,
+    exact: fn(f64, i32) -> f64,
+    arguments: impl Iterator<Item = (f32, i32)>,
+) -> Worst {
+    let Some(Function::WithInteger(function)) = Function::<f32>::of(op, Scalar::F32) else {
+        panic!("{op:?} is no function of a number and an integer");
+    };
+    let mut worst = Worst::default();
+    for (x, n) in arguments {
+        worst.add(error(function(x, Wrapping(n)), exact(x.into(), n)), [x, n as f32]);
+    }
+    worst
+}
+
+/// Numbers, each with some integers, most of them small.
+fn with_integers(count: usize) -> impl Iterator<Item = (f32, i32)> {
+    let integers = (-40..40).chain([-1000, 1000, -1001, 1001, i32::MIN, i32::MAX, 16_777_217]);
+    let integers: Vec<_> = integers.collect();
+    let crossed = edges().into_iter().flat_map({
+        let integers = integers.clone();
+        move |x| integers.clone().into_iter().map(move |n| (x, n))
+    });
+    let sampled = sample(count, 11).enumerate();
+    crossed.chain(sampled.map(move |(index, x)| (x, integers[index % integers.len()])))
+}
+
 fn pairs(count: usize) -> impl Iterator<Item = [f32; 2]> {
     let edges = edges();
     let firsts = edges.clone();
@@ -165,6 +277,14 @@ fn functions_of_two_floats_are_within_opencls_bounds() {
     assert_eq!(failed.collect::<Vec<_>>(), [""; 0]);
 }
 
+#[test]
+fn functions_of_a_float_and_an_integer_are_within_opencls_bounds() {
+    let failed = WITH_INTEGER.iter().filter_map(|&(op, bound, exact)| {
+        check(op, bound, measure_with_integer(op, exact, with_integers(200_000)))
+    });
+    assert_eq!(failed.collect::<Vec<_>>(), [""; 0]);
+}
+
 /// The table of docs/mathematics.md: every argument of the functions of one number, which takes hours.
 #[test]
 #[ignore = "takes hours: ./dev math"]
@@ -194,6 +314,13 @@ fn table() {
         let worst = measure_pairs(op, exact, pairs(1 << 28));
         println!(
             "| {op:?} | {bound} | {:.2} | {:e}, {:e} |",
+            worst.error, worst.at[0], worst.at[1]
+        );
+    }
+    for &(op, bound, exact) in WITH_INTEGER.iter().filter(|row| wanted(row.0)) {
+        let worst = measure_with_integer(op, exact, with_integers(1 << 28));
+        println!(
+            "| {op:?} | {bound} | {:.2} | {:e}, {} |",
             worst.error, worst.at[0], worst.at[1]
         );
     }

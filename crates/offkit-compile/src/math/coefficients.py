@@ -17,16 +17,25 @@ FRACTION = "[-0.25;0.5]"
 # Of squares of eighths of a turn.
 EIGHTH_SQUARED = "[1b-60;0.617]"
 
+# e^(y^2) * erfc(y) * (1 + 2 y), where x is (y - 2) / (y + 2).
+ERFC = "exp(((2+2*x)/(1-x))^2)*erfc((2+2*x)/(1-x))*(1+2*(2+2*x)/(1-x))"
+
 # Name; what is approximated; its part that is no polynomial's coefficient; powers; bits; range.
 # Functions of x^2 are given as functions of x, so that their range is of one sign and their powers have no gaps.
 POLYNOMIALS = [
     ("EXP", "exp(x)", "1+x", range(2, 7), 24, HALF_LN2),
+    ("EXPM1", "expm1(x)", "x", range(2, 8), 24, HALF_LN2),
     ("EXP2", "2^x", "1", range(1, 7), 24, "[-0.5;0.5]"),
     ("EXP10", "10^x", "1", range(1, 7), 24, "[-0.1506;0.1506]"),
     ("LOG1P", "log1p(x)", "x-x^2/2", range(3, 11), 24, FRACTION),
     ("LOG2_WIDE", "log2(1+x)", "0", range(1, 13), 53, FRACTION),
     ("SIN", "sin(sqrt(x))/sqrt(x)", "1", range(1, 4), 24, EIGHTH_SQUARED),
     ("COS", "cos(sqrt(x))", "1-x/2", range(2, 5), 24, EIGHTH_SQUARED),
+    ("TAN", "tan(sqrt(x))/sqrt(x)", "1", range(1, 7), 24, EIGHTH_SQUARED),
+    ("ATAN", "atan(sqrt(x))/sqrt(x)", "1", range(1, 9), 24, "[1b-60;1]"),
+    ("ASIN", "asin(sqrt(x))/sqrt(x)", "1", range(1, 6), 24, "[1b-60;0.25]"),
+    ("LN_ERFC", "log(erfc(x))/x", "0", range(0, 10), 24, "[1b-30;4]"),
+    ("ERFC", ERFC, "0", range(0, 10), 24, "[-1;0.675]"),
 ]
 
 

@@ -19,6 +19,8 @@ pub enum Function<R: Real> {
     Unary(fn(R) -> R),
     /// Of two numbers.
     Binary(fn(R, R) -> R),
+    /// Of a number and an integer of 32 bits.
+    WithInteger(fn(R, R::Integer) -> R),
     /// Of one number, with two results.
     Pair(fn(R) -> [R; 2]),
 }
@@ -27,7 +29,18 @@ pub enum Function<R: Real> {
 pub fn has_rare_path(op: Op) -> bool {
     matches!(
         op,
-        Op::sin | Op::half_sin | Op::native_sin | Op::cos | Op::half_cos | Op::native_cos | Op::sincos
+        Op::sin
+            | Op::half_sin
+            | Op::native_sin
+            | Op::cos
+            | Op::half_cos
+            | Op::native_cos
+            | Op::sincos
+            | Op::tan
+            | Op::half_tan
+            | Op::native_tan
+            | Op::fmod
+            | Op::remainder
     )
 }
 
@@ -41,20 +54,50 @@ impl<R: Real> Function<R> {
     }
 
     fn single(op: Op) -> Option<Self> {
-        use single::{exponential, logarithm, power, trigonometric};
-        Some(Self::Unary(match op {
-            Op::exp | Op::half_exp | Op::native_exp => exponential::exp,
-            Op::exp2 | Op::half_exp2 | Op::native_exp2 => exponential::exp2,
-            Op::exp10 | Op::half_exp10 | Op::native_exp10 => exponential::exp10,
-            Op::log | Op::half_log | Op::native_log => logarithm::log,
-            Op::log1p => logarithm::log1p,
-            Op::log2 | Op::half_log2 | Op::native_log2 => logarithm::log2,
-            Op::log10 | Op::half_log10 | Op::native_log10 => logarithm::log10,
-            Op::sin | Op::half_sin | Op::native_sin => trigonometric::sin,
-            Op::cos | Op::half_cos | Op::native_cos => trigonometric::cos,
-            Op::sincos => return Some(Self::Pair(trigonometric::sincos)),
-            Op::pow => return Some(Self::Binary(power::pow)),
-            _ => return None,
-        }))
+        use single::{error, exponential, hyperbolic, inverse, logarithm, power, remainder, trigonometric};
+        Some(match op {
+            Op::atan2 => Self::Binary(inverse::atan2),
+            Op::atan2pi => Self::Binary(|y, x| inverse::over_pi(inverse::atan2(y, x))),
+            Op::fmod => Self::Binary(remainder::fmod),
+            Op::hypot => Self::Binary(power::hypot),
+            Op::pow => Self::Binary(power::pow),
+            Op::powr | Op::half_powr | Op::native_powr => Self::Binary(power::powr),
+            Op::remainder => Self::Binary(remainder::remainder),
+            Op::pown => Self::WithInteger(power::pown),
+            Op::rootn => Self::WithInteger(power::rootn),
+            Op::sincos => Self::Pair(trigonometric::sincos),
+            _ => Self::Unary(match op {
+                Op::acos => inverse::acos,
+                Op::acosh => hyperbolic::acosh,
+                Op::acospi => |x| inverse::over_pi(inverse::acos(x)),
+                Op::asin => inverse::asin,
+                Op::asinh => hyperbolic::asinh,
+                Op::asinpi => |x| inverse::over_pi(inverse::asin(x)),
+                Op::atan => inverse::atan,
+                Op::atanh => hyperbolic::atanh,
+                Op::atanpi => |x| inverse::over_pi(inverse::atan(x)),
+                Op::cbrt => power::cbrt,
+                Op::cos | Op::half_cos | Op::native_cos => trigonometric::cos,
+                Op::cosh => hyperbolic::cosh,
+                Op::cospi => trigonometric::cospi,
+                Op::erf => error::erf,
+                Op::erfc => error::erfc,
+                Op::exp | Op::half_exp | Op::native_exp => exponential::exp,
+                Op::exp2 | Op::half_exp2 | Op::native_exp2 => exponential::exp2,
+                Op::exp10 | Op::half_exp10 | Op::native_exp10 => exponential::exp10,
+                Op::expm1 => exponential::expm1,
+                Op::log | Op::half_log | Op::native_log => logarithm::log,
+                Op::log2 | Op::half_log2 | Op::native_log2 => logarithm::log2,
+                Op::log10 | Op::half_log10 | Op::native_log10 => logarithm::log10,
+                Op::log1p => logarithm::log1p,
+                Op::sin | Op::half_sin | Op::native_sin => trigonometric::sin,
+                Op::sinh => hyperbolic::sinh,
+                Op::sinpi => trigonometric::sinpi,
+                Op::tan | Op::half_tan | Op::native_tan => trigonometric::tan,
+                Op::tanh => hyperbolic::tanh,
+                Op::tanpi => trigonometric::tanpi,
+                _ => return None,
+            }),
+        })
     }
 }

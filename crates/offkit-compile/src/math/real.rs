@@ -154,6 +154,8 @@ pub trait Real:
     fn to_integer(self) -> Self::Integer;
     /// As a double.
     fn widen(self) -> Self::Wide;
+    /// An integer of 32 bits as a double.
+    fn widen_integer(value: Self::Integer) -> Self::Wide;
     /// A double, rounded to this format.
     fn narrow(wide: Self::Wide) -> Self;
     /// `values`, but what `other` computes in lanes where the mask holds: for what is long and seldom needed.
@@ -186,6 +188,11 @@ pub trait Real:
     fn sign(self) -> Self::Integer {
         let bits = self.bits();
         bits & bits.constant(self.format().sign())
+    }
+
+    /// Whether the sign bit is set.
+    fn negative(self) -> Self::Mask {
+        self.bits().has(self.format().sign())
     }
 
     /// Its sign changed where the sign bit is set in `sign`, of which the other bits are clear.
@@ -327,6 +334,9 @@ macro_rules! evaluate {
             }
             fn widen(self) -> f64 {
                 self.into()
+            }
+            fn widen_integer(value: Self::Integer) -> f64 {
+                value.0 as f64
             }
             fn narrow(wide: f64) -> Self {
                 wide as $real

@@ -74,6 +74,12 @@ impl<'b, 'm> Context<'b, 'm> {
         match function {
             Function::Unary(function) => vec![function(lanes(0)).value],
             Function::Binary(function) => vec![function(lanes(0), lanes(1)).value],
+            Function::WithInteger(function) => {
+                let number = lanes(0);
+                let bits = number.form(self.builder.int(number.ty().bits()));
+                let integer = self.builder.sext_or_trunc(operands[1], bits);
+                vec![function(number, number.with(integer)).value]
+            }
             Function::Pair(function) => function(lanes(0)).map(|result| result.value).to_vec(),
         }
     }
@@ -415,6 +421,13 @@ impl Real for Lanes<'_, '_> {
 
     fn widen(self) -> Self {
         self.cast(Opcode::LLVMFPExt, self.builder().scalar(Scalar::F64))
+    }
+
+    fn widen_integer(value: Self) -> Self {
+        match value.ty().bits() {
+            32 => value.cast(Opcode::LLVMSIToFP, value.builder().scalar(Scalar::F64)),
+            _ => Self::from_integer(value),
+        }
     }
 
     fn narrow(wide: Self) -> Self {

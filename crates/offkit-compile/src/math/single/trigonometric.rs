@@ -1,8 +1,8 @@
 //! Sines and their like of single precision: a polynomial of what is left of quarter turns.
 
-use std::f64::consts::{FRAC_2_PI, FRAC_PI_2};
+use std::f64::consts::{FRAC_2_PI, FRAC_PI_2, PI};
 
-use super::super::coefficients::{COS, SIN};
+use super::super::coefficients::{COS, SIN, TAN};
 use super::super::real::{Integer, Real};
 use super::super::reduction;
 use super::high;
@@ -26,6 +26,49 @@ pub(in super::super) fn cos<R: Real>(x: R) -> R {
 pub(in super::super) fn sincos<R: Real>(x: R) -> [R; 2] {
     let (quarters, rest) = reduce(x.abs());
     [sine(quarters, rest).signed_by(x.sign()), cosine(quarters, rest)]
+}
+
+/// The tangent.
+pub(in super::super) fn tan<R: Real>(x: R) -> R {
+    let (quarters, rest) = reduce(x.abs());
+    let square = rest * rest;
+    let tangent = square.polynomial(&TAN).mad(square * rest, rest);
+    let turned = x.constant(-1.0) / tangent;
+    R::select(quarters.has(1), turned, tangent).signed_by(x.sign())
+}
+
+/// The sine of `π x`.
+pub(in super::super) fn sinpi<R: Real>(x: R) -> R {
+    let (quarters, rest) = reduce_half_turns(x.abs());
+    positive_zero(sine(quarters, rest)).signed_by(x.sign())
+}
+
+/// The cosine of `π x`.
+pub(in super::super) fn cospi<R: Real>(x: R) -> R {
+    let (quarters, rest) = reduce_half_turns(x.abs());
+    positive_zero(cosine(quarters, rest))
+}
+
+/// The tangent of `π x`.
+pub(in super::super) fn tanpi<R: Real>(x: R) -> R {
+    let (quarters, rest) = reduce_half_turns(x.abs());
+    let sine = positive_zero(sine(quarters, rest)).signed_by(x.sign());
+    sine / positive_zero(cosine(quarters, rest))
+}
+
+fn positive_zero<R: Real>(x: R) -> R {
+    let zero = x.constant(0.0);
+    R::select(x.equals(zero), zero, x)
+}
+
+/// As [`reduce`] for `π x`, of which whole turns and quarters are known exactly.
+fn reduce_half_turns<R: Real>(x: R) -> (R::Integer, R) {
+    let turns = x.times(0.5).rint();
+    let x = x - turns.times(2.0);
+    let quarters = x.times(2.0).rint();
+    let rest = x - quarters.times(0.5);
+    let low = rest.times(PI - high(PI));
+    (quarters.to_integer(), rest.mad(x.constant(high(PI)), low))
 }
 
 /// Which quarter turn is nearest, modulo four, and what is left.

@@ -1,6 +1,7 @@
 //! What is compiled computes what the algorithms do on one number.
 
 use std::ffi::CString;
+use std::num::Wrapping;
 use std::process::Command;
 
 use offkit_compile::math::Function;
@@ -32,7 +33,13 @@ fn write(builder: &Builder<'_>, processor: Processor, op: Op, operands: usize, v
         builder.offset(pointer, bytes)
     };
     let (arguments, results) = (builder.parameter(function, 0), builder.parameter(function, 1));
-    let operands = (0..operands).map(|index| builder.load(number, place(arguments, index), 4));
+    let operands = (0..operands).map(|index| {
+        let ty = match (op, index) {
+            (Op::pown | Op::rootn, 1) => builder.int(32).vector(number.width()),
+            _ => number,
+        };
+        builder.load(ty, place(arguments, index), 4)
+    });
     let values = extended(builder, processor, op, &operands.collect::<Vec<_>>()).expect("an algorithm");
     for (index, value) in values.into_iter().enumerate() {
         builder.store(value, place(results, index), 4);
@@ -47,6 +54,7 @@ fn functions() -> impl Iterator<Item = (Op, usize, usize)> {
         Some(match Function::<f32>::of(op, Scalar::F32)? {
             Function::Unary(_) => (op, 1, 1),
             Function::Binary(_) => (op, 2, 1),
+            Function::WithInteger(_) => (op, 2, 1),
             Function::Pair(_) => (op, 1, 2),
         })
     };
@@ -57,6 +65,7 @@ fn expected(op: Op, x: f32, y: f32) -> [f32; 2] {
     match Function::<f32>::of(op, Scalar::F32).expect("an algorithm") {
         Function::Unary(function) => [function(x), 0.0],
         Function::Binary(function) => [function(x, y), 0.0],
+        Function::WithInteger(function) => [function(x, Wrapping(y.to_bits() as i32)), 0.0],
         Function::Pair(function) => function(x),
     }
 }
