@@ -120,7 +120,8 @@ fn an_interrupted_replacement_leaves_the_file_as_it_was() {
 fn hang_ups_are_ignored() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    ignored.is_some_and(|signals| u64::from_str_radix(signals.trim(), 16).is_ok_and(|signals| signals & 1 == 1))
+    ignored
+        .is_some_and(|signals| u64::from_str_radix(signals.trim(), 16).is_ok_and(|signals| signals & 1 == 1))
 }
 
 #[cfg(target_os = "linux")]

@@ -228,18 +228,14 @@ extern "C" fn offkit_bundle_link(
     executable: New<'_, Bundle>,
 ) -> Status {
     make(executable, || {
-        // The rule is in the bits above; other bits below it are none of ours.
-        let rule = ExporterRule::ALL.get((flags >> LINK_RULE) as usize);
-        let known = flags & ((1 << LINK_RULE) - 1) & !LINK_FAST == 0;
-        let exporter = rule.copied().filter(|_| known);
+        let exporter = ExporterRule::ALL.get((flags >> LINK_RULE) as usize).copied();
         let properties = LinkProperties {
             fast_link: flags & LINK_FAST != 0,
-            exporter: exporter
-                .ok_or_else(|| {
-                    Failure::invalid(format!(
-                        "{flags:#x} are no flags of a link: expected those of OFFKIT_LINK_*, or 0"
-                    ))
-                })?,
+            exporter: exporter.ok_or_else(|| {
+                Failure::invalid(format!(
+                    "{flags:#x} are no flags of a link: expected those of OFFKIT_LINK_*, or 0"
+                ))
+            })?,
         };
         // SAFETY: the caller says how many there are.
         let (bundles, devices) = unsafe {
