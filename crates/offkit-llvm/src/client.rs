@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::env;
 use std::io::{self, BufReader, Read};
+#[cfg(unix)]
+use std::os::fd::{AsRawFd, RawFd};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -25,6 +27,9 @@ pub const WORKER_VARIABLE: &str = "OFFKIT_LLVM_WORKER";
 
 /// How much of what the worker printed to standard error is kept, from the end.
 const KEPT_STDERR_BYTES: usize = 16 * 1024;
+
+/// How long a worker may take to start, on a machine that has much else to do.
+const START_LIMIT: Duration = Duration::from_secs(60);
 
 /// Why the worker could not do what was asked.
 #[derive(Debug, thiserror::Error)]
@@ -153,6 +158,8 @@ pub struct Worker {
     requests: Option<ChildStdin>,
     replies: BufReader<ChildStdout>,
     stderr: Option<JoinHandle<String>>,
+    #[cfg(unix)]
+    pipes: [RawFd; 3],
 }
 
 impl Worker {
@@ -225,6 +232,12 @@ impl Worker {
         let requests = child.stdin.take().ok_or_else(missing_pipe)?;
         let replies = BufReader::new(child.stdout.take().ok_or_else(missing_pipe)?);
         let stderr = child.stderr.take().ok_or_else(missing_pipe)?;
+        #[cfg(unix)]
+        let pipes = [
+            requests.as_raw_fd(),
+            replies.get_ref().as_raw_fd(),
+            stderr.as_raw_fd(),
+        ];
         let mut worker = Self {
             program: program.to_owned(),
             llvm_version: String::new(),
@@ -232,11 +245,13 @@ impl Worker {
             requests: Some(requests),
             replies,
             stderr: Some(std::thread::spawn(move || keep_end(stderr))),
+            #[cfg(unix)]
+            pipes,
         };
         let hello = Request::Hello {
             protocol: PROTOCOL_VERSION,
         };
-        match worker.call(&hello, &[], "starting") {
+        match worker.call_within(&hello, &[], "starting", START_LIMIT) {
             Ok((
                 Reply::Hello {
                     protocol: PROTOCOL_VERSION,
@@ -263,6 +278,18 @@ impl Worker {
             )))),
             Err(error) => Err(error),
         }
+    }
+
+    /// This process's ends of the pipes to the worker. They are closed when a program is executed, and a process that is
+    /// forked off and executes none closes them itself, or the worker does not see its user go.
+    #[cfg(unix)]
+    pub fn pipes(&self) -> [RawFd; 3] {
+        self.pipes
+    }
+
+    /// Ends the worker at once.
+    pub fn end(mut self) {
+        let _ = self.child.kill();
     }
 
     /// The version of LLVM behind the worker, `22.1.8`.
@@ -732,7 +759,7 @@ mod tests {
     #[cfg(unix)]
     fn compiled_code_comes_behind_its_reply() {
         let (_folder, program) = script(&format!(
-            "{HELLO}\nread line; echo '{{\"blocks\":[4],\"body\":{{\"compiled\":{{\"symbol\":\"add\",\"scratch\":64,\"externals\":[\"builtin\"]}}}}}}'\n\
+            "{HELLO}\nread line; echo '{{\"blocks\":[4],\"body\":{{\"compiled\":{{\"symbol\":\"add\",\"scratch\":64,\"shared\":0,\"externals\":[\"builtin\"]}}}}}}'\n\
              printf '\\177ELF'\nread line"
         ));
         let mut worker = Worker::start_program(&program).unwrap();
@@ -758,6 +785,7 @@ mod tests {
             variant: offkit_compile::Variant {
                 width: 8,
                 rows: true,
+                full: true,
                 narrow_ids: true,
                 contract: true,
             },

@@ -1,13 +1,16 @@
 //! Kernels, however they are run, and how the work-groups of a launch are shared among threads.
 //!
-//! [`KernelCode`] is the one face of what runs: the interpreter, which checks every access, and
-//! [native functions](crate::native), which is what a compiler makes.
+//! [`KernelCode`] is the one face of what runs: the interpreter, which checks every access,
+//! [compiled kernels](crate::compiled), and [native functions](crate::native) as a compiler makes them.
 
 use std::any::Any;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+
+use offkit_pi::NdRange;
 
 use crate::launch::{Arguments, Geometry};
 use crate::pool::{self, FloatMode, Job};
@@ -33,6 +36,24 @@ pub(crate) trait KernelCode: Send + Sync {
 
     /// Whether it is plain to see that all of it takes a few microseconds on one thread.
     fn is_small(&self, geometry: &Geometry) -> bool;
+
+    /// How a range of work-items is cut into groups.
+    ///
+    /// # Errors
+    /// [`LaunchError::Range`].
+    fn geometry(&self, range: &NdRange) -> Result<Geometry, LaunchError> {
+        self.info().geometry(range)
+    }
+
+    /// What runs the kernel with every access checked, if this does not.
+    fn checked(&self) -> Option<&Arc<dyn KernelCode>> {
+        None
+    }
+
+    /// What is to be known of how it runs, if anything.
+    fn note(&self) -> Option<String> {
+        None
+    }
 }
 
 /// How long the caller works alone, as far as nobody knows: several times what it takes to wake a thread.

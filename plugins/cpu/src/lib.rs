@@ -92,6 +92,7 @@
 #![deny(unsafe_code)]
 
 pub mod code;
+mod compiled;
 mod error;
 mod graph;
 mod interpreter;

@@ -1,7 +1,7 @@
 //! Kernels that are machine code: functions that run work-groups.
 //!
-//! This is what a compiler makes of a kernel. Until there is one, and for benchmarks and tests beside it, a program
-//! can [register] functions of its own by a name. A program made with the bytes `offkit-native:NAME` in the place
+//! This is what a compiler makes of a kernel. For benchmarks and tests beside it, a program can [register] functions
+//! of its own by a name. A program made with the bytes `offkit-native:NAME` in the place
 //! of SPIR-V (`piProgramCreate`) has them as its kernels. Nothing that such a function does is checked.
 //!
 //! ```
@@ -25,7 +25,7 @@ use offkit_spirv::Parameter;
 
 use crate::kernel::{Claims, KernelCode, Pace, share_groups};
 use crate::launch::{Arguments, Geometry};
-use crate::pool::{self, Arena, FloatMode};
+use crate::pool::{self, Arena, FloatMode, LOCAL_ALIGNMENT};
 use crate::sync::{LazyLock, Mutex, PoisonError};
 use crate::{KernelInfo, LaunchError, LaunchOptions, SUB_GROUP_SIZE};
 
@@ -59,6 +59,11 @@ pub struct NativeLaunch {
     pub local: [u64; 3],
     /// Groups.
     pub groups: [u64; 3],
+    /// Where the memory begins that the code has asked for beside local memory: so many bytes from `local`, at a multiple
+    /// of 128.
+    pub scratch: u64,
+    /// The addresses of what the code needs from outside.
+    pub externals: *const u64,
 }
 
 /// A kernel that is a function.
@@ -117,7 +122,52 @@ impl KernelCode for NativeKernel {
         arguments: &Arguments,
         options: &LaunchOptions<'_>,
     ) -> Result<(), LaunchError> {
+        let code = GroupCode {
+            kernel: &self.info.name,
+            function: self.function,
+            scratch: 0,
+            externals: &[],
+            pace: &self.pace,
+        };
+        // SAFETY: who made the kernel vouches for the function.
+        unsafe { code.run(geometry, arguments, options, self.is_small(geometry)) }
+    }
+
+    fn is_small(&self, geometry: &Geometry) -> bool {
+        self.bounded && geometry.group_count() <= MOST_SMALL_GROUPS
+    }
+}
+
+/// Machine code for a launch.
+pub(crate) struct GroupCode<'c> {
+    /// The kernel's name.
+    pub(crate) kernel: &'c str,
+    pub(crate) function: GroupFunction,
+    /// Bytes of memory that it needs for a group beside local memory.
+    pub(crate) scratch: usize,
+    /// The addresses of what it needs from outside.
+    pub(crate) externals: &'c [u64],
+    pub(crate) pace: &'c Pace,
+}
+
+impl GroupCode<'_> {
+    /// Runs all work-groups, as [`KernelCode::run`] does; a small launch on this thread alone.
+    ///
+    /// # Safety
+    /// With these arguments and externals, the function must do no more than the kernel that it is may do, on any thread
+    /// and on several at once.
+    pub(crate) unsafe fn run(
+        &self,
+        geometry: &Geometry,
+        arguments: &Arguments,
+        options: &LaunchOptions<'_>,
+        is_small: bool,
+    ) -> Result<(), LaunchError> {
         let (stop, never) = (AtomicBool::new(false), AtomicBool::new(false));
+        let scratch = match self.scratch {
+            0 => arguments.local_size(),
+            _ => arguments.local_size().next_multiple_of(LOCAL_ALIGNMENT),
+        };
         let launch = NativeLaunch {
             arguments: arguments.words().as_ptr(),
             cancel: options.cancel.unwrap_or(&never),
@@ -126,24 +176,30 @@ impl KernelCode for NativeKernel {
             global: geometry.global,
             local: geometry.local,
             groups: geometry.groups,
+            scratch: scratch as u64,
+            externals: self.externals.as_ptr(),
         };
         let launch = Shared(&launch);
+        let size = scratch.saturating_add(self.scratch);
         let cancelled = |number, after| LaunchError::Cancelled {
-            kernel: self.info.name.clone(),
+            kernel: self.kernel.to_owned(),
             after,
             group: geometry.group(number).id,
         };
-        // SAFETY: who made the kernel vouches for the function, and it gets what its type says.
+        // SAFETY: the caller vouches for the function, and it gets what its type says.
         let run = |first, end, local| unsafe { (self.function)(launch.get(), first, end, local) };
         let count = geometry.group_count();
-        if self.is_small(geometry) && arguments.local_size() == 0 && options.cancel.is_none() {
+        if is_small && options.cancel.is_none() {
             let _mode = FloatMode::standard();
-            run(0, count, null_mut());
+            match size {
+                0 => run(0, count, null_mut()),
+                _ => Arena::with(|arena| run(0, count, arena.local(size))),
+            }
             return Ok(());
         }
         let work = |claims: &mut Claims<'_>| {
             Arena::with(|arena| {
-                let local = arena.local(arguments.local_size());
+                let local = arena.local(size);
                 while let Some(groups) = claims.next() {
                     run(groups.start, groups.end, local);
                 }
@@ -153,16 +209,12 @@ impl KernelCode for NativeKernel {
         share_groups(
             count,
             chunk.max(1),
-            &self.pace,
+            self.pace,
             &stop,
             options.cancel,
             &cancelled,
             &work,
         )
-    }
-
-    fn is_small(&self, geometry: &Geometry) -> bool {
-        self.bounded && geometry.group_count() <= MOST_SMALL_GROUPS
     }
 }
 

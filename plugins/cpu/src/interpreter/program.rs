@@ -347,6 +347,23 @@ impl Program {
         self.run(index, &geometry, &arguments, options)
     }
 
+    /// What it is made of.
+    pub(crate) fn module(&self) -> &ir::Module {
+        &self.module
+    }
+
+    /// The address of the program-scope variable with this number, if there is one for all work-groups.
+    pub(crate) fn variable_address(&self, number: usize) -> Option<u64> {
+        let global = self.module.globals.get(number)?;
+        let is_shared = matches!(global.home, Home::Global | Home::Constant);
+        is_shared.then(|| self.addresses[number])
+    }
+
+    /// The most steps that a work-item of the kernel with this number takes, where that is plain to see.
+    pub(crate) fn most_steps(&self, index: usize) -> Option<u64> {
+        self.needs[index].most_steps
+    }
+
     /// The kernel with this number, as one of several ways to run a kernel.
     pub(crate) fn kernel(self: &Arc<Self>, index: usize) -> Interpreted {
         Interpreted {
@@ -408,7 +425,7 @@ impl KernelCode for Interpreted {
 
     fn is_small(&self, geometry: &Geometry) -> bool {
         let work_items: u64 = geometry.global.iter().product();
-        let most = self.program.needs[self.index].most_steps;
+        let most = self.program.most_steps(self.index);
         most.is_some_and(|most| most.saturating_mul(work_items) <= MOST_SMALL_STEPS)
     }
 }

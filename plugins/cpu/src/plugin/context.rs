@@ -17,6 +17,8 @@ use crate::{AllocationKind, Memory};
 pub(crate) struct CpuContext {
     pub(super) device: Arc<CpuDevice>,
     pub(super) memory: Arc<Memory>,
+    /// Whether it has a device that compiles kernels.
+    compiles: bool,
 }
 
 impl Context<Cpu> for CpuContext {
@@ -27,12 +29,13 @@ impl Context<Cpu> for CpuContext {
         Ok(CpuContext {
             device: Arc::clone(device),
             memory: Memory::new(),
+            compiles: devices.iter().any(|device| device.compiles()),
         })
     }
 
     fn create_queue(
         context: &Ref<Self>,
-        _: &Arc<CpuDevice>,
+        device: &Arc<CpuDevice>,
         properties: pi_queue_properties,
     ) -> Result<CpuQueue> {
         if properties & (PI_QUEUE_ON_DEVICE | PI_QUEUE_ON_DEVICE_DEFAULT) != 0 {
@@ -41,7 +44,7 @@ impl Context<Cpu> for CpuContext {
                 "kernels cannot submit to queues",
             ));
         }
-        Ok(CpuQueue::new(&context.memory, properties))
+        Ok(CpuQueue::new(&context.memory, properties, !device.compiles()))
     }
 
     fn create_buffer(context: &Ref<Self>, request: BufferRequest<'_>) -> Result<CpuBuffer> {
@@ -49,11 +52,11 @@ impl Context<Cpu> for CpuContext {
     }
 
     fn create_program(context: &Ref<Self>, il: &[u8]) -> Result<CpuProgram> {
-        CpuProgram::new(&context.memory, il)
+        CpuProgram::new(&context.memory, il, context.compiles)
     }
 
     fn link(context: &Ref<Self>, programs: &[Ref<CpuProgram>], options: &str) -> Result<CpuProgram> {
-        CpuProgram::link(&context.memory, programs, options)
+        CpuProgram::link(&context.memory, programs, options, context.compiles)
     }
 
     fn create_user_event(_: &Ref<Self>) -> Result<CpuEvent> {

@@ -6,14 +6,18 @@ use offkit_pi::plugin::{Device, Error, Info, Platform, Result};
 use std::sync::Arc;
 
 use super::Cpu;
+use crate::compiled;
 use crate::pool::threads;
 use crate::{MAX_LOCAL_MEMORY, MAX_WORK_GROUP_SIZE, SUB_GROUP_SIZE};
 
 /// The versions of SPIR-V that the device takes modules of, the newest first.
 const IL_VERSION: &str = "SPIR-V_1.6 SPIR-V_1.5 SPIR-V_1.4 SPIR-V_1.3 SPIR-V_1.2 SPIR-V_1.1 SPIR-V_1.0";
 
+/// The device that compiles kernels.
+const NAME: &str = "offkit CPU";
+
 /// The device that interprets kernels, with every access checked; `--device cpu-checked` finds it.
-const NAME: &str = "offkit CPU (checked)";
+const CHECKED_NAME: &str = "offkit CPU (checked)";
 
 /// Extensions of OpenCL whose device side the device has, by the names that runtimes look for.
 const EXTENSIONS: &str = "cl_khr_byte_addressable_store cl_khr_fp16 cl_khr_fp64 cl_khr_global_int32_base_atomics \
@@ -25,31 +29,49 @@ const EXTENSIONS: &str = "cl_khr_byte_addressable_store cl_khr_fp16 cl_khr_fp64 
 const MAX_WORK_GROUPS: usize = isize::MAX as usize;
 
 /// The only platform.
-#[derive(Default)]
 pub(crate) struct CpuPlatform {
-    device: Arc<CpuDevice>,
+    devices: Vec<Arc<CpuDevice>>,
 }
 
-/// The only device: all cores that this process may use.
+impl Default for CpuPlatform {
+    /// The device that compiles kernels comes first, where there is one.
+    fn default() -> CpuPlatform {
+        let kinds = [true, false].into_iter();
+        let kinds = kinds.filter(|compiles| !compiles || compiled::is_on());
+        CpuPlatform {
+            devices: kinds.map(|compiles| Arc::new(CpuDevice::new(compiles))).collect(),
+        }
+    }
+}
+
+/// A device: all cores that this process may use.
 pub(crate) struct CpuDevice {
     name: String,
+    compiles: bool,
     cores: usize,
     /// Bytes of memory the machine has.
     memory: u64,
 }
 
-impl Default for CpuDevice {
-    fn default() -> CpuDevice {
+impl CpuDevice {
+    fn new(compiles: bool) -> CpuDevice {
+        let kind = if compiles { NAME } else { CHECKED_NAME };
         // Where the system does not say, the device goes without: its name is shorter, its memory counts as 1
         // GiB.
         let processor = from_proc("/proc/cpuinfo", "model name");
         let memory = from_proc("/proc/meminfo", "MemTotal");
         let kibibytes = memory.and_then(|text| text.trim_end_matches("kB").trim().parse::<u64>().ok());
         CpuDevice {
-            name: processor.map_or(NAME.to_owned(), |name| format!("{NAME} on {name}")),
+            name: processor.map_or(kind.to_owned(), |name| format!("{kind} on {name}")),
+            compiles,
             cores: threads(),
             memory: kibibytes.map_or(1 << 30, |size| size << 10),
         }
+    }
+
+    /// Whether it compiles kernels, and checks no accesses.
+    pub(super) fn compiles(&self) -> bool {
+        self.compiles
     }
 }
 
@@ -78,7 +100,7 @@ impl Platform<Cpu> for CpuPlatform {
     }
 
     fn devices(&self) -> Result<Vec<Arc<CpuDevice>>> {
-        Ok(vec![Arc::clone(&self.device)])
+        Ok(self.devices.clone())
     }
 }
 
@@ -227,7 +249,7 @@ mod tests {
 
     #[test]
     fn spirv_for_64_bits_is_chosen() {
-        let device = CpuDevice::default();
+        let device = CpuDevice::new(false);
         let native = image("spir64_gen", b"\x7fELF");
         let choose = |images: &[DeviceImage<'_>]| device.select_binary(images).unwrap();
         assert_eq!(

@@ -66,8 +66,9 @@ impl CpuKernel {
         self.code.info()
     }
 
-    /// Checks that the kernel can be launched over the range with its arguments as they are.
-    pub(super) fn prepare(&self, range: &NdRange) -> Result<Prepared<'_>> {
+    /// Checks that the kernel can be launched over the range with its arguments as they are; `checked` has every access
+    /// checked then.
+    pub(super) fn prepare(&self, range: &NdRange, checked: bool) -> Result<Prepared<'_>> {
         let info = self.info();
         // Nobody waits: who sets an argument meanwhile breaks the interface's rules.
         let kept = match self.arguments.try_read() {
@@ -84,14 +85,17 @@ impl CpuKernel {
         kept.arguments
             .check_local_memory(info)
             .map_err(|error| Error::new(PI_OUT_OF_RESOURCES, error))?;
+        let code = match self.code.checked() {
+            Some(code) if checked => code,
+            _ => &self.code,
+        };
         let geometry = match range.global.contains(&0) {
             true => None,
             false => {
-                let geometry = info.geometry(range);
+                let geometry = code.geometry(range);
                 Some(geometry.map_err(|error| Error::new(PI_INVALID_VALUE, error))?)
             }
         };
-        let code = &self.code;
         Ok(Prepared { code, kept, geometry })
     }
 

@@ -1,6 +1,6 @@
 //! The device as a plugin of the interface that runtimes speak (PI 2.3).
 //!
-//! One platform with one device. A command starts as soon as nothing it waits for is left (`graph`): a small one on the
+//! One platform with one device, or two where kernels are compiled: the other one checks every access. A command starts as soon as nothing it waits for is left (`graph`): a small one on the
 //! thread that submits it, others on the threads of the device, several at a time if they have nothing to do with each
 //! other.
 

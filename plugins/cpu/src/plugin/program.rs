@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::Cpu;
 use super::device::CpuDevice;
 use super::kernel::CpuKernel;
+use crate::compiled::{self, CompiledKernel};
 use crate::kernel::KernelCode;
 use crate::native::{self, Table};
 use crate::pool::FloatMode;
@@ -20,6 +21,8 @@ pub(crate) struct CpuProgram {
     memory: Arc<Memory>,
     source: Source,
     state: Mutex<State>,
+    /// Whether a device of the context compiles kernels.
+    compiles: bool,
 }
 
 /// What a program was made from.
@@ -51,11 +54,21 @@ struct Executable {
 }
 
 /// Builds a module whose specialization constants have their values.
-fn build(module: &Module, memory: &Arc<Memory>) -> Result<Executable, BuildError> {
+fn build(module: &Module, memory: &Arc<Memory>, compiles: bool) -> Result<Executable, BuildError> {
     let program = Arc::new(crate::Program::from_module(module, Arc::clone(memory))?);
-    let kernels = (0..program.kernels().len()).map(|index| Arc::new(program.kernel(index)) as _);
+    let kernels = 0..program.kernels().len();
+    let kernels = if compiles {
+        compiled::start();
+        let spirv = Arc::new(module.to_bytes());
+        let kernels = kernels.map(|index| Arc::new(CompiledKernel::new(&program, index, &spirv)) as _);
+        kernels.collect()
+    } else {
+        kernels
+            .map(|index| Arc::new(program.kernel(index)) as _)
+            .collect()
+    };
     Ok(Executable {
-        kernels: kernels.collect(),
+        kernels,
         variables: Some(program),
     })
 }
@@ -70,12 +83,13 @@ fn kernels_of(table: &Table) -> Executable {
 }
 
 impl CpuProgram {
-    pub(super) fn new(memory: &Arc<Memory>, il: &[u8]) -> Result<CpuProgram> {
+    pub(super) fn new(memory: &Arc<Memory>, il: &[u8], compiles: bool) -> Result<CpuProgram> {
         if let Some(table) = native::named(il) {
             return Ok(CpuProgram {
                 memory: Arc::clone(memory),
                 source: Source::Native(table.map_err(|error| Error::new(PI_INVALID_VALUE, error))?),
                 state: Mutex::default(),
+                compiles,
             });
         }
         // The rest is looked at by the compiler, which has a log to write to.
@@ -89,6 +103,7 @@ impl CpuProgram {
             memory: Arc::clone(memory),
             source: Source::SpirV(il.to_vec()),
             state: Mutex::default(),
+            compiles,
         })
     }
 
@@ -97,6 +112,7 @@ impl CpuProgram {
         memory: &Arc<Memory>,
         programs: &[Ref<CpuProgram>],
         options: &str,
+        compiles: bool,
     ) -> Result<CpuProgram> {
         let objects: Vec<Arc<Module>> = programs
             .iter()
@@ -111,7 +127,8 @@ impl CpuProgram {
             if library {
                 return Ok((Some(linked.module), None));
             }
-            let executable = build(&linked.module, memory).map_err(|error| linked.explain(error))?;
+            let executable =
+                build(&linked.module, memory, compiles).map_err(|error| linked.explain(error))?;
             Ok((None, Some(executable)))
         });
         let mut state = State::default();
@@ -135,6 +152,7 @@ impl CpuProgram {
             memory: Arc::clone(memory),
             source: Source::Linked,
             state: Mutex::new(state),
+            compiles,
         })
     }
 
@@ -292,14 +310,26 @@ impl Program<Cpu> for CpuProgram {
         }
         self.make(options, PI_BUILD_PROGRAM_FAILURE, |mut module, state| {
             specialize(&mut module, &state.specialization);
-            let executable = build(&module, &self.memory).map_err(|error| error.to_string())?;
+            let executable =
+                build(&module, &self.memory, self.compiles).map_err(|error| error.to_string())?;
             state.executable = Some(executable);
             Ok(PI_PROGRAM_BINARY_TYPE_EXECUTABLE)
         })
     }
 
+    // The log grows: why a kernel isn't compiled is known when it is launched.
     fn build_info(&self) -> Build {
-        self.state().build.clone()
+        let state = self.state();
+        let mut build = state.build.clone();
+        let kernels = state
+            .executable
+            .iter()
+            .flat_map(|executable| executable.kernels.iter());
+        for note in kernels.filter_map(|kernel| kernel.note()) {
+            build.log.push_str(&note);
+            build.log.push('\n');
+        }
+        build
     }
 
     fn kernel_names(&self) -> Result<Vec<String>> {

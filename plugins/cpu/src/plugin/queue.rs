@@ -26,6 +26,8 @@ pub(crate) struct CpuQueue {
     line: crate::sync::Arc<Line<Task>>,
     memory: Arc<Memory>,
     profiling: bool,
+    /// Its kernels have every access checked.
+    checked: bool,
 }
 
 /// What there is to do for a command.
@@ -40,7 +42,7 @@ enum Todo {
 }
 
 impl CpuQueue {
-    pub(super) fn new(memory: &Arc<Memory>, properties: pi_queue_properties) -> CpuQueue {
+    pub(super) fn new(memory: &Arc<Memory>, properties: pi_queue_properties, checked: bool) -> CpuQueue {
         let out_of_order = properties & PI_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE != 0;
         let line = if out_of_order {
             Line::out_of_order()
@@ -51,6 +53,7 @@ impl CpuQueue {
             line: crate::sync::Arc::new(line),
             memory: Arc::clone(memory),
             profiling: properties & PI_QUEUE_PROFILING_ENABLE != 0,
+            checked,
         }
     }
 }
@@ -76,7 +79,7 @@ impl Queue<Cpu> for CpuQueue {
         };
         let todo = match command {
             Command::Launch { kernel, range } => {
-                let launch = kernel.prepare(&range)?;
+                let launch = kernel.prepare(&range, queue.checked)?;
                 if launch.is_small()
                     && let Some(turn) = turn()
                 {

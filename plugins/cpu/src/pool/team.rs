@@ -327,7 +327,7 @@ mod tests {
                             sum: AtomicU64::new(0),
                         };
                         team.share(&job);
-                        assert_eq!(job.sum.into_inner(), (0..count).sum());
+                        assert_eq!(job.sum.into_inner(), (0..count).sum::<u64>());
                     }
                 });
             }

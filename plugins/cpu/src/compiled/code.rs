@@ -1,0 +1,88 @@
+//! Code for one variant of a kernel, and the slot it comes into.
+
+#![expect(unsafe_code, reason = "an address in loaded code is a function")]
+
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use offkit_llvm::Compiled;
+
+use super::{outside, service};
+use crate::Program;
+use crate::code::Loaded;
+use crate::native::GroupFunction;
+use crate::sync::OnceLock;
+
+/// Code that runs work-groups, with what it needs from outside.
+#[derive(Debug)]
+pub(super) struct Code {
+    _loaded: Loaded,
+    pub(super) function: GroupFunction,
+    pub(super) externals: Vec<u64>,
+    /// Bytes of memory for each vector of a group.
+    scratch: u64,
+    /// Bytes of memory for each group, in front of those.
+    shared: u64,
+}
+
+/// Where each vector's memory begins at a multiple of.
+const VECTOR_ALIGNMENT: u64 = 64;
+
+impl Code {
+    /// Loads what was compiled.
+    pub(super) fn load(compiled: &Compiled, program: &Program) -> Result<Code, String> {
+        let externals = compiled.externals.iter();
+        let externals: Result<_, _> = externals.map(|name| outside::address(program, name)).collect();
+        let loaded = Loaded::of_object(&compiled.object).map_err(|error| error.to_string())?;
+        let symbol = &compiled.symbol;
+        let function = loaded.function(symbol);
+        let function = function.ok_or_else(|| format!("the compiled code has no function `{symbol}`"))?;
+        // SAFETY: the worker says that this function is one that runs work-groups.
+        let function = unsafe { std::mem::transmute::<NonNull<u8>, GroupFunction>(function) };
+        Ok(Code {
+            _loaded: loaded,
+            function,
+            externals: externals?,
+            scratch: compiled.scratch,
+            shared: compiled.shared,
+        })
+    }
+
+    /// Bytes of memory that it needs for a group of so many vectors.
+    pub(super) fn memory(&self, vectors: u64) -> u64 {
+        let own = self.scratch.saturating_mul(vectors);
+        let shared = self.shared.checked_next_multiple_of(VECTOR_ALIGNMENT);
+        shared.unwrap_or(u64::MAX).saturating_add(own)
+    }
+}
+
+/// The place for the code of a variant, or for the reason why there is none.
+#[derive(Debug, Default)]
+pub(super) struct Slot {
+    code: OnceLock<Result<Code, String>>,
+    /// The generation of the process that has asked for it; 0 if none has.
+    asked: AtomicU64,
+}
+
+impl Slot {
+    pub(super) fn get(&self) -> Option<&Result<Code, String>> {
+        self.code.get()
+    }
+
+    /// Whether the caller is the one to ask for the code.
+    pub(super) fn is_to_be_asked_for(&self) -> bool {
+        let now = service::generation();
+        self.asked.swap(now, Ordering::Relaxed) != now
+    }
+
+    pub(super) fn fill(&self, code: Result<Code, String>) {
+        // Filled already only where a fork came in between: one is as good as the other.
+        _ = self.code.set(code);
+    }
+
+    /// Waits until it is filled, and gives what it is filled with; nothing if nobody does that.
+    pub(super) fn wait(&self) -> Option<&Result<Code, String>> {
+        service::wait(|| self.code.get().is_some());
+        self.code.get()
+    }
+}

@@ -1,0 +1,86 @@
+//! What a kernel can see of how its range is cut.
+
+use std::collections::BTreeSet;
+
+use offkit_kernel::ir::{ConstantId, FunctionId, GroupScope, Home, Module, Operand, Operation};
+use offkit_spirv::grammar::BuiltIn;
+
+/// What a kernel can see of how its range is cut.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Facts {
+    /// Work-groups, in whatever way.
+    pub(super) groups: bool,
+    /// Sub-groups too.
+    pub(super) sub_groups: bool,
+}
+
+impl Facts {
+    /// What a kernel and all that it calls can see; local memory aside.
+    pub(super) fn of(module: &Module, kernel: usize) -> Facts {
+        let mut facts = Facts::default();
+        let mut seen = BTreeSet::new();
+        let mut left = vec![module.kernels[kernel].function];
+        while let Some(FunctionId(function)) = left.pop() {
+            if !seen.insert(function) {
+                continue;
+            }
+            let blocks = &module.functions[function as usize].blocks;
+            for block in blocks {
+                let incoming = block.phis.iter().flat_map(|phi| &phi.incoming);
+                let incoming = incoming.map(|(_, operand)| *operand);
+                facts.see_addresses(module, incoming.chain(block.terminator.operand()));
+            }
+            for instruction in blocks.iter().flat_map(|block| &block.instructions) {
+                facts.see_addresses(module, instruction.operands.iter().copied());
+                match &instruction.operation {
+                    Operation::Input(global) => facts.see(module, global.0),
+                    Operation::Collective(collective) => {
+                        facts.groups = true;
+                        facts.sub_groups |= collective.scope == GroupScope::SubGroup;
+                    }
+                    Operation::Ballot(_) => facts = Facts::ALL,
+                    Operation::Call(function) => left.push(*function),
+                    _ => {}
+                }
+            }
+        }
+        facts
+    }
+
+    const ALL: Facts = Facts {
+        groups: true,
+        sub_groups: true,
+    };
+
+    /// Whoever has the address of a built-in variable can read it.
+    fn see_addresses(&mut self, module: &Module, operands: impl Iterator<Item = Operand>) {
+        for operand in operands {
+            let Operand::Constant(ConstantId(constant)) = operand else {
+                continue;
+            };
+            for (_, global) in &module.constants[constant as usize].relocations {
+                self.see(module, global.0);
+            }
+        }
+    }
+
+    fn see(&mut self, module: &Module, global: u32) {
+        let Home::Input(built_in) = module.globals[global as usize].home else {
+            return;
+        };
+        match built_in {
+            BuiltIn::GlobalInvocationId
+            | BuiltIn::GlobalSize
+            | BuiltIn::GlobalOffset
+            | BuiltIn::GlobalLinearId
+            | BuiltIn::WorkDim => {}
+            BuiltIn::NumWorkgroups
+            | BuiltIn::WorkgroupSize
+            | BuiltIn::EnqueuedWorkgroupSize
+            | BuiltIn::WorkgroupId
+            | BuiltIn::LocalInvocationId
+            | BuiltIn::LocalInvocationIndex => self.groups = true,
+            _ => *self = Facts::ALL,
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! A kernel that is compiled for each kind of launch when the first of it comes.
+
+use std::sync::Arc;
+
+use offkit_compile::Variant;
+use offkit_llvm::{CompileRequest, Effort};
+use offkit_pi::NdRange;
+use offkit_spirv::{ParameterKind, Storage};
+
+use super::code::{Code, Slot};
+use super::facts::Facts;
+use super::service::{self, Job};
+use super::shape::Widths;
+use crate::kernel::{KernelCode, Pace};
+use crate::launch::{Arguments, Geometry};
+use crate::native::GroupCode;
+use crate::{KernelInfo, LaunchError, LaunchOptions, Program};
+
+/// Steps of the interpreter, of all work-items together, that compiled code does in a few microseconds.
+const MOST_SMALL_STEPS: u64 = 1 << 15;
+
+/// The most memory that a thread is given for a group beside local memory.
+const MOST_MEMORY: u64 = 1 << 28;
+
+/// A kernel that is compiled, or else interpreted.
+pub(crate) struct CompiledKernel {
+    program: Arc<Program>,
+    index: usize,
+    interpreted: Arc<dyn KernelCode>,
+    spirv: Arc<Vec<u8>>,
+    /// None if there is no code for its sub-groups.
+    widths: Option<Widths>,
+    /// Whether it sees how its range is cut into groups.
+    sees_groups: bool,
+    /// One for each variant.
+    slots: Arc<[Slot]>,
+    pace: Pace,
+}
+
+impl CompiledKernel {
+    /// The kernel with this number of a program, which is built of a module.
+    pub(crate) fn new(program: &Arc<Program>, index: usize, spirv: &Arc<Vec<u8>>) -> CompiledKernel {
+        let info = &program.kernels()[index];
+        let module = program.module();
+        let facts = Facts::of(module, index);
+        let widths = Widths::of(facts, module.kernels[index].sub_group_size, info.sub_group_size);
+        let is_local = |kind: &ParameterKind| {
+            matches!(
+                kind,
+                ParameterKind::Pointer {
+                    storage: Storage::Local,
+                    ..
+                }
+            )
+        };
+        let has_local_memory =
+            info.local_memory > 0 || (info.parameters.iter()).any(|parameter| is_local(&parameter.kind));
+        let variants = widths.as_ref().map_or(0, Widths::variants);
+        CompiledKernel {
+            program: Arc::clone(program),
+            index,
+            interpreted: Arc::new(program.kernel(index)),
+            spirv: Arc::clone(spirv),
+            widths,
+            sees_groups: facts.groups || has_local_memory,
+            slots: (0..variants).map(|_| Slot::default()).collect(),
+            pace: Pace::default(),
+        }
+    }
+
+    /// The slot for a launch, and what belongs into it.
+    fn slot(&self, geometry: &Geometry) -> Option<(&Slot, usize, Variant)> {
+        let (number, variant) = self.widths.as_ref()?.variant(geometry);
+        Some((self.slots.get(number)?, number, variant))
+    }
+
+    /// The code for a launch, which is asked for if nobody has; with `wait`, this waits for it.
+    fn code(&self, geometry: &Geometry, wait: bool) -> Option<(&Code, Variant)> {
+        let (slot, number, variant) = self.slot(geometry)?;
+        let found = slot.get().or_else(|| {
+            if slot.is_to_be_asked_for() {
+                self.ask(number, variant);
+            }
+            if wait { slot.wait() } else { None }
+        });
+        Some((found?.as_ref().ok()?, variant))
+    }
+
+    fn ask(&self, number: usize, variant: Variant) {
+        let (slots, program) = (Arc::clone(&self.slots), Arc::clone(&self.program));
+        let name = self.info().name.clone();
+        let request = CompileRequest {
+            kernel: name.clone(),
+            variant,
+            processor: String::new(),
+            features: String::new(),
+            level: Effort::Full,
+        };
+        let done = move |compiled: Result<_, String>| {
+            let code = compiled.and_then(|compiled| Code::load(&compiled, &program));
+            match &code {
+                Ok(_) => tracing::debug!(kernel = name, ?variant, "compiled"),
+                Err(reason) => tracing::info!(kernel = name, ?variant, reason, "interpreted, not compiled"),
+            }
+            slots[number].fill(code);
+        };
+        service::submit(Job {
+            spirv: Arc::clone(&self.spirv),
+            request,
+            done: Box::new(done),
+        });
+    }
+
+    /// Whether compiled code does it in a few microseconds.
+    fn is_quick(&self, geometry: &Geometry) -> bool {
+        let work_items: u64 = geometry.global.iter().product();
+        let most = self.program.most_steps(self.index);
+        most.is_some_and(|most| most.saturating_mul(work_items) <= MOST_SMALL_STEPS)
+    }
+}
+
+impl KernelCode for CompiledKernel {
+    fn info(&self) -> &KernelInfo {
+        self.interpreted.info()
+    }
+
+    fn geometry(&self, range: &NdRange) -> Result<Geometry, LaunchError> {
+        let info = self.info();
+        let is_open = range.local.is_none() && info.required_local_size.is_none();
+        match &self.widths {
+            Some(widths) if is_open && !self.sees_groups => {
+                let global = range.global.map(|size| size as u64);
+                // What is wrong with the range is found below.
+                let local = widths.unseen_local_size(global).map(|size| size as usize);
+                info.geometry(&NdRange {
+                    local: Some(local),
+                    ..*range
+                })
+            }
+            _ => info.geometry(range),
+        }
+    }
+
+    fn run(
+        &self,
+        geometry: &Geometry,
+        arguments: &Arguments,
+        options: &LaunchOptions<'_>,
+    ) -> Result<(), LaunchError> {
+        // What the interpreter is done with in microseconds does not wait for a compiler.
+        let wait = !self.interpreted.is_small(geometry);
+        let Some((code, variant)) = self.code(geometry, wait) else {
+            return self.interpreted.run(geometry, arguments, options);
+        };
+        let work_items: u64 = geometry.local.iter().product();
+        let memory = code.memory(work_items.div_ceil(variant.width.into()));
+        if memory > MOST_MEMORY {
+            return self.interpreted.run(geometry, arguments, options);
+        }
+        let code = GroupCode {
+            kernel: &self.info().name,
+            function: code.function,
+            scratch: memory as usize,
+            externals: &code.externals,
+            pace: &self.pace,
+        };
+        #[expect(unsafe_code, reason = "machine code is called")]
+        // SAFETY: it was compiled from this kernel for launches like this one.
+        unsafe {
+            code.run(geometry, arguments, options, self.is_quick(geometry))
+        }
+    }
+
+    fn is_small(&self, geometry: &Geometry) -> bool {
+        let found = self.slot(geometry).and_then(|(slot, ..)| slot.get());
+        match found {
+            Some(Ok(_)) => self.is_quick(geometry),
+            _ => self.interpreted.is_small(geometry),
+        }
+    }
+
+    fn checked(&self) -> Option<&Arc<dyn KernelCode>> {
+        Some(&self.interpreted)
+    }
+
+    fn note(&self) -> Option<String> {
+        let name = &self.info().name;
+        if self.widths.is_none() {
+            let size = self.info().sub_group_size;
+            return Some(format!(
+                "kernel `{name}` is interpreted: there are no vectors of {size} work-items"
+            ));
+        }
+        let refused = self.slots.iter().find_map(|slot| slot.get()?.as_ref().err());
+        refused.map(|reason| format!("kernel `{name}` is interpreted: {reason}"))
+    }
+}

@@ -1,0 +1,45 @@
+//! Kernels that are compiled when they are launched, and interpreted where they cannot be.
+//!
+//! ```text
+//!  launch ──▶ variant ──▶ slot ──full──▶ code runs the groups
+//!                          │ empty
+//!                          ▼
+//!              service ──SPIR-V──▶ LLVM worker ──object──▶ code::Loaded ──▶ slot
+//! ```
+//!
+//! A kernel has a slot for each [`Variant`](offkit_compile::Variant) that its launches need, filled once: with code, or
+//! with the reason why there is none. LLVM is in a process of its own ([`service`]); whatever becomes of that process
+//! costs a kernel its speed and nothing else.
+
+mod code;
+mod facts;
+mod kernel;
+mod outside;
+mod service;
+mod shape;
+
+use crate::code::Machine;
+use crate::sync::OnceLock;
+
+pub(crate) use kernel::CompiledKernel;
+pub(crate) use service::start;
+
+/// The environment variable that says whether kernels are compiled: 0 or 1.
+const VARIABLE: &str = "OFFKIT_CPU_COMPILE";
+
+/// Whether they are if it says nothing.
+const BY_DEFAULT: bool = false;
+
+/// Whether kernels are compiled in this process, as far as they can be.
+pub(crate) fn is_on() -> bool {
+    static ON: OnceLock<bool> = OnceLock::new();
+    *ON.get_or_init(|| {
+        let asked = std::env::var_os(VARIABLE);
+        let wanted = match asked.as_ref().and_then(|value| value.to_str()) {
+            Some("1") => true,
+            Some("0") => false,
+            _ => BY_DEFAULT,
+        };
+        wanted && cfg!(unix) && Machine::HOST.is_some()
+    })
+}

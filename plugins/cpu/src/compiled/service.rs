@@ -1,0 +1,266 @@
+//! The process that compiles: one for all programs, started when there is one, ended when it has had nothing to do for
+//! some time, and started anew when it is needed again.
+//!
+//! A thread of its own asks it, so that nobody else waits for more than an answer. After a fork the child has neither: what
+//! it inherits of the parent's is closed, and its first launch starts its own.
+
+use std::collections::VecDeque;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU64, Ordering};
+use std::time::Duration;
+
+use offkit_llvm::{CompileRequest, Compiled, Worker};
+
+use crate::pool;
+use crate::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+/// How long the process is kept with nothing to do.
+const IDLE: Duration = Duration::from_secs(10);
+
+/// How long it may take for a kernel.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// A kernel to compile.
+pub(super) struct Job {
+    /// The module.
+    pub(super) spirv: Arc<Vec<u8>>,
+    pub(super) request: CompileRequest,
+    /// Takes what became of it, or why nothing did.
+    pub(super) done: Box<dyn FnOnce(Result<Compiled, String>) + Send>,
+}
+
+#[derive(Default)]
+struct Service {
+    state: Mutex<State>,
+    /// There is something to do, or something is done.
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    jobs: VecDeque<Job>,
+    /// Whether a thread is there that sees to them.
+    is_served: bool,
+}
+
+/// Has the process started if it isn't there: a kernel will be compiled soon.
+pub(crate) fn start() {
+    service().serve(None);
+}
+
+/// Has a kernel compiled.
+pub(super) fn submit(job: Job) {
+    service().serve(Some(job));
+}
+
+/// Waits until what a job has been submitted for is done.
+pub(super) fn wait(is_done: impl Fn() -> bool) {
+    let service = service();
+    let mut state = service.state();
+    while !is_done() && state.is_served {
+        let waited = service.changed.wait(state);
+        state = waited.unwrap_or_else(PoisonError::into_inner);
+    }
+}
+
+/// Which process this is, counted by forks: jobs of another are done by nobody.
+pub(super) fn generation() -> u64 {
+    GENERATION.load(Ordering::Relaxed)
+}
+
+impl Service {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Leaves a job to the thread, or has it start the process only.
+    fn serve(&'static self, job: Option<Job>) {
+        let mut state = self.state();
+        state.jobs.extend(job);
+        if !state.is_served {
+            let thread = std::thread::Builder::new().name("offkit-compiler".to_owned());
+            match thread.spawn(move || self.work()) {
+                Ok(_) => state.is_served = true,
+                Err(error) => {
+                    let jobs = std::mem::take(&mut state.jobs);
+                    drop(state);
+                    for job in jobs {
+                        (job.done)(Err(format!("no thread can be started: {error}")));
+                    }
+                    return;
+                }
+            }
+        }
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// Sees to jobs until there have been none for some time.
+    fn work(&self) {
+        let _served = Served(self);
+        let mut worker = Process::Absent;
+        worker.start();
+        while let Some(Job { spirv, request, done }) = self.next() {
+            done(worker.compile(&spirv, request));
+            // Locked, so that nobody looks before it is done and waits after.
+            drop(self.state());
+            self.changed.notify_all();
+        }
+        worker.end();
+    }
+
+    fn next(&self) -> Option<Job> {
+        let mut state = self.state();
+        loop {
+            if let Some(job) = state.jobs.pop_front() {
+                return Some(job);
+            }
+            let waited = self.changed.wait_timeout(state, IDLE);
+            let (again, time) = waited.unwrap_or_else(PoisonError::into_inner);
+            state = again;
+            if time.timed_out() && state.jobs.is_empty() {
+                state.is_served = false;
+                return None;
+            }
+        }
+    }
+}
+
+/// As long as the thread is there. One that panics leaves nobody waiting.
+struct Served<'s>(&'s Service);
+
+impl Drop for Served<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.state().is_served = false;
+            self.0.changed.notify_all();
+        }
+    }
+}
+
+/// The process, as its thread has it.
+enum Process {
+    Absent,
+    Running(Worker),
+    /// It does not start, for this reason. It is tried again when the thread has ended.
+    Missing(String),
+}
+
+impl Process {
+    fn start(&mut self) {
+        if !matches!(self, Process::Absent) {
+            return;
+        }
+        *self = match Worker::start() {
+            Ok(worker) => {
+                note_pipes(&worker);
+                Process::Running(worker)
+            }
+            Err(error) => {
+                tracing::warn!(error = %chain(&error), "kernels are interpreted");
+                Process::Missing(chain(&error))
+            }
+        };
+    }
+
+    fn compile(&mut self, spirv: &[u8], request: CompileRequest) -> Result<Compiled, String> {
+        self.start();
+        let worker = match self {
+            Process::Running(worker) => worker,
+            Process::Missing(reason) => return Err(reason.clone()),
+            Process::Absent => return Err("LLVM is not there".to_owned()),
+        };
+        let compiled = worker.compile(spirv, request, LIMIT);
+        compiled.map_err(|error| {
+            // The process that has said no can be asked on; any other is another's problem no more.
+            if !matches!(error, offkit_llvm::WorkerError::Failed { .. }) {
+                self.end();
+            }
+            chain(&error)
+        })
+    }
+
+    fn end(&mut self) {
+        if let Process::Running(worker) = std::mem::replace(self, Process::Absent) {
+            forget_pipes(&worker);
+            worker.end();
+        }
+    }
+}
+
+/// An error with its causes.
+fn chain(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(error.source(), |cause| cause.source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
+}
+
+static SERVICE: AtomicPtr<Service> = AtomicPtr::new(null_mut());
+static GENERATION: AtomicU64 = AtomicU64::new(1);
+
+/// The ends of the process's pipes that are this process's.
+static PIPES: [AtomicI32; 3] = [const { AtomicI32::new(-1) }; 3];
+
+#[cfg(unix)]
+fn note_pipes(worker: &Worker) {
+    for (place, pipe) in PIPES.iter().zip(worker.pipes()) {
+        place.store(pipe, Ordering::Relaxed);
+    }
+}
+
+#[cfg(not(unix))]
+fn note_pipes(_: &Worker) {}
+
+/// Forgets these pipes; there may be those of a later process by now.
+#[cfg(unix)]
+fn forget_pipes(worker: &Worker) {
+    for (place, pipe) in PIPES.iter().zip(worker.pipes()) {
+        _ = place.compare_exchange(pipe, -1, Ordering::Relaxed, Ordering::Relaxed);
+    }
+}
+
+#[cfg(not(unix))]
+fn forget_pipes(_: &Worker) {}
+
+/// In a process that was forked off: the jobs and the thread are the parent's, and so is the worker, which ends when
+/// nobody holds its pipes.
+#[cfg_attr(not(unix), expect(dead_code, reason = "there is no fork"))]
+extern "C" fn forget() {
+    SERVICE.store(null_mut(), Ordering::Relaxed);
+    GENERATION.fetch_add(1, Ordering::Relaxed);
+    #[cfg(unix)]
+    for place in &PIPES {
+        let pipe = place.swap(-1, Ordering::Relaxed);
+        if pipe >= 0 {
+            #[expect(unsafe_code, reason = "the pipe is nobody's in this process")]
+            // SAFETY: what has it open in the parent is never used in the child.
+            unsafe {
+                libc::close(pipe);
+            }
+        }
+    }
+}
+
+#[expect(unsafe_code, reason = "the service is made once and never goes")]
+fn service() -> &'static Service {
+    let found = SERVICE.load(Ordering::Acquire);
+    if !found.is_null() {
+        // SAFETY: it is one that was leaked below.
+        return unsafe { &*found };
+    }
+    static WATCHED: AtomicBool = AtomicBool::new(false);
+    if !WATCHED.swap(true, Ordering::Relaxed) {
+        pool::on_fork(forget);
+    }
+    let new = Box::into_raw(Box::<Service>::default());
+    match SERVICE.compare_exchange(null_mut(), new, Ordering::AcqRel, Ordering::Acquire) {
+        // SAFETY: it is never freed from here on.
+        Ok(_) => unsafe { &*new },
+        Err(other) => {
+            // SAFETY: just made, and nobody has seen it; the other one is never freed.
+            unsafe {
+                drop(Box::from_raw(new));
+                &*other
+            }
+        }
+    }
+}

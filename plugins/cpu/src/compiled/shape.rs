@@ -1,0 +1,190 @@
+//! Which code a launch needs, and how its range is cut where the caller leaves that open.
+
+use offkit_compile::Variant;
+
+use super::facts::Facts;
+use crate::launch::Geometry;
+use crate::pool;
+
+/// Work-items of a row where nobody sees rows.
+const LONGEST_ROW: u64 = 1024;
+
+/// Fewer are not worth a call.
+const SHORTEST_ROW: u64 = 64;
+
+/// Rows for each thread, so that none is left with much more than the others.
+const ROWS: u64 = 8;
+
+/// Numbers of work-items that a kernel's vectors may have, the best first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Widths(Vec<u32>);
+
+/// What is decided for each width: rows, full, narrow ids.
+const CHOICES: usize = 8;
+
+impl Widths {
+    /// Those for a kernel: that of its sub-groups if it sees them, or what suits the processor. None for sub-groups that
+    /// are no vectors.
+    pub(super) fn of(facts: Facts, required: Option<u32>, sub_group_size: u32) -> Option<Widths> {
+        match (facts.sub_groups, required) {
+            (false, None) => {
+                let most = preferred();
+                let halves = std::iter::successors(Some(most), |width| Some(width / 2));
+                Some(Widths(halves.take_while(|width| *width >= 4).collect()))
+            }
+            _ => (sub_group_size.is_power_of_two() && sub_group_size <= 64)
+                .then(|| Widths(vec![sub_group_size])),
+        }
+    }
+
+    /// How many variants there can be.
+    pub(super) fn variants(&self) -> usize {
+        self.0.len() * CHOICES
+    }
+
+    /// The number of the variant for a launch, and the variant.
+    pub(super) fn variant(&self, geometry: &Geometry) -> (usize, Variant) {
+        let suits = |width: &u32| {
+            let (rows, full) = rows_and_full(geometry, *width);
+            rows && full
+        };
+        let best = self.0.iter().position(suits).unwrap_or(0);
+        let width = self.0[best];
+        let (rows, full) = rows_and_full(geometry, width);
+        let ends = [0, 1, 2].map(|index| geometry.offset[index] + geometry.global[index]);
+        let narrow_ids = ends.iter().all(|end| *end <= 1 << 31);
+        let number = best * CHOICES + usize::from(rows) * 4 + usize::from(full) * 2 + usize::from(narrow_ids);
+        let variant = Variant {
+            width,
+            rows,
+            full,
+            narrow_ids,
+            contract: true,
+        };
+        (number, variant)
+    }
+
+    /// The size of work-groups that nobody sees: rows of whole vectors, or as much as there is.
+    pub(super) fn unseen_local_size(&self, global: [u64; 3]) -> [u64; 3] {
+        let width = u64::from(self.0[0]);
+        let total: u64 = global.iter().product();
+        let fair = total / (pool::threads() as u64 * ROWS);
+        let row = fair.clamp(SHORTEST_ROW, LONGEST_ROW).next_multiple_of(width);
+        let x = global[0].min(row).max(1);
+        if x.is_multiple_of(width) || global[1] * global[2] == 1 {
+            return [x, 1, 1];
+        }
+        // Rows too short for a vector: several of them make a group.
+        let y = global[1].min((row / x).max(1)).max(1);
+        let z = global[2].min((row / (x * y)).max(1)).max(1);
+        [x, y, z]
+    }
+}
+
+/// Whether vectors of a width lie along the first dimension, and whether they have all their work-items.
+fn rows_and_full(geometry: &Geometry, width: u32) -> (bool, bool) {
+    let width = u64::from(width);
+    let Geometry { global, local, .. } = geometry;
+    // Then the rest at the end of the range is one as well.
+    let whole_rows = local[0].is_multiple_of(width) && global[0].is_multiple_of(width);
+    let whole_groups = (0..3).all(|index| global[index].is_multiple_of(local[index]));
+    let size: u64 = local.iter().product();
+    (
+        whole_rows || local[1] == 1 && local[2] == 1,
+        whole_rows || whole_groups && size.is_multiple_of(width),
+    )
+}
+
+/// Work-items of 32 bits that a vector of this processor has.
+fn preferred() -> u32 {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512dq")
+        && is_x86_feature_detected!("avx512vl")
+    {
+        return 16;
+    }
+    8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use offkit_pi::NdRange;
+
+    fn geometry(global: [usize; 3], local: [usize; 3]) -> Geometry {
+        let range = NdRange {
+            dimensions: 3,
+            offset: [0; 3],
+            global,
+            local: Some(local),
+        };
+        Geometry::new(&range, None, None, 8).unwrap()
+    }
+
+    fn width_rows_full(global: [usize; 3], local: [usize; 3]) -> (u32, bool, bool) {
+        let (_, variant) = Widths(vec![16, 8, 4]).variant(&geometry(global, local));
+        (variant.width, variant.rows, variant.full)
+    }
+
+    #[test]
+    fn vectors_are_as_wide_as_rows_allow() {
+        assert_eq!(width_rows_full([1024, 1, 1], [64, 1, 1]), (16, true, true));
+        assert_eq!(width_rows_full([64, 64, 1], [8, 8, 1]), (8, true, true));
+        assert_eq!(width_rows_full([64, 64, 1], [4, 4, 4]), (4, true, true));
+        // Vectors of several rows.
+        assert_eq!(width_rows_full([36, 64, 1], [6, 8, 1]), (16, false, true));
+        // The last vector of each group, or of the range, is not full.
+        assert_eq!(width_rows_full([1000, 1, 1], [50, 1, 1]), (16, true, false));
+        assert_eq!(width_rows_full([1000, 2, 1], [64, 1, 1]), (8, true, true));
+        assert_eq!(width_rows_full([1001, 2, 1], [64, 1, 1]), (16, true, false));
+        assert_eq!(width_rows_full([1001, 2, 1], [64, 2, 1]), (16, false, false));
+    }
+
+    #[test]
+    fn no_two_variants_have_the_same_number() {
+        let widths = Widths(vec![16, 8, 4]);
+        let mut seen = std::collections::HashMap::new();
+        for x in [1, 3, 4, 8, 12, 16, 17, 64] {
+            for y in [1, 2, 3, 16] {
+                for more in [0, 1, 5, 1 << 31] {
+                    let (number, variant) = widths.variant(&geometry([x * 4 + more, y * 2, 1], [x, y, 1]));
+                    assert!(number < widths.variants());
+                    assert_eq!(*seen.entry(number).or_insert(variant), variant);
+                }
+            }
+        }
+        assert!(seen.len() > 8);
+    }
+
+    #[test]
+    fn a_vector_is_a_sub_group_where_sub_groups_are_seen() {
+        let sees = Facts {
+            groups: true,
+            sub_groups: true,
+        };
+        assert_eq!(Widths::of(sees, None, 8), Some(Widths(vec![8])));
+        assert_eq!(Widths::of(Facts::default(), Some(32), 32), Some(Widths(vec![32])));
+        assert_eq!(Widths::of(sees, Some(12), 12), None);
+        let free = Widths::of(Facts::default(), None, 8).unwrap();
+        assert_eq!(free.0[0], preferred());
+    }
+
+    #[test]
+    fn unseen_groups_are_long_rows() {
+        let widths = Widths(vec![16, 8, 4]);
+        let size = |global| widths.unseen_local_size(global);
+        assert_eq!(size([1 << 24, 1, 1]), [1024, 1, 1]);
+        assert_eq!(size([64, 1 << 20, 1]), [64, 1, 1]);
+        assert_eq!(size([1, 1, 1]), [1, 1, 1]);
+        assert_eq!(size([7, 1, 1]), [7, 1, 1]);
+        let [x, y, z] = size([3, 1 << 20, 4]);
+        assert!(x == 3 && y > 300 && z == 1, "{x} {y} {z}");
+        for global in [[1 << 20, 3, 1], [1000, 1000, 1], [5, 5, 5], [17, 4096, 2]] {
+            let local = size(global);
+            assert!(local.iter().product::<u64>() <= crate::MAX_WORK_GROUP_SIZE);
+            assert!((0..3).all(|index| local[index] <= global[index]));
+        }
+    }
+}

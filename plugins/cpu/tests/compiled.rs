@@ -1,0 +1,394 @@
+//! Kernels that a worker compiles: which launches they run, and what becomes of them when the worker fails.
+//!
+//! The worker here is a script that has objects of C ready, whose results tell them from the interpreter's.
+
+#![cfg(target_os = "linux")]
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use offkit_llvm::{PROTOCOL_VERSION, WORKER_VARIABLE};
+use offkit_pi::ffi::PI_DEVICE_TYPE_ALL;
+use offkit_pi::host::{Buffer, Context, Device, NdRange, Plugin, Program, Queue, QueueProperties};
+
+/// What the device runs: each kernel doubles.
+const KERNELS: &str = "
+    constant float table[4] = {100, 200, 300, 400};
+    kernel void ready(global float *p) { p[get_global_id(0)] *= 2; }
+    kernel void outside(global float *p) { p[get_global_id(0)] *= table[0] / 50; }
+    kernel void seen(global float *p) { p[get_global_id(0)] *= 2; p[get_local_id(0)] += 0; }
+    kernel void unseen(global float *p) { p[get_global_id(0)] *= 2; }
+    kernel void refused(global float *p) { p[get_global_id(0)] *= 2; }
+    kernel void broken(global float *p) { p[get_global_id(0)] *= 2; }
+    kernel void crash(global float *p) { p[get_global_id(0)] *= 2; }
+";
+
+/// What the worker has for some of them: triples, or what else is said there.
+const CODE: &str = "
+    #include <stdint.h>
+    struct launch {
+        const uint64_t *arguments; const char *cancel; uint64_t dimensions, offset[3], global[3], local[3], groups[3];
+        uint64_t scratch; const uint64_t *externals;
+    };
+    #define EACH(value) \
+        float *p = (float *)launch->arguments[0]; \
+        for (uint64_t group = first; group < end; ++group) \
+            for (uint64_t i = group * launch->local[0]; i < (group + 1) * launch->local[0] && i < launch->global[0]; ++i) \
+                p[i] = value;
+    void ready(const struct launch *launch, uint64_t first, uint64_t end, char *local) { EACH(p[i] * 3) }
+    void seen(const struct launch *launch, uint64_t first, uint64_t end, char *local) { EACH(launch->local[0]) }
+    void unseen(const struct launch *launch, uint64_t first, uint64_t end, char *local) { EACH(launch->local[0]) }
+
+    /* p + the variable's second element, rounded down by the library, kept in memory of its own meanwhile */
+    struct shape { uint32_t scalar, lanes; };
+    static const struct { uint32_t op, operands; struct shape shapes[8]; } floor_call = {25, 1, {{6, 1}, {6, 1}}};
+    typedef void builtin(const void *call, const uint64_t *arguments, uint64_t *result, uint64_t *second);
+    static float floored(const struct launch *launch, float x, char *local) {
+        uint64_t *words = (uint64_t *)(local + launch->scratch);
+        float result;
+        words[0] = 0;
+        __builtin_memcpy(words, &x, 4);
+        ((builtin *)launch->externals[1])(&floor_call, words, words + 1, 0);
+        __builtin_memcpy(&result, words + 1, 4);
+        return result;
+    }
+    void outside(const struct launch *launch, uint64_t first, uint64_t end, char *local) {
+        const float *table = (const float *)launch->externals[0];
+        EACH(floored(launch, p[i] + table[1] + 0.75f, local))
+    }
+";
+
+const WORKER: &str = r#"#!/bin/sh
+folder=$(dirname "$0")
+echo $$ >> "$folder/workers"
+take() {
+    count=$(printf '%s' "$line" | sed -n 's/^{"blocks":\[\([0-9]*\)\].*/\1/p')
+    [ -z "$count" ] || head -c "$count" > /dev/null
+}
+while read -r line; do
+    case $line in
+    *'"hello"'*) echo '{"body":{"hello":{"protocol":VERSION,"llvm":"22.1.8"}}}'; continue ;;
+    *'"kernel":"crash"'*) echo 'LLVM ERROR: no' >&2; exit 3 ;;
+    esac
+    take
+    symbol=$(printf '%s' "$line" | sed 's/.*"kernel":"\([a-z]*\)".*/\1/')
+    echo "$line" >> "$folder/requests"
+    case $symbol in
+    refused) echo '{"body":{"failed":{"message":"there is no code for it"}}}'; continue ;;
+    outside) rest='"scratch":16,"shared":64,"externals":["global:0","builtin"]' ;;
+    *) rest='"scratch":0,"shared":0,"externals":[]' ;;
+    esac
+    size=$(stat -c %s "$folder/code.o")
+    printf '{"blocks":[%d],"body":{"compiled":{"symbol":"%s",%s}}}\n' "$size" "$symbol" "$rest"
+    cat "$folder/code.o"
+done
+"#;
+
+/// Runs a test in a process of its own, with the worker, where there is a compiler for what it needs.
+fn with_worker(test: &str, variables: &[(&str, &str)], inside: impl FnOnce(&Path)) {
+    if let Some(folder) = std::env::var_os("OFFKIT_TEST_FOLDER") {
+        inside(Path::new(&folder));
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let object = [
+        "-xc",
+        "-O1",
+        "-fPIC",
+        "-fvisibility=hidden",
+        "-fno-asynchronous-unwind-tables",
+    ];
+    let Some(object) = clang(&object, CODE) else {
+        return;
+    };
+    let spirv = ["-xcl", "--target=spirv64", "-cl-std=CL3.0", "-O1"];
+    let Some(spirv) = clang(&spirv, KERNELS) else {
+        return;
+    };
+    std::fs::write(path("code.o"), object).unwrap();
+    std::fs::write(path("kernels.spv"), spirv).unwrap();
+    let worker = WORKER.replace("VERSION", &PROTOCOL_VERSION.to_string());
+    std::fs::write(path("worker"), worker).unwrap();
+    let executable = Command::new("chmod").arg("755").arg(path("worker")).status();
+    assert!(executable.unwrap().success());
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command
+        .args(["--exact", test, "--nocapture"])
+        .env("OFFKIT_TEST_FOLDER", folder.path())
+        .env("OFFKIT_CPU_COMPILE", "1")
+        .env("OFFKIT_CPU_THREADS", "2")
+        .env(WORKER_VARIABLE, path("worker"))
+        .envs(variables.iter().copied());
+    assert!(command.status().unwrap().success(), "see above");
+}
+
+/// Compiles with clang. `None` where there is none, which is an error when tools are required.
+#[expect(clippy::print_stderr, reason = "a skipped test says so")]
+fn clang(arguments: &[&str], source: &str) -> Option<Vec<u8>> {
+    let mut command = Command::new("clang-22");
+    command.args(arguments).args(["-c", "-", "-o", "-"]);
+    let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+    let mut child = match child {
+        Ok(child) => child,
+        Err(error) => {
+            let required = std::env::var_os("OFFKIT_REQUIRE_TOOLS").is_some_and(|value| value == "1");
+            assert!(!required, "clang-22 is required: {error}");
+            eprintln!("SKIPPED: clang-22 does not start: {error}");
+            return None;
+        }
+    };
+    child.stdin.take().unwrap().write_all(source.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    Some(output.stdout)
+}
+
+/// The two devices in one context, with the kernels built.
+struct Machine {
+    devices: Vec<Device>,
+    context: Context,
+    program: Program,
+}
+
+impl Machine {
+    fn new(folder: &Path) -> Machine {
+        let plugin = Plugin::built_in(&offkit_plugin_cpu::plugin::BUILT_IN).unwrap();
+        let devices = plugin
+            .platforms()
+            .unwrap()
+            .remove(0)
+            .devices(PI_DEVICE_TYPE_ALL)
+            .unwrap();
+        let context = Context::new(&devices.iter().collect::<Vec<_>>()).unwrap();
+        let spirv = std::fs::read(folder.join("kernels.spv")).unwrap();
+        let program = context.program_with_il(&spirv).unwrap();
+        program.build("").unwrap();
+        Machine {
+            devices,
+            context,
+            program,
+        }
+    }
+
+    fn queue(&self, device: usize) -> Queue {
+        let device = &self.devices[device];
+        self.context.queue(device, QueueProperties::default()).unwrap()
+    }
+
+    /// What a kernel makes of ones on a device.
+    fn run(&self, device: usize, kernel: &str, range: NdRange) -> Vec<f32> {
+        let queue = self.queue(device);
+        let mut kernel = self.program.kernel(kernel).unwrap();
+        let ones: Vec<u8> = vec![1.0f32; range.global[0]]
+            .iter()
+            .flat_map(|one| one.to_ne_bytes())
+            .collect();
+        let buffer: Buffer = self.context.buffer(ones.len()).unwrap();
+        queue.write_buffer(&buffer, 0, &ones, &[]).unwrap();
+        kernel.set_argument(0, &buffer).unwrap();
+        queue.launch(&kernel, &range, &[]).unwrap().wait().unwrap();
+        let mut bytes = vec![0; ones.len()];
+        queue.read_buffer(&buffer, 0, &mut bytes, &[]).unwrap();
+        let floats = bytes.as_chunks().0.iter();
+        floats.map(|bytes| f32::from_ne_bytes(*bytes)).collect()
+    }
+
+    fn is(&self, device: usize, kernel: &str, count: usize, expected: f32) {
+        let found = self.run(device, kernel, NdRange::new([count]));
+        assert!(
+            found.iter().all(|value| *value == expected),
+            "{kernel}: {found:?}"
+        );
+    }
+
+    fn log(&self) -> String {
+        self.program.build_log(&self.devices[0]).unwrap()
+    }
+}
+
+fn lines(folder: &Path, name: &str) -> Vec<String> {
+    let text = std::fs::read_to_string(folder.join(name)).unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn one_device_runs_compiled_code_and_the_other_checks() {
+    with_worker(
+        "one_device_runs_compiled_code_and_the_other_checks",
+        &[],
+        |folder| {
+            let machine = Machine::new(folder);
+            let names: Vec<_> = machine
+                .devices
+                .iter()
+                .map(|device| device.name().unwrap())
+                .collect();
+            assert!(
+                names[0].starts_with("offkit CPU on") || names[0] == "offkit CPU",
+                "{names:?}"
+            );
+            assert!(names[1].starts_with("offkit CPU (checked)"), "{names:?}");
+            for count in [100_000, 12_345, 500_000] {
+                machine.is(0, "ready", count, 3.0);
+                machine.is(1, "ready", count, 2.0);
+            }
+            // Once for the kind of launch that is no multiple of the width, once for the other.
+            assert_eq!(lines(folder, "requests").len(), 2);
+            assert_eq!(lines(folder, "workers").len(), 1);
+            assert_eq!(machine.log(), "");
+        },
+    );
+}
+
+#[test]
+fn compiled_code_reaches_variables_functions_and_memory() {
+    with_worker(
+        "compiled_code_reaches_variables_functions_and_memory",
+        &[],
+        |folder| {
+            let machine = Machine::new(folder);
+            machine.is(0, "outside", 10_000, 201.0);
+            machine.is(1, "outside", 10_000, 2.0);
+        },
+    );
+}
+
+#[test]
+fn groups_are_long_rows_where_nobody_sees_them() {
+    with_worker("groups_are_long_rows_where_nobody_sees_them", &[], |folder| {
+        let machine = Machine::new(folder);
+        machine.is(0, "seen", 1 << 16, 64.0);
+        machine.is(0, "unseen", 1 << 16, 1024.0);
+        let range = NdRange {
+            local: Some([4, 1, 1]),
+            ..NdRange::new([4096])
+        };
+        assert_eq!(machine.run(0, "unseen", range)[0], 4.0);
+        let requests = lines(folder, "requests");
+        let whole = r#""rows":true,"full":true,"narrow_ids":true"#;
+        assert!(
+            requests.iter().all(|request| request.contains(whole)),
+            "{requests:?}"
+        );
+        assert!(requests[2].contains(r#""width":4,"#), "{requests:?}");
+    });
+}
+
+#[test]
+fn what_is_not_compiled_is_interpreted_and_the_log_says_why() {
+    with_worker(
+        "what_is_not_compiled_is_interpreted_and_the_log_says_why",
+        &[],
+        |folder| {
+            let machine = Machine::new(folder);
+            machine.is(0, "refused", 10_000, 2.0);
+            machine.is(0, "broken", 10_000, 2.0);
+            machine.is(0, "ready", 10_000, 3.0);
+            let log = machine.log();
+            assert!(
+                log.contains("kernel `refused` is interpreted: there is no code for it"),
+                "{log}"
+            );
+            assert!(
+                log.contains("kernel `broken` is interpreted: the compiled code has no function `broken`"),
+                "{log}"
+            );
+            assert!(!log.contains("`ready`"), "{log}");
+            // Asked once, however often it is launched.
+            machine.is(0, "refused", 10_000, 2.0);
+            assert_eq!(lines(folder, "requests").len(), 3);
+        },
+    );
+}
+
+#[test]
+fn a_worker_that_crashes_costs_one_kernel() {
+    with_worker("a_worker_that_crashes_costs_one_kernel", &[], |folder| {
+        let machine = Machine::new(folder);
+        machine.is(0, "ready", 10_000, 3.0);
+        machine.is(0, "crash", 10_000, 2.0);
+        let log = machine.log();
+        assert!(
+            log.contains("kernel `crash` is interpreted: LLVM stopped while compiling kernel `crash`"),
+            "{log}"
+        );
+        assert!(log.contains("LLVM ERROR: no"), "{log}");
+        machine.is(0, "outside", 10_000, 201.0);
+        machine.is(0, "ready", 10_000, 3.0);
+        let workers = lines(folder, "workers");
+        assert_eq!(workers.len(), 2);
+        assert!(!Path::new("/proc").join(&workers[0]).exists(), "a zombie is left");
+    });
+}
+
+#[test]
+fn without_a_worker_kernels_are_interpreted() {
+    let nowhere = [(WORKER_VARIABLE, "/nonexistent/worker")];
+    with_worker("without_a_worker_kernels_are_interpreted", &nowhere, |folder| {
+        let machine = Machine::new(folder);
+        machine.is(0, "ready", 10_000, 2.0);
+        let log = machine.log();
+        assert!(
+            log.contains("kernel `ready` is interpreted: cannot start `/nonexistent/worker`"),
+            "{log}"
+        );
+    });
+}
+
+#[test]
+fn threads_that_launch_at_once_ask_once() {
+    with_worker("threads_that_launch_at_once_ask_once", &[], |folder| {
+        let machine = Machine::new(folder);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| machine.is(0, "ready", 64_000, 3.0));
+            }
+        });
+        assert_eq!(lines(folder, "requests").len(), 1);
+    });
+}
+
+/// The pipes that this process has open.
+fn pipes() -> Vec<PathBuf> {
+    let open = std::fs::read_dir("/proc/self/fd").unwrap();
+    let open = open.filter_map(|entry| std::fs::read_link(entry.unwrap().path()).ok());
+    let mut pipes: Vec<_> = open
+        .filter(|target| target.to_string_lossy().starts_with("pipe:"))
+        .collect();
+    pipes.sort();
+    pipes
+}
+
+#[test]
+fn a_child_has_a_worker_of_its_own() {
+    with_worker("a_child_has_a_worker_of_its_own", &[], |folder| {
+        let before = pipes();
+        let machine = Machine::new(folder);
+        machine.is(0, "ready", 10_000, 3.0);
+        assert_eq!(pipes().len(), before.len() + 3);
+        // SAFETY: the child only runs kernels, and leaves.
+        match unsafe { libc::fork() } {
+            0 => {
+                let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                    assert_eq!(pipes(), before, "pipes to the parent's worker");
+                    machine.is(0, "ready", 10_000, 3.0);
+                    machine.is(0, "outside", 10_000, 201.0);
+                    assert_eq!(lines(folder, "workers").len(), 2);
+                }));
+                // SAFETY: ends the child without what the test program does at its end.
+                unsafe { libc::_exit(i32::from(done.is_err())) };
+            }
+            child => {
+                let mut status = 0;
+                // SAFETY: waits for the child, with a place to write to.
+                unsafe { libc::waitpid(child, &raw mut status, 0) };
+                assert_eq!(status, 0);
+            }
+        }
+        // The parent's is still there.
+        machine.is(0, "seen", 1 << 16, 64.0);
+        assert_eq!(lines(folder, "workers").len(), 2);
+    });
+}
