@@ -105,6 +105,8 @@ mod pool;
 
 use offkit_sync as sync;
 
+#[doc(hidden)]
+pub use compiled::launch_compiled;
 pub use error::BuildError;
 pub use interpreter::Program;
 pub use launch::{

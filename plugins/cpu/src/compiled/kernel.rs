@@ -14,7 +14,7 @@ use super::shape::Widths;
 use crate::kernel::{KernelCode, Pace};
 use crate::launch::{Arguments, Geometry};
 use crate::native::GroupCode;
-use crate::{KernelInfo, LaunchError, LaunchOptions, Program};
+use crate::{Argument, KernelInfo, LaunchError, LaunchOptions, Program};
 
 /// Steps of the interpreter, of all work-items together, that compiled code does in a few microseconds.
 const MOST_SMALL_STEPS: u64 = 1 << 15;
@@ -194,4 +194,40 @@ impl KernelCode for CompiledKernel {
         let refused = self.slots.iter().find_map(|slot| slot.get()?.as_ref().err());
         refused.map(|reason| format!("kernel `{name}` is interpreted: {reason}"))
     }
+}
+
+/// Runs a kernel as the device runs it that compiles, and tells why it was interpreted if it was.
+///
+/// For tests of this crate; `spirv` is what the program was built of.
+///
+/// # Errors
+/// As [`Program::launch`].
+#[doc(hidden)]
+pub fn launch_compiled(
+    program: &Arc<Program>,
+    spirv: &Arc<Vec<u8>>,
+    kernel: &str,
+    range: &NdRange,
+    arguments: &[Argument],
+    options: &LaunchOptions<'_>,
+) -> Result<Option<String>, LaunchError> {
+    let index = program.kernels().iter().position(|info| info.name == kernel);
+    let Some(index) = index else {
+        return program.launch(kernel, range, arguments, options).map(|()| None);
+    };
+    let kernel = CompiledKernel::new(program, index, spirv);
+    let arguments = Arguments::of(kernel.info(), arguments)?;
+    arguments.check_local_memory(kernel.info())?;
+    if range.global.contains(&0) {
+        return Ok(None);
+    }
+    let geometry = kernel.geometry(range)?;
+    if let Some((slot, number, variant)) = kernel.slot(&geometry) {
+        if slot.is_to_be_asked_for() {
+            kernel.ask(number, variant);
+        }
+        slot.wait();
+    }
+    kernel.run(&geometry, &arguments, options)?;
+    Ok(kernel.note())
 }

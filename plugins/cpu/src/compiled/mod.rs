@@ -22,6 +22,8 @@ use crate::code::Machine;
 use crate::sync::OnceLock;
 
 pub(crate) use kernel::CompiledKernel;
+#[doc(hidden)]
+pub use kernel::launch_compiled;
 pub(crate) use service::start;
 
 /// The environment variable that says whether kernels are compiled: 0 or 1.

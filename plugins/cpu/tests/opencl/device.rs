@@ -4,11 +4,14 @@ use std::sync::{Arc, Mutex};
 
 use offkit_compile::prepare;
 use offkit_kernel::ir;
-use offkit_plugin_cpu::{AllocationKind, Argument, LaunchOptions, Memory, NdRange, Program};
+use offkit_plugin_cpu::{AllocationKind, Argument, LaunchOptions, Memory, NdRange, Program, launch_compiled};
 use offkit_spirv::{LinkInput, LinkOptions, Module, kernel_parameters, link};
 
 /// Whether kernels run as the compiler prepares them; the tests are the same.
 const IS_PREPARED: bool = matches!(env!("CARGO_CRATE_NAME").as_bytes(), b"prepared");
+
+/// Whether kernels run compiled, as far as they can be.
+const IS_COMPILED: bool = matches!(env!("CARGO_CRATE_NAME").as_bytes(), b"vectors");
 
 /// A module whose kernels are as the compiler prepares them. It leaves recursion to the interpreter.
 fn prepared(module: &Module) -> Result<ir::Module, String> {
@@ -56,7 +59,8 @@ pub(crate) struct Outcome {
 #[derive(Debug)]
 pub(crate) struct Device {
     memory: Arc<Memory>,
-    program: Program,
+    program: Arc<Program>,
+    spirv: Arc<Vec<u8>>,
 }
 
 impl Device {
@@ -79,7 +83,11 @@ impl Device {
             ),
         };
         let program = program.map_err(|error| error.to_string())?;
-        Ok(Device { memory, program })
+        Ok(Device {
+            memory,
+            program: Arc::new(program),
+            spirv: Arc::new(spirv.to_vec()),
+        })
     }
 
     /// Runs a kernel; a range has as many dimensions as `global` has sizes, and an empty `local` leaves
@@ -134,7 +142,16 @@ impl Device {
             print: Some(&print),
             ..LaunchOptions::default()
         };
-        let launched = self.program.launch(kernel, range, &arguments, &options);
+        let launched = match IS_COMPILED {
+            false => self.program.launch(kernel, range, &arguments, &options),
+            true => {
+                launch_compiled(&self.program, &self.spirv, kernel, range, &arguments, &options).map(|note| {
+                    if let Some(note) = note {
+                        eprintln!("INTERPRETED {note}");
+                    }
+                })
+            }
+        };
         let mut outcome = Outcome {
             buffers: Vec::new(),
             printed: String::new(),
