@@ -33,6 +33,41 @@ impl Body {
         }
     }
 
+    /// Lets operands be the same constant if they are of the same value.
+    pub(super) fn unify_constants(&mut self) {
+        let mut first = HashMap::new();
+        for (constant, id) in self.module.constants.iter().zip(0..) {
+            if constant.words.len() as u64 <= MOST_PARTS {
+                let key = self.key(constant.clone());
+                let same = *self.interned.entry(key).or_insert(ConstantId(id));
+                first.insert(ConstantId(id), same);
+            }
+        }
+        for block in &mut self.function.blocks {
+            visit_operands(block, |operand| {
+                if let Operand::Constant(id) = operand {
+                    *id = first.get(id).copied().unwrap_or(*id);
+                }
+            });
+        }
+    }
+
+    /// Zeros are written in one way: a scalar with a word, as others of its type, and all else without.
+    fn key(&self, constant: Constant) -> ConstantKey {
+        let Constant {
+            kind,
+            mut words,
+            relocations,
+        } = constant;
+        if relocations.is_empty() && words.iter().all(|word| *word == 0) {
+            words.clear();
+            if matches!(self.module.types.get(kind), Type::Scalar(_)) {
+                words.push(0);
+            }
+        }
+        (kind, words, relocations)
+    }
+
     pub(super) fn kind(&self, operand: Operand) -> TypeId {
         self.module.operand_type(&self.function, operand)
     }
@@ -52,34 +87,23 @@ impl Body {
 
     /// The number of a constant, which is added if it isn't there.
     pub(super) fn constant(&mut self, constant: Constant) -> Operand {
-        let Constant {
-            kind,
-            words,
-            relocations,
-        } = constant;
-        let constants = &mut self.module.constants;
-        let key = (kind, words, relocations);
-        if let Some(found) = self.interned.get(&key) {
-            return Operand::Constant(*found);
-        }
-        let id = ConstantId(constants.len() as u32);
+        let key = self.key(constant);
+        let next = ConstantId(self.module.constants.len() as u32);
         let (kind, words, relocations) = key.clone();
-        constants.push(Constant {
-            kind,
-            words,
-            relocations,
-        });
-        self.interned.insert(key, id);
+        let id = *self.interned.entry(key).or_insert(next);
+        if id == next {
+            self.module.constants.push(Constant {
+                kind,
+                words,
+                relocations,
+            });
+        }
         Operand::Constant(id)
     }
 
-    /// A value of zeros; a scalar says so with a word, as others of its type do.
+    /// A value of zeros.
     pub(super) fn zero(&mut self, kind: TypeId) -> Operand {
-        let words = match self.module.types.get(kind) {
-            Type::Scalar(_) => vec![0],
-            _ => Vec::new(),
-        };
-        self.constant(Constant::plain(kind, words))
+        self.constant(Constant::plain(kind, Vec::new()))
     }
 
     /// A scalar type, which is added if it isn't there.

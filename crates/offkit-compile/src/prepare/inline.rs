@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 
+use offkit_kernel::builtins::Scalar;
 use offkit_kernel::ir::{
     Attributes, Block, BlockId, Constant, Function, FunctionId, Instruction, Kernel, LARGEST_VALUE, Line,
-    Module, Operand, Operation, Phi, Terminator, Type, TypeId, ValueId, Variable,
+    Module, Operand, Operation, Parameter, Phi, Terminator, Type, TypeId, ValueId, Variable,
 };
 
 use super::body::{Body, MOST_PARTS, rename_blocks, visit_end};
@@ -65,6 +66,7 @@ pub(super) fn inline(module: &Module, kernel: usize) -> Result<Body, Refusal> {
     while let Some(call) = inliner.left.pop() {
         inliner.expand(call)?;
     }
+    inliner.body.unify_constants();
     Ok(inliner.body)
 }
 
@@ -156,7 +158,7 @@ impl<'m> Inliner<'m> {
                 argument = self.emit(block, line, Some(parameter.kind), operation, vec![argument]);
             }
             if parameter.by_value && after.is_some() {
-                argument = self.copy_of(parameter.kind, argument, block, line);
+                argument = self.copy_of(parameter, argument, block, line);
             }
             values[index] = Some(argument);
         }
@@ -204,24 +206,35 @@ impl<'m> Inliner<'m> {
     }
 
     /// The address of a copy of what an argument points to.
-    fn copy_of(&mut self, kind: TypeId, argument: Operand, block: BlockId, line: Option<Line>) -> Operand {
-        let Type::Pointer { pointee, .. } = *self.module.types.get(kind) else {
+    fn copy_of(
+        &mut self,
+        parameter: &Parameter,
+        argument: Operand,
+        block: BlockId,
+        line: Option<Line>,
+    ) -> Operand {
+        let Type::Pointer { pointee, .. } = *self.module.types.get(parameter.kind) else {
             return argument;
         };
-        let address = self.body.new_value(kind);
+        let address = self.body.new_value(parameter.kind);
+        let layout = self.module.types.layout(pointee);
+        let align = parameter.align.or_else(|| u32::try_from(layout.align).ok());
         self.body.function.variables.push(Variable {
             address,
             kind: pointee,
-            align: None,
+            align,
             initializer: None,
         });
-        let size = self.module.types.layout(pointee).size;
-        if size > 0
-            && let Some(kind) = self.body.scalar_kind(offkit_kernel::builtins::Scalar::I64)
+        if layout.size > 0
+            && let Some(kind) = self.body.scalar_kind(Scalar::I64)
         {
-            let size = self.body.constant(Constant::plain(kind, vec![size]));
+            let size = self.body.constant(Constant::plain(kind, vec![layout.size]));
             let operands = vec![Operand::Value(address), argument, size];
             self.emit(block, line, None, Operation::Copy, operands);
+            let block = &mut self.body.function.blocks[block.0 as usize];
+            if let Some(copy) = block.instructions.last_mut() {
+                copy.attributes.align = align;
+            }
         }
         Operand::Value(address)
     }

@@ -7,11 +7,13 @@
 //! Nothing of this is for speed, LLVM does that: it is there so that what is said about values, such as which of them
 //! are the same for all work-items, is not lost in private memory and behind calls.
 
+mod arguments;
 mod body;
 mod control;
 mod evaluate;
 mod inline;
 mod promote;
+mod reducible;
 mod simplify;
 mod split;
 mod sweep;
@@ -19,6 +21,7 @@ mod sweep;
 use offkit_kernel::ir::Module;
 
 use crate::Refusal;
+use body::Body;
 
 /// One round lays open what the next one sees, such as a pointer that was kept in a variable.
 const MOST_ROUNDS: usize = 12;
@@ -32,20 +35,30 @@ const MOST_ROUNDS: usize = 12;
 /// [`Refusal`] for recursion, functions that are only declared, and code that is too large.
 pub fn prepare(module: &Module, kernel: usize) -> Result<Module, Refusal> {
     let mut body = inline::inline(module, kernel)?;
-    for _ in 0..MOST_ROUNDS {
-        let mut changed = control::straighten(&mut body);
-        changed |= simplify::simplify(&mut body);
-        sweep::sweep(&mut body);
-        changed |= split::split(&mut body);
-        changed |= promote::promote(&mut body);
-        if !changed {
-            break;
-        }
+    simplify_all(&mut body);
+    if arguments::copy_written(&mut body) {
+        simplify_all(&mut body);
     }
-    control::straighten(&mut body);
-    sweep::sweep(&mut body);
+    if reducible::give_headers(&mut body)? {
+        simplify_all(&mut body);
+    }
     let prepared = body.finish();
     let problem = |problem| Refusal(format!("the kernel was not prepared well: {problem}"));
     prepared.verify().map_err(problem)?;
     Ok(prepared)
+}
+
+fn simplify_all(body: &mut Body) {
+    for _ in 0..MOST_ROUNDS {
+        let mut changed = control::straighten(body);
+        changed |= simplify::simplify(body);
+        sweep::sweep(body);
+        changed |= split::split(body);
+        changed |= promote::promote(body);
+        if !changed {
+            break;
+        }
+    }
+    control::straighten(body);
+    sweep::sweep(body);
 }

@@ -415,6 +415,9 @@ struct Part {
     address: ValueId,
 }
 
+/// What is accessed as one scalar or vector: the first byte, the byte behind it, and the type; none where it must stay.
+type Bytes = (u64, u64, Option<TypeId>);
+
 /// A scalar that is accessed.
 #[derive(Clone, Copy)]
 struct Piece {
@@ -430,8 +433,7 @@ fn plan(body: &mut Body, places: &Places, variable: usize) -> Option<Plan> {
     if places.escaped[variable] || places.accesses[variable].is_empty() {
         return None;
     }
-    // Everything that is accessed as one scalar or vector, by its bytes; without a type where it must stay.
-    let mut atoms_of: Vec<(u64, u64, Option<TypeId>)> = Vec::new();
+    let mut atoms_of: Vec<Bytes> = Vec::new();
     for access in &places.accesses[variable] {
         match access.what {
             What::Bytes(size) => atoms_of.push((access.offset, access.offset + size, None)),
@@ -445,7 +447,7 @@ fn plan(body: &mut Body, places: &Places, variable: usize) -> Option<Plan> {
     }
     atoms_of.sort_unstable_by_key(|(start, end, kind)| (*start, *end, *kind));
     atoms_of.dedup();
-    let mut ranges: Vec<(u64, u64, Vec<(u64, u64, Option<TypeId>)>)> = Vec::new();
+    let mut ranges: Vec<(u64, u64, Vec<Bytes>)> = Vec::new();
     for atom in atoms_of {
         match ranges.last_mut() {
             Some((_, end, atoms)) if atom.0 < *end => {
@@ -483,7 +485,7 @@ fn split_range(
     pointer: TypeId,
     start: u64,
     end: u64,
-    atoms: &[(u64, u64, Option<TypeId>)],
+    atoms: &[Bytes],
 ) -> Split {
     let kinds: Option<Vec<TypeId>> = atoms.iter().map(|(.., kind)| *kind).collect();
     let Some(kinds) = kinds else {
