@@ -6,7 +6,7 @@ mod compile;
 
 use compile::{compile, is_available, read};
 use offkit_compile::prepare;
-use offkit_kernel::ir::{Instruction, Module, Operation};
+use offkit_kernel::ir::{CollectiveKind, GroupScope, Instruction, Module, Operation};
 
 fn prepared(module: &Module) -> Module {
     prepare(module, 0).unwrap_or_else(|refusal| panic!("{refusal}"))
@@ -196,4 +196,35 @@ fn an_argument_that_is_written_is_copied_first() {
     assert_eq!(written.functions[0].variables.len(), 1, "{written}");
     let copies = |operation: &Operation| matches!(operation, Operation::Copy | Operation::Load);
     assert!(count(&written, copies) > 0);
+}
+
+#[test]
+fn what_groups_do_together_is_left_to_sub_groups_and_barriers() {
+    if !is_available() {
+        return;
+    }
+    let source = r#"
+        kernel void k(global int *out, local int *part, global const int *in, int n) {
+          int i = get_global_id(0), x = in[i];
+          event_t copied = async_work_group_copy(part, in, n, 0);
+          copied = async_work_group_strided_copy(out + 64, part, n, 2, copied);
+          wait_group_events(1, &copied);
+          int sum = work_group_reduce_add(x) + work_group_scan_inclusive_max(x) + work_group_scan_exclusive_add(x);
+          sum += work_group_broadcast(x, n) + work_group_all(x > 0) + work_group_any(x > 0);
+          out[i] = sum + part[i];
+        }"#;
+    for flags in ["-O0", "-O2"] {
+        let module = read(&compile(source, flags));
+        let prepared = prepared(&module);
+        let of_groups = |operation: &Operation| {
+            matches!(operation, Operation::Collective(collective)
+                if collective.scope == GroupScope::WorkGroup && collective.kind != CollectiveKind::Barrier)
+        };
+        assert!(count(&module, of_groups) >= 9, "{module}");
+        assert_eq!(count(&prepared, of_groups), 0, "{prepared}");
+        assert!(
+            prepared.globals.starts_with(&module.globals),
+            "globals keep their numbers"
+        );
+    }
 }

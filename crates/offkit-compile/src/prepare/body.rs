@@ -187,6 +187,29 @@ impl Body {
         }
     }
 
+    /// Cuts a block in two, the second of which is new; the first jumps there.
+    pub(super) fn split_block(&mut self, index: usize, at: usize) -> BlockId {
+        let behind = BlockId(self.function.blocks.len() as u32);
+        let block = &mut self.function.blocks[index];
+        let rest = Block {
+            phis: Vec::new(),
+            instructions: block.instructions.split_off(at),
+            merge: block.merge.take(),
+            terminator: std::mem::replace(&mut block.terminator, Terminator::Jump(behind)),
+            line: block.line,
+        };
+        for BlockId(successor) in rest.terminator.successors() {
+            let phis = self.function.blocks[successor as usize].phis.iter_mut();
+            for (from, _) in phis.flat_map(|phi| &mut phi.incoming) {
+                if from.0 as usize == index {
+                    *from = behind;
+                }
+            }
+        }
+        self.function.blocks.push(rest);
+        behind
+    }
+
     /// Leaves only some blocks, in an order; jumps lead to none of the others.
     pub(super) fn retain_blocks(&mut self, order: &[usize]) {
         let mut numbers = vec![None; self.function.blocks.len()];

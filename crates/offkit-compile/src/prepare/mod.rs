@@ -9,7 +9,9 @@
 
 mod arguments;
 mod body;
+mod collectives;
 mod control;
+mod emit;
 mod evaluate;
 mod inline;
 mod promote;
@@ -37,6 +39,9 @@ pub fn prepare(module: &Module, kernel: usize) -> Result<Module, Refusal> {
     let mut body = inline::inline(module, kernel)?;
     simplify_all(&mut body);
     if arguments::copy_written(&mut body) {
+        simplify_all(&mut body);
+    }
+    if collectives::lower(&mut body) {
         simplify_all(&mut body);
     }
     if reducible::give_headers(&mut body)? {

@@ -4,12 +4,12 @@ use std::collections::{BTreeSet, HashMap};
 
 use offkit_kernel::builtins::Scalar;
 use offkit_kernel::ir::{
-    Attributes, Instruction, Line, MemoryFunction, Operand, Operation, Type, TypeId, ValueId, Variable,
-    scalar_size,
+    Attributes, Instruction, MemoryFunction, Operand, Operation, Type, TypeId, ValueId, Variable, scalar_size,
 };
 use offkit_spirv::grammar::OpenclStd100Op;
 
 use super::body::{Body, MOST_PARTS};
+use super::emit::Emit;
 use super::evaluate::plain_word;
 
 /// Splits the variables that it can; whether there were any.
@@ -480,13 +480,7 @@ fn plan(body: &mut Body, places: &Places, variable: usize) -> Option<Plan> {
     useful.then_some(Plan { ranges })
 }
 
-fn split_range(
-    body: &mut Body,
-    pointer: TypeId,
-    start: u64,
-    end: u64,
-    atoms: &[Bytes],
-) -> Split {
+fn split_range(body: &mut Body, pointer: TypeId, start: u64, end: u64, atoms: &[Bytes]) -> Split {
     let kinds: Option<Vec<TypeId>> = atoms.iter().map(|(.., kind)| *kind).collect();
     let Some(kinds) = kinds else {
         return Split::Not;
@@ -579,55 +573,7 @@ fn part_variable(body: &mut Body, pointer: TypeId, kind: TypeId) -> ValueId {
     address
 }
 
-/// Writes new instructions behind each other.
-struct Emit<'e> {
-    body: &'e mut Body,
-    code: &'e mut Vec<Instruction>,
-    line: Option<Line>,
-}
-
 impl Emit<'_> {
-    fn push(
-        &mut self,
-        result: Option<ValueId>,
-        operation: Operation,
-        operands: Vec<Operand>,
-        attributes: Attributes,
-    ) {
-        self.code.push(Instruction {
-            result,
-            operation,
-            operands,
-            attributes,
-            line: self.line,
-        });
-    }
-
-    fn value(&mut self, kind: TypeId, operation: Operation, operands: Vec<Operand>) -> Operand {
-        let result = self.body.new_value(kind);
-        self.push(Some(result), operation, operands, Attributes::default());
-        Operand::Value(result)
-    }
-
-    fn address(&mut self, base: Operand, offset: u64) -> Operand {
-        if offset == 0 {
-            return base;
-        }
-        let kind = self.body.kind(base);
-        let strides = Vec::new();
-        self.value(kind, Operation::Address { offset, strides }, vec![base])
-    }
-
-    fn load(&mut self, address: Operand, kind: TypeId, attributes: Attributes) -> Operand {
-        let result = self.body.new_value(kind);
-        self.push(Some(result), Operation::Load, vec![address], attributes);
-        Operand::Value(result)
-    }
-
-    fn store(&mut self, address: Operand, value: Operand, attributes: Attributes) {
-        self.push(None, Operation::Store, vec![address, value], attributes);
-    }
-
     /// A part of a value.
     fn part(&mut self, value: Operand, word: u32, kind: TypeId) -> Operand {
         if word == 0 && self.body.is_like(self.body.kind(value), kind) {

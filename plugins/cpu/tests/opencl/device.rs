@@ -23,7 +23,8 @@ fn prepared(module: &Module) -> Result<ir::Module, String> {
                 whole.kernels[index].function = ir::FunctionId(whole.functions.len() as u32);
                 whole.functions.append(&mut prepared.functions);
                 // What is there keeps its numbers, so that all kernels can share what is added.
-                (whole.types, whole.constants) = (prepared.types, prepared.constants);
+                (whole.types, whole.constants, whole.globals) =
+                    (prepared.types, prepared.constants, prepared.globals);
             }
             Err(refusal) if refusal.0.starts_with("recursion") => {}
             Err(refusal) => return Err(refusal.to_string()),
