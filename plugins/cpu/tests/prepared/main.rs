@@ -31,6 +31,7 @@ mod mathematics;
 mod memory;
 #[path = "../opencl/printing.rs"]
 mod printing;
+mod random;
 #[path = "../opencl/relational.rs"]
 mod relational;
 #[path = "../opencl/rounding.rs"]
