@@ -32,6 +32,13 @@ impl Loop {
 impl Graph {
     /// The graph of what the entry reaches.
     pub(crate) fn new(entry: usize, successors: Vec<Vec<usize>>) -> Graph {
+        let mut graph = Graph::forward(entry, successors);
+        graph.find_post_dominators();
+        graph
+    }
+
+    /// The graph of what the entry reaches, for whoever needs no post-dominators.
+    pub(crate) fn forward(entry: usize, successors: Vec<Vec<usize>>) -> Graph {
         let count = successors.len();
         let order = reverse_post_order(count, entry, |node| &successors[node]);
         let mut position = vec![None; count];
@@ -47,8 +54,25 @@ impl Graph {
             }
         }
         let dominator = dominators(&order, &position, &predecessors);
+        Graph {
+            successors,
+            predecessors,
+            order,
+            position,
+            dominator,
+            post_dominator: Vec::new(),
+        }
+    }
 
-        // The same backwards, from a node behind all that have no successor.
+    /// Dominators backwards, from a node behind all that have no successor.
+    fn find_post_dominators(&mut self) {
+        let Graph {
+            successors,
+            predecessors,
+            order,
+            ..
+        } = &*self;
+        let count = successors.len();
         let exit = count;
         let mut backwards = predecessors.clone();
         let leaves = order.iter().filter(|node| successors[**node].is_empty());
@@ -59,7 +83,7 @@ impl Graph {
             back_position[*node] = Some(index);
         }
         let mut onwards = successors.clone();
-        for node in &order {
+        for node in order {
             if onwards[*node].is_empty() {
                 onwards[*node].push(exit);
             }
@@ -70,14 +94,7 @@ impl Graph {
         for found in &mut post_dominator {
             *found = found.filter(|node| *node != exit);
         }
-        Graph {
-            successors,
-            predecessors,
-            order,
-            position,
-            dominator,
-            post_dominator,
-        }
+        self.post_dominator = post_dominator;
     }
 
     pub(crate) fn is_reachable(&self, node: usize) -> bool {

@@ -175,7 +175,7 @@ impl Body {
             let successors = block.terminator.successors().into_iter();
             successors.map(|BlockId(successor)| successor as usize).collect()
         });
-        Graph::new(0, successors.collect())
+        Graph::forward(0, successors.collect())
     }
 
     /// Replaces values everywhere.

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use offkit_kernel::ir::{BlockId, Merge, Operand, Terminator};
 
 use super::body::{Body, Replaced, rename_blocks};
+use crate::graph::Graph;
 
 /// Makes the control flow as plain as it is; whether anything changed.
 pub(super) fn straighten(body: &mut Body) -> bool {
@@ -25,8 +26,8 @@ pub(super) fn straighten(body: &mut Body) -> bool {
         }
     }
     let blocks = body.function.blocks.len();
-    remove_unreachable(body);
-    join(body);
+    let graph = remove_unreachable(body);
+    join(body, &graph);
     changed || body.function.blocks.len() != blocks
 }
 
@@ -70,10 +71,12 @@ fn only_target(body: &Body, terminator: &Terminator) -> Option<BlockId> {
 }
 
 /// Keeps what can be reached, in reverse post-order, and of phis what comes from a predecessor.
-fn remove_unreachable(body: &mut Body) {
-    let order = body.graph().order;
-    body.retain_blocks(&order);
-    let graph = body.graph();
+fn remove_unreachable(body: &mut Body) -> Graph {
+    let mut graph = body.graph();
+    if graph.order.len() < body.function.blocks.len() || !graph.order.is_sorted() {
+        body.retain_blocks(&graph.order);
+        graph = body.graph();
+    }
     for (block, predecessors) in body.function.blocks.iter_mut().zip(&graph.predecessors) {
         if block.phis.is_empty() {
             continue;
@@ -84,11 +87,11 @@ fn remove_unreachable(body: &mut Body) {
                 .retain(|(from, _)| predecessors.contains(&(from.0 as usize)));
         }
     }
+    graph
 }
 
 /// Joins blocks of which one always follows the other.
-fn join(body: &mut Body) {
-    let graph = body.graph();
+fn join(body: &mut Body, graph: &Graph) {
     let blocks = body.function.blocks.len();
     // What each block has become part of; that block comes earlier in the order.
     let mut part_of: Vec<u32> = (0..blocks as u32).collect();
