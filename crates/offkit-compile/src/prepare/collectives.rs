@@ -1,18 +1,19 @@
-//! What the work-items of a group do together, but for waiting, told as what sub-groups do, local memory and barriers.
+//! What the work-items of a group do together, but for waiting, told as what sub-groups do, local memory and barriers;
+//! and the blocks of memory that a sub-group reads and writes, as loads and stores of each work-item.
 
 use offkit_kernel::builtins::Scalar;
 use offkit_kernel::builtins::convert::Conversion;
 use offkit_kernel::ir::{
     Attributes, Block, BlockId, Collective, CollectiveKind, Constant, Global, GlobalId, GroupScope, Home,
-    Instruction, Line, Operand, Operation, Phi, Reduction, Terminator, Type, TypeId, ValueId,
+    Instruction, Line, Operand, Operation, Phi, Reduction, Terminator, Type, TypeId, ValueId, scalar_size,
 };
 use offkit_spirv::grammar::{BuiltIn, Op, StorageClass};
 
 use super::body::Body;
 use super::emit::Emit;
 
-/// Sub-groups of a group: its size and theirs are such that there are never more.
-const MOST_SUB_GROUPS: u64 = 1024;
+/// Work-items of a group where the kernel doesn't say; a sub-group may have only one.
+const MOST_WORK_ITEMS: u64 = 4096;
 
 /// Rewrites what groups do; whether there was anything.
 pub(super) fn lower(body: &mut Body) -> bool {
@@ -49,18 +50,20 @@ pub(super) fn lower(body: &mut Body) -> bool {
 
 fn is_lowered(collective: Collective) -> bool {
     use CollectiveKind as K;
-    collective.scope == GroupScope::WorkGroup
-        && matches!(
-            collective.kind,
-            K::Reduce(_)
-                | K::InclusiveScan(_)
-                | K::ExclusiveScan(_)
-                | K::All
-                | K::Any
-                | K::Broadcast
-                | K::AsyncCopy { .. }
-                | K::WaitEvents
-        )
+    let is_block = matches!(collective.kind, K::BlockRead | K::BlockWrite);
+    is_block
+        || collective.scope == GroupScope::WorkGroup
+            && matches!(
+                collective.kind,
+                K::Reduce(_)
+                    | K::InclusiveScan(_)
+                    | K::ExclusiveScan(_)
+                    | K::All
+                    | K::Any
+                    | K::Broadcast
+                    | K::AsyncCopy { .. }
+                    | K::WaitEvents
+            )
 }
 
 /// The code that replaces an instruction, between two blocks.
@@ -99,6 +102,14 @@ impl<'b> Lowering<'b> {
                 let kind = self.body.value_kind(instruction.result?);
                 self.copy(element, to_local, [*to, *from], [*count, *stride])?;
                 Some(self.body.zero(kind))
+            }
+            (K::BlockRead, [base]) => {
+                let kind = self.body.value_kind(instruction.result?);
+                Some(self.read_block(*base, kind)?)
+            }
+            (K::BlockWrite, [base, value]) => {
+                self.write_block(*base, *value)?;
+                None
             }
             (K::Broadcast, [value, index]) => Some(self.broadcast(*value, *index)?),
             (K::Reduce(reduction), [value]) => Some(self.reduce(kind, reduction.op, *value)?),
@@ -233,7 +244,13 @@ impl<'b> Lowering<'b> {
         let index = match found {
             Some(index) => index,
             None => {
-                let count = MOST_SUB_GROUPS;
+                let required = module
+                    .kernels
+                    .first()
+                    .and_then(|kernel| kernel.required_local_size);
+                let count =
+                    required.map(|sizes| sizes.iter().fold(1, |all: u64, size| all.saturating_mul(*size)));
+                let count = count.unwrap_or(MOST_WORK_ITEMS).min(MOST_WORK_ITEMS);
                 let array = module.types.push(Type::Array { element: kind, count })?;
                 module.globals.push(Global {
                     name: NAME.to_owned(),
@@ -417,6 +434,42 @@ impl<'b> Lowering<'b> {
         self.at = after.0 as usize;
         self.barrier();
         Some(self.emit().load(room, kind, Attributes::default()))
+    }
+
+    /// Each work-item's places in a block of memory: one for each component, and all of a sub-group's beside each other.
+    fn block_places(&mut self, base: Operand, kind: TypeId) -> Option<Vec<Operand>> {
+        let wide = self.body.scalar_kind(Scalar::I64)?;
+        let stride = scalar_size(self.body.module.types.scalar(kind)?);
+        let size = self.input(BuiltIn::SubgroupMaxSize, 1)?;
+        let mut index = self.input(BuiltIn::SubgroupLocalInvocationId, 1)?;
+        let mut places = vec![self.place(base, index, stride)];
+        for _ in 1..self.body.module.types.lanes(kind) {
+            index = self.elementwise(wide, Op::IAdd, vec![index, size]);
+            places.push(self.place(base, index, stride));
+        }
+        Some(places)
+    }
+
+    fn read_block(&mut self, base: Operand, kind: TypeId) -> Option<Operand> {
+        let part = self.body.scalar_kind(self.body.module.types.scalar(kind)?)?;
+        let places = self.block_places(base, kind)?;
+        let attributes = self.attributes;
+        let loads = places
+            .into_iter()
+            .map(|place| self.emit().load(place, part, attributes));
+        let loads = loads.collect();
+        Some(self.emit().value(kind, Operation::Construct, loads))
+    }
+
+    fn write_block(&mut self, base: Operand, value: Operand) -> Option<()> {
+        let kind = self.body.kind(value);
+        let part = self.body.scalar_kind(self.body.module.types.scalar(kind)?)?;
+        let attributes = self.attributes;
+        for (place, word) in self.block_places(base, kind)?.into_iter().zip(0..) {
+            let component = self.emit().value(part, Operation::Extract(word), vec![value]);
+            self.emit().store(place, component, attributes);
+        }
+        Some(())
     }
 
     /// Work-items copy an element each, as often as it takes.

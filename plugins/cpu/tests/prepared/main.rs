@@ -3,6 +3,7 @@
 
 #[path = "../opencl/atomics.rs"]
 mod atomics;
+mod blocks;
 #[path = "../opencl/case.rs"]
 mod case;
 #[path = "../opencl/clang.rs"]

@@ -248,8 +248,8 @@ fn kernel(seed: u64) -> String {
     writer.text + "  end return none\n" + CALLED
 }
 
-/// What a kernel leaves in its buffer.
-fn run(module: Module) -> Vec<u8> {
+/// What a kernel leaves in its buffer when it runs for a group of work-items.
+pub(crate) fn run(module: Module, items: usize) -> Vec<u8> {
     let memory = Memory::new();
     let (storage, layout, name) = (Storage::Global, None, "i32".to_owned());
     let pointee = Type { name, layout };
@@ -264,7 +264,12 @@ fn run(module: Module) -> Vec<u8> {
         max_instructions: Some(1 << 20),
         ..LaunchOptions::default()
     };
-    let launched = program.launch("k", &NdRange::new([1]), &[Argument::Pointer(buffer)], &options);
+    let launched = program.launch(
+        "k",
+        &NdRange::new([items]),
+        &[Argument::Pointer(buffer)],
+        &options,
+    );
     launched.expect("runs");
     let mut bytes = vec![0; 4 * WORDS];
     memory.read(buffer, &mut bytes).expect("it is there");
@@ -280,7 +285,7 @@ fn any_control_flow_does_what_it_did() {
         let prepared = prepare(&module, 0).unwrap_or_else(|refusal| panic!("{refusal}\n{text}"));
         in_memory += prepared.functions[0].variables.len();
         let shown = prepared.to_string();
-        assert_eq!(run(prepared), run(module), "kernel {seed}\n{text}\n{shown}");
+        assert_eq!(run(prepared, 1), run(module, 1), "kernel {seed}\n{text}\n{shown}");
     }
     // Of four variables in each kernel one may have to stay.
     assert!(
