@@ -71,6 +71,23 @@ impl<'m> Value<'m> {
         unsafe { (!LLVMIsAConstantInt(self.raw).is_null()).then(|| LLVMConstIntGetZExtValue(self.raw)) }
     }
 
+    /// The constant integers that its lanes are.
+    pub(crate) fn as_integers(self) -> Option<Vec<u64>> {
+        let width = self.ty().width()?;
+        if !self.is_constant() {
+            return None;
+        }
+        let lanes = (0..width).map(|lane| {
+            // SAFETY: a constant with that lane; a null pointer where LLVM does not know it.
+            let lane = unsafe { LLVMGetAggregateElement(self.raw, lane) };
+            // SAFETY: a constant.
+            (!lane.is_null())
+                .then(|| unsafe { Self::from_raw(lane) })?
+                .as_integer()
+        });
+        lanes.collect()
+    }
+
     /// Names it, for those who read the module.
     pub(crate) fn named(self, name: &str) -> Self {
         // SAFETY: as above; the name is copied.

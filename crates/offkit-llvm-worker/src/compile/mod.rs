@@ -120,12 +120,7 @@ fn write(
     let emitted = {
         let builder = Builder::new(&code);
         let contract = variant.contract && !module.kernels[0].contraction_off;
-        let options = Options {
-            contract,
-            fma: true,
-            half: true,
-        };
-        _ = request;
+        let options = Options::of(&request.processor, &request.features, contract);
         kernel::emit(&builder, Lanes::new(&builder, options), module, &plan, SYMBOL)?
     };
     Ok((code, emitted))

@@ -13,15 +13,18 @@
 //! | `half` | half precision, by single precision |
 //! | `convert` | conversions, and bytes as other types |
 //! | `extended` | the functions of OpenCL.std |
+//! | `collective` | what a sub-group does together |
 //! | `ballot` | questions about ballots |
 
 mod ballot;
+mod collective;
 mod convert;
 mod division;
 mod extended;
 mod float;
 mod half;
 mod integer;
+mod options;
 #[cfg(test)]
 mod tests;
 
@@ -35,17 +38,7 @@ use offkit_kernel::ir::{Attributes, Operation};
 use offkit_spirv::grammar::Op;
 
 use super::builder::{Builder, Type, Value};
-
-/// What the processor has, and what the kernel allows.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Options {
-    /// Products and sums may be made one operation where an instruction doesn't forbid it.
-    pub(crate) contract: bool,
-    /// There is an instruction for a product and sum that rounds once.
-    pub(crate) fma: bool,
-    /// There are instructions for conversions between half and single precision.
-    pub(crate) half: bool,
-}
+pub(crate) use options::Options;
 
 /// Lowers operations.
 pub(crate) struct Lanes<'b, 'm> {

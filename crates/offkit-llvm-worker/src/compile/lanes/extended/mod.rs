@@ -1,4 +1,4 @@
-//! The functions of OpenCL.std.
+//! The functions of OpenCL.std: those of mathematics are [`math`]'s.
 //!
 //! | module | lowers |
 //! |---|---|
@@ -19,6 +19,7 @@ use offkit_spirv::grammar::OpenclStd100Op as Op;
 
 use super::{Lanes, component};
 use crate::compile::builder::Value;
+use crate::compile::math;
 
 /// A component of a result, and of the second one where there is one.
 type Results<'m> = (Value<'m>, Option<Value<'m>>);
@@ -91,7 +92,15 @@ impl<'m> Lanes<'_, 'm> {
         if let Some(results) = self.parts(op, words, result.scalar) {
             return Some(results);
         }
-        Some((self.function_of_reals(op, attributes, words)?, None))
+        if let Some(result) = self.function_of_reals(op, attributes, words) {
+            return Some((result, None));
+        }
+        let singles: Vec<_> = words.iter().map(|word| self.single(*word)).collect();
+        let results = math::extended(b, self.options.processor, op, &singles)?;
+        let mut results = results
+            .into_iter()
+            .map(|result| self.narrow_to(result, first.ty()));
+        Some((results.next()?, results.next()))
     }
 
     /// Components of one or two vectors, by the low bits of a mask.

@@ -93,7 +93,7 @@ impl<'m> Lanes<'_, 'm> {
                 b.select(not_above, number(0.0), b.fsub(*x, *y))
             }
             (Op::fma, [x, y, z]) => self.fused(*x, *y, *z)?,
-            (Op::mad, [x, y, z]) => match self.options.fma {
+            (Op::mad, [x, y, z]) => match self.options.processor.fma {
                 true => self.fused(*x, *y, *z)?,
                 false => b.fadd(b.fmul(*x, *y), *z),
             },
@@ -145,7 +145,7 @@ impl<'m> Lanes<'_, 'm> {
     /// precision has none.
     pub(super) fn fused(&self, x: Value<'m>, y: Value<'m>, z: Value<'m>) -> Option<Value<'m>> {
         let b = self.builder;
-        if self.options.fma {
+        if self.options.processor.fma {
             return Some(b.intrinsic("llvm.fma", &[x.ty()], &[x, y, z]));
         }
         if x.ty().scalar() != Scalar::F32 {

@@ -5,13 +5,15 @@ use std::process::Command;
 
 use offkit_kernel::builtins::float::Format;
 use offkit_kernel::builtins::{self, Scalar, Shape, convert};
-use offkit_kernel::ir::{Attributes, Operation, arithmetic, reinterpret, scalar_size};
+use offkit_kernel::ir::{Attributes, CollectiveKind, Operation, arithmetic, reinterpret, scalar_size};
 
 use crate::codegen::TargetMachine;
 use crate::compile::builder::{Builder, Value};
 use crate::compile::lanes::{Lanes, Options};
 use crate::context::Context;
 use crate::module::Module;
+
+use super::together::together;
 
 /// Lanes of the vectors.
 const WIDTH: u32 = 8;
@@ -38,6 +40,14 @@ impl Case {
         }
     }
 
+    /// The kind of what a sub-group does, whose first operand is then the mask.
+    pub(super) fn collective(&self) -> Option<CollectiveKind> {
+        match self.operation {
+            Operation::Collective(collective) => Some(collective.kind),
+            _ => None,
+        }
+    }
+
     /// The shape of the second result, if there is one.
     fn second(&self) -> Option<Scalar> {
         use offkit_spirv::grammar::OpenclStd100Op as Op;
@@ -45,6 +55,21 @@ impl Case {
             Operation::Extended(Op::fract | Op::modf | Op::sincos) => Some(self.result.scalar),
             Operation::Extended(Op::frexp | Op::remquo | Op::lgamma_r) => Some(Scalar::I32),
             _ => None,
+        }
+    }
+
+    /// Whether the order of what is combined would show in anything but whole numbers.
+    fn is_sum(&self) -> bool {
+        use CollectiveKind as Kind;
+        use offkit_spirv::grammar::Op;
+        match self.collective() {
+            Some(
+                Kind::Reduce(reduction)
+                | Kind::ClusteredReduce(reduction, _)
+                | Kind::InclusiveScan(reduction)
+                | Kind::ExclusiveScan(reduction),
+            ) => matches!(reduction.op, Op::FAdd | Op::FMul),
+            _ => false,
         }
     }
 
@@ -166,15 +191,6 @@ impl Processor {
         }
     }
 
-    fn options(self) -> Options {
-        let has_all = !matches!(self, Self::Plain) || !cfg!(target_arch = "x86_64");
-        Options {
-            contract: false,
-            fma: has_all,
-            half: has_all,
-        }
-    }
-
     /// Whether this machine is one.
     fn is_here(self) -> bool {
         #[cfg(target_arch = "x86_64")]
@@ -203,7 +219,13 @@ pub(super) fn check(processor: Processor, cases: &[Case]) {
     let mut missing = Vec::new();
     for (index, case) in cases.iter().enumerate() {
         for width in [None, Some(WIDTH)] {
-            if !write(&module, processor.options(), &name(index, width), case, width) {
+            if !write(
+                &module,
+                Options::of(processor.name(), "", false),
+                &name(index, width),
+                case,
+                width,
+            ) {
                 missing.push(format!("{case:?}"));
             }
         }
@@ -217,8 +239,22 @@ pub(super) fn check(processor: Processor, cases: &[Case]) {
     let library = Library::link(object.bytes());
     let mut failures = Vec::new();
     for (index, case) in cases.iter().enumerate() {
-        let samples = samples(case);
+        let operands = samples(case);
+        let alone: Vec<Sample> = match case.collective() {
+            None => operands
+                .iter()
+                .map(|words| (words.clone(), case.expected(words)))
+                .collect(),
+            Some(_) => Vec::new(),
+        };
         for width in [None, Some(WIDTH)] {
+            let samples = match case.collective() {
+                None => alone.clone(),
+                Some(kind) => operands
+                    .chunks(width.unwrap_or(1) as usize)
+                    .flat_map(|lanes| lanes.iter().cloned().zip(together(kind, lanes)))
+                    .collect(),
+            };
             failures.extend(call(&library, &name(index, width), case, width, &samples));
         }
     }
@@ -263,8 +299,11 @@ fn write(module: &Module, options: Options, name: &str, case: &Case, width: Opti
     }
     let operands: Vec<&[Value<'_>]> = operands.iter().map(Vec::as_slice).collect();
     let lanes = Lanes::new(&b, options);
-    let Some(results) = lanes.operation(&case.operation, &Attributes::default(), &operands, case.result)
-    else {
+    let results = match (case.collective(), &operands[..]) {
+        (Some(kind), [[mask], operands @ ..]) => lanes.collective(kind, Some(*mask), operands, case.result),
+        _ => lanes.operation(&case.operation, &Attributes::default(), &operands, case.result),
+    };
+    let Some(results) = results else {
         b.return_void();
         return false;
     };
@@ -272,6 +311,10 @@ fn write(module: &Module, options: Options, name: &str, case: &Case, width: Opti
     assert_eq!(results.len(), case.results().len(), "{case:?}");
     let mut place = 0;
     for (value, scalar) in results.iter().zip(case.results()) {
+        let value = &match value.ty().width() {
+            None => b.broadcast(*value, width),
+            Some(_) => *value,
+        };
         assert_eq!(value.ty(), b.scalar(scalar).vector(width), "{case:?}");
         let address = at(output, place);
         place += size(scalar);
@@ -285,27 +328,33 @@ fn write(module: &Module, options: Options, name: &str, case: &Case, width: Opti
     true
 }
 
-/// Words of each operand, and those of the results.
+/// Words of each operand, and those of the results; none where these are anything.
 type Sample = (Vec<Vec<u64>>, Vec<u64>);
 
 /// Operands that are numbers where something changes, of a size that is often met, or of any.
-fn samples(case: &Case) -> Vec<Sample> {
+fn samples(case: &Case) -> Vec<Vec<Vec<u64>>> {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     let edges: Vec<_> = (case.operands.iter()).map(|shape| edges(shape.scalar)).collect();
     let sample = |_| {
         let operands = case.operands.iter().zip(&edges).map(|(shape, edges)| {
             let word = |_| match random.next() % 4 {
+                _ if case.is_sum() => whole(shape.scalar, &mut random),
                 0 => builtins::truncate(shape.scalar, random.next()),
                 1 => moderate(shape.scalar, &mut random),
                 _ => edges[random.next() as usize % edges.len()],
             };
             (0..shape.lanes).map(word).collect()
         });
-        let operands: Vec<_> = operands.collect();
-        let expected = case.expected(&operands);
-        (operands, expected)
+        operands.collect::<Vec<_>>()
     };
-    (0..SAMPLES).map(sample).collect()
+    let mut samples: Vec<_> = (0..SAMPLES).map(sample).collect();
+    use CollectiveKind as Kind;
+    if let Some(Kind::Rotate(_) | Kind::ShuffleDownPair | Kind::ShuffleUpPair) = case.collective() {
+        // What more than one round gives, the standard leaves open.
+        let deltas = samples.iter_mut().filter_map(|operands| operands.last_mut());
+        deltas.flatten().for_each(|delta: &mut u64| *delta &= 7);
+    }
+    samples
 }
 
 /// Calls a function on many operands; gives a difference, if there is one.
@@ -343,7 +392,9 @@ fn call(
                     .iter()
                     .rev()
                     .fold(0, |word, byte| word << 8 | u64::from(*byte));
-                let expected = expected[component];
+                let Some(&expected) = expected.get(component) else {
+                    continue;
+                };
                 if !case.agrees(*scalar, expected, found) {
                     return Some(format!(
                         "{case:?} of {lanes} lanes, component {component}: {operands:x?} gives {found:#x}, not {expected:#x}"
@@ -420,6 +471,17 @@ fn moderate(scalar: Scalar, random: &mut Random) -> u64 {
     }
     let value = (random.next() as i64) >> (random.next() % 64);
     builtins::truncate(scalar, value as u64)
+}
+
+/// A small number without a fraction; a truth that mostly holds.
+fn whole(scalar: Scalar, random: &mut Random) -> u64 {
+    match scalar {
+        Scalar::Bool => u64::from(random.next() % 4 != 0),
+        _ => {
+            let value = random.next() % 5;
+            convert::from_f64(scalar, value as f64, offkit_spirv::grammar::FPRoundingMode::RTE)
+        }
+    }
 }
 
 struct Random(u64);

@@ -2,6 +2,7 @@
 
 mod harness;
 mod table;
+mod together;
 
 use harness::{Case, Processor, check};
 
@@ -14,6 +15,7 @@ fn all_cases() -> Vec<Case> {
         table::functions_of_integers(),
         table::functions_of_reals(),
         table::of_vectors(),
+        table::of_sub_groups(),
     ]
     .concat()
 }

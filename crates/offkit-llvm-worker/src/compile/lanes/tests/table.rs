@@ -2,7 +2,7 @@
 
 use offkit_kernel::builtins::convert::Conversion;
 use offkit_kernel::builtins::{Scalar, Shape};
-use offkit_kernel::ir::{Operation, arithmetic};
+use offkit_kernel::ir::{CollectiveKind as Kind, GroupScope, Operation, Reduction, arithmetic};
 use offkit_spirv::grammar::{FPRoundingMode as Rounding, Op, OpenclStd100Op as Cl};
 
 use super::harness::Case;
@@ -427,6 +427,81 @@ pub(super) fn of_vectors() -> Vec<Case> {
             if lanes > 2 {
                 cases.push(bounded(Cl::cross, &[vector, vector], vector));
             }
+        }
+    }
+    cases
+}
+
+/// What the lanes of a vector do together; the first operand is the mask.
+pub(super) fn of_sub_groups() -> Vec<Case> {
+    let (truth, int) = (one(Scalar::Bool), one(Scalar::I32));
+    let case = |kind, operands: &[Shape], result| {
+        let operation = Operation::collective(kind, GroupScope::SubGroup, false);
+        Case::new(operation, &[&[truth], operands].concat(), result)
+    };
+    let mut cases = vec![
+        case(Kind::All, &[truth], truth),
+        case(Kind::Any, &[truth], truth),
+        case(Kind::AllEqual, &[truth], truth),
+        case(Kind::AllEqual, &[shape(Scalar::I8, 2)], truth),
+        case(Kind::Elect, &[], truth),
+        case(
+            Kind::BroadcastFirst,
+            &[shape(Scalar::F64, 2)],
+            shape(Scalar::F64, 2),
+        ),
+        case(Kind::Ballot, &[truth], shape(Scalar::I32, 4)),
+        case(Kind::ShuffleDownPair, &[int, int, int], int),
+        case(Kind::ShuffleUpPair, &[int, int, int], int),
+    ];
+    let indexed = [
+        Kind::Shuffle,
+        Kind::ShuffleXor,
+        Kind::ShuffleUp,
+        Kind::ShuffleDown,
+        Kind::QuadBroadcast,
+    ];
+    let rotations = [0, 1, 2, 4, 8].map(Kind::Rotate);
+    for kind in indexed.into_iter().chain(rotations) {
+        for index in [Scalar::I8, Scalar::I32, Scalar::I64] {
+            cases.push(case(
+                kind,
+                &[shape(Scalar::F32, 2), one(index)],
+                shape(Scalar::F32, 2),
+            ));
+            cases.push(case(kind, &[one(Scalar::I64), one(index)], one(Scalar::I64)));
+        }
+    }
+    cases.extend((0..3).map(|direction| case(Kind::QuadSwap(direction), &[int], int)));
+    let ops = [
+        (Op::IAdd, Scalar::I32),
+        (Op::IAdd, Scalar::I64),
+        (Op::IMul, Scalar::I16),
+        (Op::FAdd, Scalar::F32),
+        (Op::FMul, Scalar::F64),
+        (Op::GroupFMin, Scalar::F32),
+        (Op::GroupFMax, Scalar::F16),
+        (Op::GroupSMin, Scalar::I8),
+        (Op::GroupSMax, Scalar::I32),
+        (Op::GroupUMin, Scalar::I64),
+        (Op::GroupUMax, Scalar::I32),
+        (Op::BitwiseAnd, Scalar::I32),
+        (Op::BitwiseOr, Scalar::I8),
+        (Op::BitwiseXor, Scalar::I64),
+        (Op::LogicalAnd, Scalar::Bool),
+        (Op::LogicalOr, Scalar::Bool),
+        (Op::LogicalNotEqual, Scalar::Bool),
+    ];
+    for (op, scalar) in ops {
+        let reduction = Reduction { op, scalar };
+        let kinds = [
+            Kind::Reduce(reduction),
+            Kind::InclusiveScan(reduction),
+            Kind::ExclusiveScan(reduction),
+        ];
+        let clusters = [1, 2, 4, 8, 16].map(|size| Kind::ClusteredReduce(reduction, size));
+        for kind in kinds.into_iter().chain(clusters) {
+            cases.push(case(kind, &[one(scalar)], one(scalar)));
         }
     }
     cases

@@ -1,0 +1,57 @@
+//! What the processor has, and what the kernel allows.
+
+use crate::compile::math;
+
+/// What decides between instructions.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Options {
+    /// Products and sums may be made one operation where an instruction doesn't forbid it.
+    pub(crate) contract: bool,
+    /// There are instructions for conversions between half and single precision.
+    pub(crate) half: bool,
+    /// What else there is.
+    pub(crate) processor: math::Processor,
+}
+
+impl Options {
+    /// For a processor as LLVM names it, and features beside its own (`+fma,-avx512f`); no name is this machine's.
+    pub(crate) fn of(processor: &str, features: &str, contract: bool) -> Self {
+        let has = |feature: &str, level: u32| {
+            let told = features.split(',').rev().find_map(|told| {
+                let (sign, name) = told.split_at_checked(1)?;
+                (name == feature).then_some(sign == "+")
+            });
+            told.unwrap_or_else(|| match processor.strip_prefix("x86-64-v") {
+                Some(version) => version.parse().is_ok_and(|version: u32| version >= level),
+                None => processor.is_empty() && is_here(feature),
+            })
+        };
+        // Every AArch64 has both.
+        let is_arm = cfg!(target_arch = "aarch64");
+        Self {
+            contract,
+            half: is_arm || has("f16c", 3),
+            processor: math::Processor {
+                fma: is_arm || has("fma", 3),
+                avx512: has("avx512f", 4) && has("avx512vl", 4),
+            },
+        }
+    }
+}
+
+/// Whether this machine has a feature.
+fn is_here(feature: &str) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return match feature {
+        "f16c" => std::arch::is_x86_feature_detected!("f16c"),
+        "fma" => std::arch::is_x86_feature_detected!("fma"),
+        "avx512f" => std::arch::is_x86_feature_detected!("avx512f"),
+        "avx512vl" => std::arch::is_x86_feature_detected!("avx512vl"),
+        _ => false,
+    };
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        _ = feature;
+        false
+    }
+}
