@@ -7,7 +7,7 @@ use llvm_sys::{
     LLVMAtomicOrdering, LLVMAtomicRMWBinOp, LLVMIntPredicate as IntPredicate, LLVMOpcode as Opcode,
 };
 use offkit_kernel::builtins::{self, Scalar};
-use offkit_kernel::ir::{AtomicOperation, Collective, Instruction, Operation, Type as Kind, scalar_size};
+use offkit_kernel::ir::{AtomicOperation, Instruction, Operation, Type as Kind, scalar_size};
 use offkit_spirv::grammar::{Op, StorageClass};
 
 use super::builder::Value;
@@ -326,15 +326,6 @@ impl<'m> Emitter<'_, 'm> {
             .into_iter()
             .map(|slot| b.load(vector, slot, alignment_of(vector)))
             .collect())
-    }
-
-    pub(super) fn collective(
-        &mut self,
-        _: &Instruction,
-        collective: &Collective,
-        _: Option<Value<'m>>,
-    ) -> Result<Vec<Value<'m>>> {
-        refuse(format!("{:?} of a sub-group", collective.kind))
     }
 }
 

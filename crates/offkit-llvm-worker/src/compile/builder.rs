@@ -87,13 +87,6 @@ impl<'m> Value<'m> {
         });
         lanes.collect()
     }
-
-    /// Names it, for those who read the module.
-    pub(crate) fn named(self, name: &str) -> Self {
-        // SAFETY: as above; the name is copied.
-        unsafe { LLVMSetValueName2(self.raw, name.as_ptr().cast(), name.len()) };
-        self
-    }
 }
 
 impl<'m> Type<'m> {
@@ -105,10 +98,6 @@ impl<'m> Type<'m> {
             raw,
             module: PhantomData,
         }
-    }
-
-    pub(crate) fn as_raw(self) -> LLVMTypeRef {
-        self.raw
     }
 
     fn kind(self) -> Kind {
@@ -190,12 +179,6 @@ impl<'m> Type<'m> {
     }
 }
 
-impl Block<'_> {
-    pub(crate) fn as_raw(self) -> LLVMBasicBlockRef {
-        self.raw
-    }
-}
-
 /// Writes instructions at the end of a block of a module.
 ///
 /// What LLVM takes for granted, operands of one type above all, is checked here: LLVM is built without its own checks.
@@ -222,10 +205,6 @@ impl<'m> Builder<'m> {
 
     pub(crate) fn as_raw(&self) -> LLVMBuilderRef {
         self.raw
-    }
-
-    pub(crate) fn module(&self) -> &'m Module {
-        self.module
     }
 
     /// What may be done to the floating-point instructions that follow; gives what it was.
@@ -561,10 +540,6 @@ binaries! {
     add LLVMAdd;
     sub LLVMSub;
     mul LLVMMul;
-    udiv LLVMUDiv;
-    sdiv LLVMSDiv;
-    urem LLVMURem;
-    srem LLVMSRem;
     and LLVMAnd;
     or LLVMOr;
     xor LLVMXor;
@@ -834,11 +809,6 @@ impl<'m> Builder<'m> {
     pub(crate) fn return_void(&self) {
         // SAFETY: the builder is alive.
         unsafe { LLVMBuildRetVoid(self.raw) };
-    }
-
-    pub(crate) fn unreachable(&self) {
-        // SAFETY: the builder is alive.
-        unsafe { LLVMBuildUnreachable(self.raw) };
     }
 
     /// A value that depends on the block control came from; see [`Builder::incoming`].

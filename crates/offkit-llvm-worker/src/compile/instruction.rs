@@ -2,7 +2,9 @@
 
 use offkit_compile::Shape;
 use offkit_kernel::builtins::{self, Scalar};
-use offkit_kernel::ir::{CollectiveKind, GroupScope, Home, Instruction, Operand, Operation, ValueId};
+use offkit_kernel::ir::{
+    BallotQuery, CollectiveKind, GroupScope, Home, Instruction, Operand, Operation, ValueId,
+};
 use offkit_spirv::grammar::BuiltIn;
 
 use super::builder::Value;
@@ -124,9 +126,10 @@ impl<'m> Emitter<'_, 'm> {
                 // The end of a region, or of nothing: a vector's work-items are never apart.
                 (CollectiveKind::Barrier, _) => Ok(Vec::new()),
                 (CollectiveKind::WaitEvents, _) => Ok(Vec::new()),
-                (_, GroupScope::SubGroup) => self.collective(instruction, collective, mask),
+                (kind, GroupScope::SubGroup) => self.together(instruction, kind, mask),
                 (kind, GroupScope::WorkGroup) => refuse(format!("{kind:?} of a work-group")),
             },
+            Operation::Ballot(query) => self.ballot(instruction, *query),
             Operation::Reinterpret if self.is_same_word(instruction) => {
                 Ok(self.whole(operands[0], instruction))
             }
@@ -139,6 +142,39 @@ impl<'m> Emitter<'_, 'm> {
             | Operation::ExtractDynamic
             | Operation::InsertDynamic => self.pure(instruction),
             other => refuse(format!("{other:?}")),
+        }
+    }
+
+    /// What the work-items of a vector, a sub-group, do together.
+    fn together(
+        &mut self,
+        instruction: &Instruction,
+        kind: CollectiveKind,
+        mask: Option<Value<'m>>,
+    ) -> Result<Vec<Value<'m>>> {
+        let operands: Vec<_> = (instruction.operands.iter())
+            .map(|operand| self.vectors(*operand))
+            .collect();
+        let operands: Vec<&[Value<'m>]> = operands.iter().map(Vec::as_slice).collect();
+        let shape = self.result_shape(instruction);
+        match self.lanes.collective(kind, mask, &operands, shape) {
+            Some(words) => Ok(words),
+            None => refuse(format!("{kind:?} of a sub-group")),
+        }
+    }
+
+    /// A question about a ballot of a vector's work-items.
+    fn ballot(&mut self, instruction: &Instruction, query: BallotQuery) -> Result<Vec<Value<'m>>> {
+        let operands: Vec<_> = (instruction.operands.iter())
+            .map(|operand| self.vectors(*operand))
+            .collect();
+        let index = operands.get(1).and_then(|index| index.first()).copied();
+        let answer = operands
+            .first()
+            .and_then(|ballot| self.lanes.ballot(query, ballot, index));
+        match answer {
+            Some(answer) => Ok(vec![answer]),
+            None => refuse(format!("{query:?} of a ballot")),
         }
     }
 

@@ -8,18 +8,21 @@ use super::Lanes;
 use crate::compile::builder::Value;
 
 impl<'m> Lanes<'_, 'm> {
-    /// The answer for a work-item whose number in its sub-group is `lane`, 32 bits wide; `size` is that of the largest
-    /// sub-group, 64 at most. The index is the query's second operand.
+    /// The answer for each work-item of a sub-group, which are the lanes of a vector; a scalar is one of its own. The index
+    /// is the query's second operand.
     pub(crate) fn ballot(
         &self,
         query: BallotQuery,
         ballot: &[Value<'m>],
         index: Option<Value<'m>>,
-        lane: Value<'m>,
-        size: u32,
     ) -> Option<Value<'m>> {
         let b = self.builder;
         let [low, high, ..] = ballot else { return None };
+        let size = low.ty().width().unwrap_or(1);
+        let lane = match low.ty().width() {
+            Some(width) => self.lane_numbers(width),
+            None => b.zero(b.int(32)),
+        };
         if query == BallotQuery::Inverse {
             return self.bit(ballot, lane);
         }

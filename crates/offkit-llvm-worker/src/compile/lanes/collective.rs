@@ -176,7 +176,7 @@ impl<'m> Lanes<'_, 'm> {
         })
     }
 
-    fn lane_numbers(&self, width: u32) -> Value<'m> {
+    pub(super) fn lane_numbers(&self, width: u32) -> Value<'m> {
         let b = self.builder;
         let numbers: Vec<_> = (0..width).map(|lane| b.integer(b.int(32), lane.into())).collect();
         b.constants(&numbers)

@@ -48,6 +48,11 @@ impl Case {
         }
     }
 
+    /// Whether lanes know each other.
+    fn is_together(&self) -> bool {
+        matches!(self.operation, Operation::Collective(_) | Operation::Ballot(_))
+    }
+
     /// The shape of the second result, if there is one.
     fn second(&self) -> Option<Scalar> {
         use offkit_spirv::grammar::OpenclStd100Op as Op;
@@ -240,19 +245,19 @@ pub(super) fn check(processor: Processor, cases: &[Case]) {
     let mut failures = Vec::new();
     for (index, case) in cases.iter().enumerate() {
         let operands = samples(case);
-        let alone: Vec<Sample> = match case.collective() {
-            None => operands
+        let alone: Vec<Sample> = match case.is_together() {
+            false => operands
                 .iter()
                 .map(|words| (words.clone(), case.expected(words)))
                 .collect(),
-            Some(_) => Vec::new(),
+            true => Vec::new(),
         };
         for width in [None, Some(WIDTH)] {
-            let samples = match case.collective() {
-                None => alone.clone(),
-                Some(kind) => operands
-                    .chunks(width.unwrap_or(1) as usize)
-                    .flat_map(|lanes| lanes.iter().cloned().zip(together(kind, lanes)))
+            let lanes = operands.chunks(width.unwrap_or(1) as usize);
+            let samples = match case.is_together() {
+                false => alone.clone(),
+                true => lanes
+                    .flat_map(|lanes| lanes.iter().cloned().zip(together(&case.operation, lanes)))
                     .collect(),
             };
             failures.extend(call(&library, &name(index, width), case, width, &samples));
@@ -299,8 +304,14 @@ fn write(module: &Module, options: Options, name: &str, case: &Case, width: Opti
     }
     let operands: Vec<&[Value<'_>]> = operands.iter().map(Vec::as_slice).collect();
     let lanes = Lanes::new(&b, options);
-    let results = match (case.collective(), &operands[..]) {
-        (Some(kind), [[mask], operands @ ..]) => lanes.collective(kind, Some(*mask), operands, case.result),
+    let results = match (&case.operation, &operands[..]) {
+        (Operation::Collective(collective), [[mask], operands @ ..]) => {
+            lanes.collective(collective.kind, Some(*mask), operands, case.result)
+        }
+        (Operation::Ballot(query), [ballot, [index]]) => {
+            let answer = lanes.ballot(*query, ballot, Some(*index));
+            answer.map(|answer| vec![answer])
+        }
         _ => lanes.operation(&case.operation, &Attributes::default(), &operands, case.result),
     };
     let Some(results) = results else {

@@ -16,6 +16,7 @@ fn all_cases() -> Vec<Case> {
         table::functions_of_reals(),
         table::of_vectors(),
         table::of_sub_groups(),
+        table::ballots(),
     ]
     .concat()
 }

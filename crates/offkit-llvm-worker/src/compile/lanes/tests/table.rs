@@ -2,7 +2,7 @@
 
 use offkit_kernel::builtins::convert::Conversion;
 use offkit_kernel::builtins::{Scalar, Shape};
-use offkit_kernel::ir::{CollectiveKind as Kind, GroupScope, Operation, Reduction, arithmetic};
+use offkit_kernel::ir::{BallotQuery, CollectiveKind as Kind, GroupScope, Operation, Reduction, arithmetic};
 use offkit_spirv::grammar::{FPRoundingMode as Rounding, Op, OpenclStd100Op as Cl};
 
 use super::harness::Case;
@@ -505,4 +505,26 @@ pub(super) fn of_sub_groups() -> Vec<Case> {
         }
     }
     cases
+}
+
+/// Questions about ballots.
+pub(super) fn ballots() -> Vec<Case> {
+    let queries = [
+        BallotQuery::Inverse,
+        BallotQuery::Bit,
+        BallotQuery::Count,
+        BallotQuery::CountInclusive,
+        BallotQuery::CountExclusive,
+        BallotQuery::FindLow,
+        BallotQuery::FindHigh,
+    ];
+    let case = |query| {
+        let result = match query {
+            BallotQuery::Inverse | BallotQuery::Bit => Scalar::Bool,
+            _ => Scalar::I32,
+        };
+        let operands = [shape(Scalar::I32, 4), one(Scalar::I32)];
+        Case::new(Operation::Ballot(query), &operands, one(result))
+    };
+    queries.map(case).to_vec()
 }

@@ -1,11 +1,42 @@
 //! What the lanes of a sub-group get, one after the other, as the interpreter has it.
 
-use offkit_kernel::ir::CollectiveKind as Kind;
-use offkit_kernel::ir::{Reduction, arithmetic};
+use offkit_kernel::ir::{BallotQuery, CollectiveKind as Kind, Operation, Reduction, arithmetic};
+
+/// The words of each lane's result, by those of its operands; none where these are anything.
+pub(super) fn together(operation: &Operation, lanes: &[Vec<Vec<u64>>]) -> Vec<Vec<u64>> {
+    match operation {
+        Operation::Collective(collective) => collected(collective.kind, lanes),
+        Operation::Ballot(query) => {
+            let size = lanes.len() as u32;
+            let answer = |(lane, operands): (u32, &Vec<Vec<u64>>)| {
+                vec![answered(*query, &operands[0], operands[1][0], lane, size)]
+            };
+            (0..).zip(lanes).map(answer).collect()
+        }
+        other => panic!("{other:?} is not done together"),
+    }
+}
+
+fn answered(query: BallotQuery, words: &[u64], index: u64, lane: u32, size: u32) -> u64 {
+    let bits = (0..).zip(words).fold(0u128, |bits, (place, word)| {
+        bits | u128::from(*word) << (32 * place)
+    });
+    let members = bits & ((1 << size) - 1);
+    let below = |end: u32| u64::from((members & ((1 << end) - 1)).count_ones());
+    match query {
+        BallotQuery::Inverse => (bits >> lane & 1) as u64,
+        BallotQuery::Bit => (bits >> index.min(127) & 1) as u64,
+        BallotQuery::Count => below(size),
+        BallotQuery::CountInclusive => below(lane + 1),
+        BallotQuery::CountExclusive => below(lane),
+        BallotQuery::FindLow => members.trailing_zeros().min(127).into(),
+        BallotQuery::FindHigh => members.checked_ilog2().unwrap_or(0).into(),
+    }
+}
 
 /// The words of each lane's result, by those of its operands, the first of which tells whether it takes part; none for
 /// lanes that do not.
-pub(super) fn together(kind: Kind, lanes: &[Vec<Vec<u64>>]) -> Vec<Vec<u64>> {
+fn collected(kind: Kind, lanes: &[Vec<Vec<u64>>]) -> Vec<Vec<u64>> {
     let members: Vec<usize> = (0..lanes.len()).filter(|lane| lanes[*lane][0][0] != 0).collect();
     let mut results = vec![Vec::new(); lanes.len()];
     let Some(&first) = members.first() else {
