@@ -27,8 +27,8 @@ impl<'m> Lanes<'_, 'm> {
         let value = self.plain(value);
         let ty = self.like(value, to);
         Some(match kind {
-            Conversion::FloatToUnsigned => self.to_integer(value, to, rounding, "llvm.fptoui.sat"),
-            Conversion::FloatToSigned => self.to_integer(value, to, rounding, "llvm.fptosi.sat"),
+            Conversion::FloatToUnsigned => self.to_integer(value, to, rounding, false),
+            Conversion::FloatToSigned => self.to_integer(value, to, rounding, true),
             Conversion::UnsignedToFloat => self.to_float(value, to, rounding, false)?,
             Conversion::SignedToFloat => self.to_float(value, to, rounding, true)?,
             Conversion::Float => self.between_floats(value, to, rounding),
@@ -50,7 +50,7 @@ impl<'m> Lanes<'_, 'm> {
         value: Value<'m>,
         to: Scalar,
         rounding: Option<Rounding>,
-        intrinsic: &str,
+        signed: bool,
     ) -> Value<'m> {
         let b = self.builder;
         let value = self.single(value);
@@ -61,8 +61,43 @@ impl<'m> Lanes<'_, 'm> {
             Rounding::RTN => round("llvm.floor"),
             _ => round("llvm.rint"),
         };
+        if whole.ty().width().is_some() {
+            return self.saturated_vector(whole, to, signed);
+        }
         let ty = self.like(value, to);
-        b.intrinsic(intrinsic, &[ty, whole.ty()], &[whole])
+        let name = if signed {
+            "llvm.fptosi.sat"
+        } else {
+            "llvm.fptoui.sat"
+        };
+        b.intrinsic(name, &[ty, whole.ty()], &[whole])
+    }
+
+    /// What LLVM's intrinsic gives, which it takes vectors apart for.
+    fn saturated_vector(&self, value: Value<'m>, to: Scalar, signed: bool) -> Value<'m> {
+        let b = self.builder;
+        let bits = to.bits() - u32::from(signed);
+        // The least integer, and the power of two that is one too many.
+        let (least, beyond) = (
+            if signed { -2f64.powi(bits as i32) } else { 0.0 },
+            2f64.powi(bits as i32),
+        );
+        let number = |number| b.float(value.ty(), number);
+        let below = b.fcmp(RealPredicate::LLVMRealOLT, value, number(beyond));
+        let above = b.fcmp(RealPredicate::LLVMRealOGE, value, number(beyond));
+        // Neither what is beyond nor NaN is converted.
+        let small = b.select(below, value, number(0.0));
+        let low = b.fcmp(RealPredicate::LLVMRealOGT, small, number(least));
+        let inside = b.select(low, small, number(least));
+        let ty = self.like(value, to);
+        // Vectors of 32 bits with a sign are what processors convert to.
+        let (opcode, through) = match to.bits() {
+            ..=16 => (Opcode::LLVMFPToSI, self.like(value, Scalar::I32)),
+            _ if signed => (Opcode::LLVMFPToSI, ty),
+            _ => (Opcode::LLVMFPToUI, ty),
+        };
+        let converted = b.zext_or_trunc(b.cast(opcode, inside, through), ty);
+        b.select(above, b.integer(ty, u64::MAX >> (64 - bits)), converted)
     }
 
     fn to_float(
