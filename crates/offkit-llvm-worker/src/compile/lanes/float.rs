@@ -1,6 +1,9 @@
 //! Floating-point numbers. Half precision is computed in single precision and rounded once, as the interpreter does.
 
-use llvm_sys::{LLVMOpcode as Opcode, LLVMRealPredicate as RealPredicate};
+use llvm_sys::{
+    LLVMFastMathFlags, LLVMIntPredicate as IntPredicate, LLVMOpcode as Opcode,
+    LLVMRealPredicate as RealPredicate,
+};
 use offkit_kernel::builtins::Scalar;
 use offkit_kernel::builtins::float::Format;
 use offkit_spirv::grammar::Op;
@@ -40,10 +43,14 @@ fn instruction(op: Op) -> Option<Opcode> {
 }
 
 impl<'m> Lanes<'_, 'm> {
-    pub(super) fn float(&self, op: Op, words: &[Value<'m>]) -> Option<Value<'m>> {
+    /// The flags are for sums, products and quotients; what is made of several instructions needs each as it is.
+    pub(super) fn float(&self, op: Op, words: &[Value<'m>], flags: LLVMFastMathFlags) -> Option<Value<'m>> {
         let b = self.builder;
         if let (Some(opcode), [x, y]) = (instruction(op), words) {
-            let result = b.binary(opcode, self.single(*x), self.single(*y));
+            let (x_wide, y_wide) = (self.single(*x), self.single(*y));
+            let before = b.set_flags(flags);
+            let result = b.binary(opcode, x_wide, y_wide);
+            b.set_flags(before);
             return Some(self.narrow_to(result, x.ty()));
         }
         if let (Some(predicate), [x, y]) = (predicate(op), words) {
@@ -53,6 +60,8 @@ impl<'m> Lanes<'_, 'm> {
             return self.integer(op, &[self.bits(*x), self.bits(*y)]);
         }
         Some(match (op, words) {
+            (Op::FRem, [x, y]) => self.float_remainder(*x, *y)?,
+            (Op::FMod, [x, y]) => self.float_modulo(*x, *y)?,
             (Op::FNegate, [x]) => self.negate(*x),
             (Op::GroupFMin, [x, y]) => self.least(*x, *y),
             (Op::GroupFMax, [x, y]) => self.greatest(*x, *y),
@@ -72,7 +81,7 @@ impl<'m> Lanes<'_, 'm> {
             }
             (Op::SignBitSet, [x]) => {
                 let bits = self.bits(*x);
-                b.icmp(llvm_sys::LLVMIntPredicate::LLVMIntSLT, bits, b.zero(bits.ty()))
+                b.icmp(IntPredicate::LLVMIntSLT, bits, b.zero(bits.ty()))
             }
             _ => return None,
         })
@@ -140,7 +149,6 @@ impl<'m> Lanes<'_, 'm> {
     /// Whether an unsigned integer is below another.
     pub(super) fn below(&self, value: Value<'m>, bound: u64) -> Value<'m> {
         let bound = self.builder.integer(value.ty(), bound);
-        self.builder
-            .icmp(llvm_sys::LLVMIntPredicate::LLVMIntULT, value, bound)
+        self.builder.icmp(IntPredicate::LLVMIntULT, value, bound)
     }
 }

@@ -161,10 +161,7 @@ impl<'b, 'm> Lanes<'b, 'm> {
     ) -> Option<Value<'m>> {
         let kind = words.first()?.ty();
         if kind.is_float() {
-            let before = self.builder.set_flags(self.flags(attributes));
-            let lowered = self.float(op, words);
-            self.builder.set_flags(before);
-            return lowered;
+            return self.float(op, words, self.flags(attributes));
         }
         let words: Vec<_> = words.iter().map(|word| self.plain(*word)).collect();
         if kind.scalar() == Scalar::Bool {

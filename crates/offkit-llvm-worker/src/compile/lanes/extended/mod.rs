@@ -5,12 +5,14 @@
 //! | `integer` | functions of integers |
 //! | `real` | functions of numbers that arithmetic and rounding suffice for |
 //! | `parts` | those that take numbers apart, or put them together |
+//! | `remainder` | exact remainders |
 //! | `geometry` | those of whole vectors |
 
 mod geometry;
 mod integer;
 mod parts;
 mod real;
+mod remainder;
 
 use llvm_sys::LLVMIntPredicate as IntPredicate;
 use offkit_kernel::builtins::Shape;
@@ -88,6 +90,9 @@ impl<'m> Lanes<'_, 'm> {
         }
         if !first.ty().is_float() {
             return Some((self.function_of_integers(op, words, result.scalar)?, None));
+        }
+        if let Some(results) = self.remainders(op, words) {
+            return Some(results);
         }
         if let Some(results) = self.parts(op, words, result.scalar) {
             return Some(results);

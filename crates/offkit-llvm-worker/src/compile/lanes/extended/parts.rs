@@ -47,7 +47,7 @@ impl<'m> Lanes<'_, 'm> {
                 (narrow(self.copy_sign(rest, wide)), Some(narrow(whole)))
             }
             (Op::frexp, [_]) => {
-                let (fraction, exponent) = self.split(wide)?;
+                let (fraction, exponent) = self.split(wide, Format::of(wide.ty().scalar())?);
                 (narrow(fraction), Some(exponent))
             }
             (Op::ilogb, [_]) => {
@@ -72,9 +72,8 @@ impl<'m> Lanes<'_, 'm> {
 
     /// The fraction in [1/2, 1) and the exponent in 32 bits, of single or double precision. Zero, infinity and NaN keep
     /// their value and get exponent zero.
-    fn split(&self, x: Value<'m>) -> Option<(Value<'m>, Value<'m>)> {
+    pub(super) fn split(&self, x: Value<'m>, format: Format) -> (Value<'m>, Value<'m>) {
         let b = self.builder;
-        let format = Format::of(x.ty().scalar())?;
         let (places, bias) = (significand(format), bias(format));
         // Numbers below the normal ones are scaled into these.
         let up = u64::from(places) + 1;
@@ -91,21 +90,30 @@ impl<'m> Lanes<'_, 'm> {
         let is_zero = b.fcmp(RealPredicate::LLVMRealOEQ, x, b.zero(x.ty()));
         let is_whole = b.or(is_zero, b.not(self.is_finite(x)));
         let exponent = b.zext_or_trunc(exponent, self.like(x, Scalar::I32));
-        Some((
+        (
             b.select(is_whole, x, fraction),
             b.select(is_whole, b.zero(exponent.ty()), exponent),
-        ))
+        )
     }
 
     /// The exponent of the leading bit: the least integer for zero, the greatest for infinity and NaN.
     fn exponent(&self, x: Value<'m>) -> Option<Value<'m>> {
         let b = self.builder;
-        let (_, exponent) = self.split(x)?;
+        let (_, exponent) = self.split(x, Format::of(x.ty().scalar())?);
         let constant = |value| b.signed(exponent.ty(), value);
         let exponent = b.sub(exponent, constant(1));
         let is_zero = b.fcmp(RealPredicate::LLVMRealOEQ, x, b.zero(x.ty()));
         let finite = b.select(is_zero, constant(i32::MIN.into()), exponent);
         Some(b.select(self.is_finite(x), finite, constant(i32::MAX.into())))
+    }
+
+    /// A power of two of double precision, by an exponent of 32 bits in its range.
+    pub(super) fn power_of_two(&self, exponent: Value<'m>) -> Value<'m> {
+        let b = self.builder;
+        let long = self.like(exponent, Scalar::I64);
+        let field = b.add(b.sext_or_trunc(exponent, long), b.integer(long, 1023));
+        let bits = b.shl(field, b.integer(long, 52));
+        b.bit_cast(bits, self.like(exponent, Scalar::F64))
     }
 
     /// A number times a power of two, of single or double precision, rounded once.
@@ -119,25 +127,20 @@ impl<'m> Lanes<'_, 'm> {
             b.intrinsic("llvm.smax", &[ty], &[below, b.signed(ty, -bound)])
         };
         let double = self.like(x, Scalar::F64);
-        let power_of_two = |power: Value<'m>| {
-            let long = self.like(power, Scalar::I64);
-            let field = b.add(b.sext_or_trunc(power, long), b.integer(long, 1023));
-            b.bit_cast(b.shl(field, b.integer(long, 52)), double)
-        };
         if x.ty().scalar() == Scalar::F32 {
             // Exact in double precision, where nothing that single precision has is near the ends.
             let wide = b.cast(Opcode::LLVMFPExt, x, double);
-            let scaled = b.fmul(wide, power_of_two(within(power, 400)));
+            let scaled = b.fmul(wide, self.power_of_two(within(power, 400)));
             return Some(b.cast(Opcode::LLVMFPTrunc, scaled, x.ty()));
         }
         // A fraction times half the power is exact.
-        let (fraction, exponent) = self.split(x)?;
+        let (fraction, exponent) = self.split(x, Format::of(x.ty().scalar())?);
         let power = b.add(within(power, 3000), exponent);
         let power = within(power, 1800);
         let one = b.integer(power.ty(), 1);
         let half = b.ashr(power, one);
-        let scaled = b.fmul(fraction, power_of_two(half));
-        Some(b.fmul(scaled, power_of_two(b.sub(power, half))))
+        let scaled = b.fmul(fraction, self.power_of_two(half));
+        Some(b.fmul(scaled, self.power_of_two(b.sub(power, half))))
     }
 
     /// A quiet NaN with an integer's low bits.

@@ -3,7 +3,10 @@
 //! Where OpenCL leaves a result no choice it is the interpreter's. Where it bounds an error (`rsqrt`, `mix`, `smoothstep`)
 //! single and double precision compute in themselves, and half precision in single.
 
-use llvm_sys::{LLVMFastMathAllowContract, LLVMOpcode as Opcode, LLVMRealPredicate as RealPredicate};
+use llvm_sys::{
+    LLVMFastMathAllowContract, LLVMIntPredicate as IntPredicate, LLVMOpcode as Opcode,
+    LLVMRealPredicate as RealPredicate,
+};
 use offkit_kernel::builtins::Scalar;
 use offkit_kernel::ir::Attributes;
 use offkit_spirv::grammar::OpenclStd100Op as Op;
@@ -170,7 +173,7 @@ impl<'m> Lanes<'_, 'm> {
         let zero = b.zero(sum.ty());
         // Toward zero: the bits are one too many where the error has the other sign.
         let differs = b.xor(bits, self.bits(error));
-        let other_sign = b.icmp(llvm_sys::LLVMIntPredicate::LLVMIntSLT, differs, b.zero(bits.ty()));
+        let other_sign = b.icmp(IntPredicate::LLVMIntSLT, differs, b.zero(bits.ty()));
         // Of infinity and NaN the error is NaN.
         let inexact = b.fcmp(RealPredicate::LLVMRealONE, error, zero);
         let too_many = b.zext_or_trunc(b.and(inexact, other_sign), bits.ty());

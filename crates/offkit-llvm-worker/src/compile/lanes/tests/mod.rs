@@ -28,10 +28,16 @@ fn results_are_the_interpreters_on_any_processor() {
 
 #[test]
 fn results_are_the_interpreters_with_fused_products_and_half_precision() {
-    check(Processor::Avx2, &all_cases());
+    check(
+        Processor::Avx2,
+        &[all_cases(), table::with_fused_products()].concat(),
+    );
 }
 
 #[test]
 fn results_are_the_interpreters_with_masks() {
-    check(Processor::Avx512, &all_cases());
+    check(
+        Processor::Avx512,
+        &[all_cases(), table::with_fused_products()].concat(),
+    );
 }

@@ -148,7 +148,28 @@ pub(super) fn of_floats() -> Vec<Case> {
         Op::GroupFMax,
     ];
     let of_type = |scalar| ops.into_iter().map(move |op| elementwise(op, scalar));
-    FLOATS.into_iter().flat_map(of_type).collect()
+    let remainders = [Scalar::F16, Scalar::F32]
+        .into_iter()
+        .flat_map(|scalar| [Op::FRem, Op::FMod].map(|op| elementwise(op, scalar)));
+    FLOATS.into_iter().flat_map(of_type).chain(remainders).collect()
+}
+
+/// What double precision needs an instruction for products and sums for.
+pub(super) fn with_fused_products() -> Vec<Case> {
+    let mut cases = functions(
+        &[
+            (Cl::fma, 3),
+            (Cl::mad, 3),
+            (Cl::fmod, 2),
+            (Cl::remainder, 2),
+            (Cl::remquo, 2),
+        ],
+        &[Scalar::F64],
+        0,
+    );
+    cases.extend(functions(&[(Cl::mad, 3)], &[Scalar::F16, Scalar::F32], 0));
+    cases.extend([Op::FRem, Op::FMod].map(|op| elementwise(op, Scalar::F64)));
+    cases
 }
 
 pub(super) fn conversions() -> Vec<Case> {
@@ -372,7 +393,8 @@ pub(super) fn functions_of_reals() -> Vec<Case> {
         (Cl::bitselect, 3),
     ];
     let mut cases = functions(&exact, &FLOATS, 0);
-    cases.extend(functions(&[(Cl::fma, 3)], &[Scalar::F16, Scalar::F32], 0));
+    let all_but_double = [(Cl::fma, 3), (Cl::fmod, 2), (Cl::remainder, 2), (Cl::remquo, 2)];
+    cases.extend(functions(&all_but_double, &[Scalar::F16, Scalar::F32], 0));
     cases.extend(functions(
         &[(Cl::rsqrt, 1), (Cl::native_rsqrt, 1), (Cl::half_rsqrt, 1)],
         &FLOATS,
