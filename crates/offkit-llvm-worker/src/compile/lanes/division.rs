@@ -52,8 +52,11 @@ impl<'m> Lanes<'_, 'm> {
             Opcode::LLVMUDiv
         };
         // By constants LLVM multiplies; scalars are what processors divide.
-        if y.is_constant() || x.ty().width().is_none() || x.ty().bits() == 64 {
+        if y.is_constant() || x.ty().width().is_none() {
             return b.binary(opcode, x, y);
+        }
+        if x.ty().bits() == 64 {
+            return self.divide_long(x, y, signed);
         }
         // Vectors of numbers they divide as well. Somewhat more bits than the integers have are enough: a quotient
         // that is not whole is further from the next whole number than rounding takes it.
@@ -68,5 +71,44 @@ impl<'m> Lanes<'_, 'm> {
         let real = self.like(x, real);
         let quotient = b.fdiv(b.cast(into, x, real), b.cast(into, y, real));
         b.cast(back, quotient, x.ty())
+    }
+    /// Vectors of 64 bits, which processors don't divide: where all lanes have less than 52, as most have, doubles hold
+    /// them, and else one after the other. A function of the module, since no block is made here.
+    fn divide_long(&self, x: Value<'m>, y: Value<'m>, signed: bool) -> Value<'m> {
+        let b = self.builder;
+        let ty = x.ty();
+        let (opcode, name) = match signed {
+            true => (Opcode::LLVMSDiv, "sdiv"),
+            false => (Opcode::LLVMUDiv, "udiv"),
+        };
+        let name = format!("offkit.{name}.{}", ty.width().unwrap_or(1));
+        let write = |operands: Vec<Value<'m>>| {
+            let [x, y] = [operands[0], operands[1]];
+            let function = b.current_function();
+            let (short, long) = (b.block(function, "short"), b.block(function, "long"));
+            let is_short = |value| {
+                let from_least = match signed {
+                    true => b.add(value, b.integer(ty, 1 << 50)),
+                    false => value,
+                };
+                self.below(from_least, 1 << 51)
+            };
+            let are_long = b.mask_bits(b.not(b.and(is_short(x), is_short(y))));
+            let are_long = b.icmp(IntPredicate::LLVMIntNE, are_long, b.zero(are_long.ty()));
+            b.branch(are_long, long, short);
+            b.at_end(long);
+            b.return_all(&[b.binary(opcode, x, y)]);
+            b.at_end(short);
+            // Added to this number, integers are in its low bits.
+            let double = self.like(x, Scalar::F64);
+            let base = b.float(double, 1.5 * 2f64.powi(52));
+            let bits = b.bit_cast(base, ty);
+            let number = |value| b.fsub(b.bit_cast(b.add(value, bits), double), base);
+            let quotient = b.fdiv(number(x), number(y));
+            let whole = b.intrinsic("llvm.trunc", &[double], &[quotient]);
+            b.return_all(&[b.sub(b.bit_cast(b.fadd(whole, base), ty), bits)]);
+        };
+        let (kind, function) = b.own_function(&name, &[ty], &[ty, ty], write);
+        b.member(b.call(kind, function, &[x, y]), 0)
     }
 }

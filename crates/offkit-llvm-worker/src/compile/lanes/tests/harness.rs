@@ -6,6 +6,7 @@ use std::process::Command;
 use offkit_kernel::builtins::float::Format;
 use offkit_kernel::builtins::{self, Scalar, Shape, convert};
 use offkit_kernel::ir::{Attributes, CollectiveKind, Operation, arithmetic, reinterpret, scalar_size};
+use offkit_spirv::grammar::{FPRoundingMode as Rounding, Op};
 
 use crate::codegen::TargetMachine;
 use crate::compile::builder::{Builder, Value};
@@ -55,18 +56,25 @@ impl Case {
 
     /// The shape of the second result, if there is one.
     fn second(&self) -> Option<Scalar> {
-        use offkit_spirv::grammar::OpenclStd100Op as Op;
+        use offkit_spirv::grammar::OpenclStd100Op as Cl;
         match self.operation {
-            Operation::Extended(Op::fract | Op::modf | Op::sincos) => Some(self.result.scalar),
-            Operation::Extended(Op::frexp | Op::remquo | Op::lgamma_r) => Some(Scalar::I32),
+            Operation::Extended(Cl::fract | Cl::modf | Cl::sincos) => Some(self.result.scalar),
+            Operation::Extended(Cl::frexp | Cl::remquo | Cl::lgamma_r) => Some(Scalar::I32),
             _ => None,
         }
+    }
+
+    fn is_long_division(&self) -> bool {
+        let divides = matches!(
+            self.operation,
+            Operation::Elementwise(Op::UDiv | Op::UMod | Op::SDiv | Op::SRem | Op::SMod)
+        );
+        divides && self.operands[0].scalar == Scalar::I64
     }
 
     /// Whether the order of what is combined would show in anything but whole numbers.
     fn is_sum(&self) -> bool {
         use CollectiveKind as Kind;
-        use offkit_spirv::grammar::Op;
         match self.collective() {
             Some(
                 Kind::Reduce(reduction)
@@ -358,12 +366,22 @@ fn samples(case: &Case) -> Vec<Vec<Vec<u64>>> {
         });
         operands.collect::<Vec<_>>()
     };
-    let mut samples: Vec<_> = (0..SAMPLES).map(sample).collect();
+    let mut samples: Vec<Vec<Vec<u64>>> = (0..SAMPLES).map(sample).collect();
+    if case.is_long_division() {
+        // Half the vectors are of integers that doubles hold.
+        let is_unsigned = matches!(case.operation, Operation::Elementwise(Op::UDiv | Op::UMod));
+        for word in samples.iter_mut().take(SAMPLES / 2).flatten().flatten() {
+            *word = match is_unsigned {
+                true => *word >> 14,
+                false => (*word as i64 >> 14) as u64,
+            };
+        }
+    }
     use CollectiveKind as Kind;
     if let Some(Kind::Rotate(_) | Kind::ShuffleDownPair | Kind::ShuffleUpPair) = case.collective() {
         // What more than one round gives, the standard leaves open.
         let deltas = samples.iter_mut().filter_map(|operands| operands.last_mut());
-        deltas.flatten().for_each(|delta: &mut u64| *delta &= 7);
+        deltas.flatten().for_each(|delta| *delta &= 7);
     }
     samples
 }
@@ -421,7 +439,7 @@ fn call(
 fn edges(scalar: Scalar) -> Vec<u64> {
     if let Some(format) = Format::of(scalar) {
         let normal = format.significand_mask() + 1;
-        let number = |value| convert::from_f64(scalar, value, offkit_spirv::grammar::FPRoundingMode::RTE);
+        let number = |value| convert::from_f64(scalar, value, Rounding::RTE);
         let mut edges = vec![
             0,
             1,
@@ -478,7 +496,7 @@ fn edges(scalar: Scalar) -> Vec<u64> {
 fn moderate(scalar: Scalar, random: &mut Random) -> u64 {
     if scalar.is_float() {
         let value = (random.next() as i64 >> 11) as f64 * 2f64.powi(-45);
-        return convert::from_f64(scalar, value, offkit_spirv::grammar::FPRoundingMode::RTE);
+        return convert::from_f64(scalar, value, Rounding::RTE);
     }
     let value = (random.next() as i64) >> (random.next() % 64);
     builtins::truncate(scalar, value as u64)
@@ -490,7 +508,7 @@ fn whole(scalar: Scalar, random: &mut Random) -> u64 {
         Scalar::Bool => u64::from(random.next() % 4 != 0),
         _ => {
             let value = random.next() % 5;
-            convert::from_f64(scalar, value as f64, offkit_spirv::grammar::FPRoundingMode::RTE)
+            convert::from_f64(scalar, value as f64, Rounding::RTE)
         }
     }
 }
