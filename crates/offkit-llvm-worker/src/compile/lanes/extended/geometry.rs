@@ -1,8 +1,9 @@
 //! The functions of whole vectors of numbers. Single precision computes in double, which neither overflows nor rounds on
-//! the way, half precision in single; double precision has no lowering here, and `fast` functions compute as they are.
+//! the way, half precision in single; double precision is scaled, and `fast` functions compute as they are.
 
 use llvm_sys::{LLVMOpcode as Opcode, LLVMRealPredicate as RealPredicate};
 use offkit_kernel::builtins::Scalar;
+use offkit_kernel::builtins::float::DOUBLE;
 use offkit_spirv::grammar::OpenclStd100Op as Op;
 
 use super::Lanes;
@@ -19,9 +20,9 @@ impl<'m> Lanes<'_, 'm> {
         let ty = operands.first()?.first()?.ty();
         let wide = match (ty.scalar(), is_fast) {
             (Scalar::F32, true) | (Scalar::F16, _) => Scalar::F32,
-            (Scalar::F32, false) => Scalar::F64,
-            _ => return None,
+            _ => Scalar::F64,
         };
+        let is_scaled = ty.scalar() == Scalar::F64 && !is_fast;
         let extend = |value: &Value<'m>| self.extended_to(*value, wide);
         let vectors: Vec<Vec<_>> = (operands.iter())
             .map(|operand| operand.iter().map(extend).collect())
@@ -29,22 +30,30 @@ impl<'m> Lanes<'_, 'm> {
         let round = |value| self.rounded_from(value, ty);
         Some(match (op, &vectors[..]) {
             (Op::cross, [x, y]) => {
-                let product =
-                    |first: usize, second: usize| Some(b.fmul(*x.get(first % 3)?, *y.get(second % 3)?));
                 let coordinate = |index: usize| {
-                    // The products are exact.
-                    let (next, after) = (index + 1, index + 2);
-                    Some(round(b.fsub(product(next, after)?, product(after, next)?)))
+                    let (next, after) = ((index + 1) % 3, (index + 2) % 3);
+                    let product = b.fmul(*x.get(after)?, *y.get(next)?);
+                    let (left, right) = (*x.get(next)?, *y.get(after)?);
+                    // Those of double precision are the ones that are not exact.
+                    Some(match ty.scalar() {
+                        Scalar::F64 => self.fused(left, right, b.fneg(product))?,
+                        _ => round(b.fsub(b.fmul(left, right), product)),
+                    })
                 };
                 let mut cross = (0..3).map(coordinate).collect::<Option<Vec<_>>>()?;
                 cross.resize(x.len(), b.zero(ty));
                 cross
             }
+            (Op::length | Op::fast_length, [x]) if is_scaled => vec![self.scaled_norm(x)?],
             (Op::length | Op::fast_length, [x]) => vec![round(self.norm(x)?)],
             (Op::distance | Op::fast_distance, [x, y]) => {
-                let differences = x.iter().zip(y).map(|(x, y)| b.fsub(*x, *y));
-                vec![round(self.norm(&differences.collect::<Vec<_>>())?)]
+                let differences: Vec<_> = x.iter().zip(y).map(|(x, y)| b.fsub(*x, *y)).collect();
+                vec![match is_scaled {
+                    true => self.scaled_norm(&differences)?,
+                    false => round(self.norm(&differences)?),
+                }]
             }
+            (Op::normalize, [x]) if is_scaled => self.normalized(&self.scaled_down(x)?.0)?,
             (Op::normalize | Op::fast_normalize, [x]) => self.normalized(x)?.into_iter().map(round).collect(),
             _ => return None,
         })
@@ -81,6 +90,32 @@ impl<'m> Lanes<'_, 'm> {
         // An infinite coordinate prevails over one that is no number.
         let any = vector.iter().map(is_infinite).reduce(|any, is| b.or(any, is))?;
         Some(b.select(any, infinity, root))
+    }
+
+    /// A vector of double precision whose greatest coordinate is near one, and the exponent that it had.
+    fn scaled_down(&self, vector: &[Value<'m>]) -> Option<(Vec<Value<'m>>, Value<'m>)> {
+        let b = self.builder;
+        let sizes = vector
+            .iter()
+            .map(|value| b.bit_cast(self.magnitude(*value), value.ty()));
+        let largest = sizes.reduce(|largest, size| self.greatest(largest, size))?;
+        let (_, exponent) = self.split(largest, DOUBLE);
+        let down = b.neg(exponent);
+        let scaled = vector.iter().map(|value| self.times_power(*value, down));
+        Some((scaled.collect(), exponent))
+    }
+
+    fn scaled_norm(&self, vector: &[Value<'m>]) -> Option<Value<'m>> {
+        let (scaled, exponent) = self.scaled_down(vector)?;
+        Some(self.times_power(self.norm(&scaled)?, exponent))
+    }
+
+    /// By halves, which are in the range of exponents.
+    fn times_power(&self, value: Value<'m>, exponent: Value<'m>) -> Value<'m> {
+        let b = self.builder;
+        let half = b.ashr(exponent, b.integer(exponent.ty(), 1));
+        let scaled = b.fmul(value, self.power_of_two(half));
+        b.fmul(scaled, self.power_of_two(b.sub(exponent, half)))
     }
 
     /// With infinite coordinates only these count; a vector of zeros stays one.

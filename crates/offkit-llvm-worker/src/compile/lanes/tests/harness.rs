@@ -368,13 +368,16 @@ fn samples(case: &Case) -> Vec<Vec<Vec<u64>>> {
     };
     let mut samples: Vec<Vec<Vec<u64>>> = (0..SAMPLES).map(sample).collect();
     if case.is_long_division() {
-        // Half the vectors are of integers that doubles hold.
+        // All integers of some vectors are such that doubles hold them, and of some just not.
         let is_unsigned = matches!(case.operation, Operation::Elementwise(Op::UDiv | Op::UMod));
-        for word in samples.iter_mut().take(SAMPLES / 2).flatten().flatten() {
-            *word = match is_unsigned {
-                true => *word >> 14,
-                false => (*word as i64 >> 14) as u64,
-            };
+        for (index, operands) in samples.iter_mut().enumerate() {
+            let unused = 2 * (index / WIDTH as usize % 16);
+            for word in operands.iter_mut().flatten() {
+                *word = match is_unsigned {
+                    true => *word >> unused,
+                    false => (*word as i64 >> unused) as u64,
+                };
+            }
         }
     }
     use CollectiveKind as Kind;

@@ -5,6 +5,14 @@ mod table;
 mod together;
 
 use harness::{Case, Processor, check};
+use offkit_kernel::builtins::{Scalar, Shape};
+use offkit_kernel::ir::{Attributes, FastMath, Operation};
+use offkit_spirv::grammar::Op;
+
+use super::{Lanes, Options};
+use crate::compile::builder::Builder;
+use crate::context::Context;
+use crate::module::Module;
 
 fn all_cases() -> Vec<Case> {
     [
@@ -40,4 +48,50 @@ fn results_are_the_interpreters_with_masks() {
         Processor::Avx512,
         &[all_cases(), table::with_fused_products()].concat(),
     );
+}
+
+#[test]
+fn arithmetic_has_the_freedom_that_the_kernel_gives() {
+    let fast = FastMath {
+        fast: true,
+        not_nan: true,
+        not_infinite: true,
+        ..FastMath::default()
+    };
+    let strict = Attributes {
+        no_contraction: true,
+        ..Attributes::default()
+    };
+    let of_math = |math| Attributes {
+        math,
+        ..Attributes::default()
+    };
+    for (contract, attributes, expected) in [
+        (false, Attributes::default(), "fmul float"),
+        (true, Attributes::default(), "fmul contract float"),
+        (true, strict, "fmul float"),
+        // Nothing is promised of lanes that take no part.
+        (false, of_math(fast), "fmul reassoc nsz arcp contract afn float"),
+    ] {
+        let context = Context::new();
+        let module = Module::parse_text(&context, "").expect("a module");
+        {
+            let b = Builder::new(&module);
+            let float = b.scalar(Scalar::F32);
+            let function = b.function("f", b.function_type(b.void(), &[float]));
+            b.at_end(b.block(function, "entry"));
+            let lanes = Lanes::new(&b, Options::of("x86-64-v3", "", contract));
+            let word = [b.parameter(function, 0)];
+            let result = Shape {
+                scalar: Scalar::F32,
+                lanes: 1,
+            };
+            let operation = Operation::Elementwise(Op::FMul);
+            let product = lanes.operation(&operation, &attributes, &[&word, &word], result);
+            assert!(product.is_some());
+            b.return_void();
+        }
+        let text = String::from_utf8(module.to_text()).expect("text");
+        assert!(text.contains(expected), "{text}");
+    }
 }

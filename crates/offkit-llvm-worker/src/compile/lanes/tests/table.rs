@@ -167,6 +167,8 @@ pub(super) fn with_fused_products() -> Vec<Case> {
         &[Scalar::F64],
         0,
     );
+    let three = shape(Scalar::F64, 3);
+    cases.push(Case::new(Operation::Extended(Cl::cross), &[three, three], three));
     cases.extend(functions(&[(Cl::mad, 3)], &[Scalar::F16, Scalar::F32], 0));
     cases.extend([Op::FRem, Op::FMod].map(|op| elementwise(op, Scalar::F64)));
     cases
@@ -437,16 +439,16 @@ pub(super) fn of_vectors() -> Vec<Case> {
             &[vector, vector, mask],
             result,
         ));
-        for scalar in [Scalar::F16, Scalar::F32] {
+        for scalar in FLOATS {
             let vector = shape(scalar, lanes);
             let bounded = |op, operands: &[Shape], result| Case {
-                tolerance: 1,
+                tolerance: if scalar == Scalar::F64 { 3 } else { 1 },
                 ..Case::new(Operation::Extended(op), operands, result)
             };
             cases.push(bounded(Cl::length, &[vector], one(scalar)));
             cases.push(bounded(Cl::distance, &[vector, vector], one(scalar)));
             cases.push(bounded(Cl::normalize, &[vector], vector));
-            if lanes > 2 {
+            if lanes > 2 && scalar != Scalar::F64 {
                 cases.push(bounded(Cl::cross, &[vector, vector], vector));
             }
         }
