@@ -6,6 +6,7 @@
 //! | `real` | functions of numbers that arithmetic and rounding suffice for |
 //! | `parts` | those that take numbers apart, or put them together |
 //! | `remainder` | exact remainders |
+//! | `root` | reciprocal square roots |
 //! | `geometry` | those of whole vectors |
 
 mod geometry;
@@ -13,6 +14,7 @@ mod integer;
 mod parts;
 mod real;
 mod remainder;
+mod root;
 
 use llvm_sys::LLVMIntPredicate as IntPredicate;
 use offkit_kernel::builtins::Shape;

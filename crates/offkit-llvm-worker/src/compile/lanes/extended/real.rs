@@ -86,9 +86,7 @@ impl<'m> Lanes<'_, 'm> {
             (Op::rint, [_]) => call("llvm.rint", words),
             (Op::round, [x]) => self.round_half_away(*x),
             (Op::sqrt | Op::half_sqrt | Op::native_sqrt, [_]) => call("llvm.sqrt", words),
-            (Op::rsqrt | Op::half_rsqrt | Op::native_rsqrt, [_]) => {
-                b.fdiv(number(1.0), call("llvm.sqrt", words))
-            }
+            (Op::rsqrt | Op::half_rsqrt | Op::native_rsqrt, [x]) => self.reciprocal_root(*x),
             (Op::half_recip | Op::native_recip, [x]) => b.fdiv(number(1.0), *x),
             (Op::half_divide | Op::native_divide, [x, y]) => b.fdiv(*x, *y),
             (Op::fdim, [x, y]) => {

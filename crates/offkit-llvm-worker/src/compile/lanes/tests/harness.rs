@@ -195,7 +195,7 @@ pub(super) enum Processor {
 }
 
 impl Processor {
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             _ if !cfg!(target_arch = "x86_64") => "",
             Self::Plain => "x86-64-v2",
@@ -220,15 +220,42 @@ impl Processor {
     }
 }
 
+/// A module for this machine's kind.
+fn empty_module(context: &Context) -> Module {
+    let text = format!("target triple = \"{}\"", triple());
+    Module::parse_text(context, &text).expect("a module")
+}
+
+fn triple() -> String {
+    format!("{}-unknown-linux-gnu", std::env::consts::ARCH)
+}
+
+/// Calls what is written as a function of two addresses.
+pub(super) fn run(input: &[u8], output: &mut [u8], write: impl FnOnce(&Builder<'_>, Value<'_>)) {
+    let context = Context::new();
+    let module = empty_module(&context);
+    {
+        let b = Builder::new(&module);
+        let ty = b.function_type(b.void(), &[b.pointer(), b.pointer()]);
+        let function = b.function("f", ty);
+        b.at_end(b.block(function, "entry"));
+        write(&b, function);
+        b.return_void();
+    }
+    module.verify().expect("valid IR");
+    let machine = TargetMachine::new(&triple(), Processor::Plain.name(), "", 1).expect("a machine");
+    let library = Library::link(machine.emit(&module).expect("code").bytes());
+    // SAFETY: the function reads and writes as much as the test's author knows.
+    unsafe { library.function("f")(input.as_ptr(), output.as_mut_ptr()) };
+}
+
 /// Compiles all cases, calls each, and compares.
 pub(super) fn check(processor: Processor, cases: &[Case]) {
     if !processor.is_here() {
         return;
     }
     let context = Context::new();
-    let triple = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
-    let text = format!("target triple = \"{triple}\"");
-    let mut module = Module::parse_text(&context, &text).expect("a module");
+    let mut module = empty_module(&context);
     let mut missing = Vec::new();
     for (index, case) in cases.iter().enumerate() {
         for width in [None, Some(WIDTH)] {
@@ -247,7 +274,7 @@ pub(super) fn check(processor: Processor, cases: &[Case]) {
     module.verify().expect("valid IR");
     let pipeline = "function(early-cse,instcombine<no-verify-fixpoint>,dce)";
     crate::passes::run(&mut module, pipeline).expect("passes");
-    let machine = TargetMachine::new(&triple, processor.name(), "", 1).expect("a machine");
+    let machine = TargetMachine::new(&triple(), processor.name(), "", 1).expect("a machine");
     let object = machine.emit(&module).expect("code");
     let library = Library::link(object.bytes());
     let mut failures = Vec::new();

@@ -6,7 +6,7 @@ mod together;
 
 use harness::{Case, Processor, check};
 use offkit_kernel::builtins::{Scalar, Shape};
-use offkit_kernel::ir::{Attributes, FastMath, Operation};
+use offkit_kernel::ir::{Attributes, CollectiveKind, FastMath, Operation};
 use offkit_spirv::grammar::Op;
 
 use super::{Lanes, Options};
@@ -94,4 +94,32 @@ fn arithmetic_has_the_freedom_that_the_kernel_gives() {
         let text = String::from_utf8(module.to_text()).expect("text");
         assert!(text.contains(expected), "{text}");
     }
+}
+
+#[test]
+fn blocks_are_read_and_written_component_by_component() {
+    let input: Vec<u8> = (1..=32).collect();
+    let mut output = [0; 32];
+    harness::run(&input, &mut output, |b, function| {
+        let lanes = Lanes::new(b, Options::of(Processor::Plain.name(), "", false));
+        let pointer = |index| [b.broadcast(b.parameter(function, index), Some(4))];
+        let shape = Shape {
+            scalar: Scalar::I32,
+            lanes: 2,
+        };
+        let all_but_the_first: Vec<_> = [false, true, true, true]
+            .map(|holds| b.truth(None, holds))
+            .to_vec();
+        let mask = Some(b.constants(&all_but_the_first));
+        let (from, to) = (pointer(0), pointer(1));
+        let read = lanes.collective(CollectiveKind::BlockRead, None, &[&from], shape);
+        let read = read.expect("a lowering");
+        let written = lanes.collective(CollectiveKind::BlockWrite, mask, &[&to, &read], shape);
+        assert_eq!(written, Some(Vec::new()));
+    });
+    // Of each component the first work-item takes no part.
+    let mut expected = input;
+    expected[..4].fill(0);
+    expected[16..20].fill(0);
+    assert_eq!(output[..], expected[..]);
 }

@@ -82,12 +82,8 @@ fn collected(kind: Kind, lanes: &[Vec<Vec<u64>>]) -> Vec<Vec<u64>> {
         Kind::Elect => Box::new(|lane| vec![(lane == first).into()]),
         Kind::BroadcastFirst => Box::new(all(value(first))),
         Kind::Ballot => {
-            let bits = members
-                .iter()
-                .filter(|lane| holds(lane))
-                .map(|lane| 1u64 << lane)
-                .sum();
-            Box::new(all(vec![bits, 0, 0, 0]))
+            let bits: u64 = (members.iter().filter(|lane| holds(lane)).map(|lane| 1 << lane)).sum();
+            Box::new(all(vec![bits & 0xffff_ffff, bits >> 32, 0, 0]))
         }
         Kind::Shuffle => Box::new(|lane| taken(&|_, index| Some(index), lane)),
         Kind::ShuffleXor => Box::new(|lane| taken(&|lane, mask| Some(lane ^ mask), lane)),
