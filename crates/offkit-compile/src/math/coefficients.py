@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes coefficients.rs, beside this script: the polynomials of the mathematics, as Sollya finds them.
+"""Writes coefficients.rs, beside this script: the polynomials and constants of the mathematics, as Sollya finds them.
 
     apt-get install sollya; ./coefficients.py
 
@@ -7,6 +7,7 @@ Each is the polynomial of its form whose relative error on its range is least am
 format (24 bits for single precision, 53 for double).
 """
 
+import concurrent.futures
 import pathlib
 import re
 import subprocess
@@ -16,54 +17,96 @@ HALF_LN2 = "[-0.3466;0.3466]"
 FRACTION = "[-0.25;0.5]"
 # Of squares of eighths of a turn.
 EIGHTH_SQUARED = "[1b-60;0.617]"
-
 # e^(y^2) * erfc(y) * (1 + 2 y), where x is (y - 2) / (y + 2).
 ERFC = "exp(((2+2*x)/(1-x))^2)*erfc((2+2*x)/(1-x))*(1+2*(2+2*x)/(1-x))"
 
-# Name; what is approximated; its part that is no polynomial's coefficient; powers; bits; range.
+# Name; what is approximated; its part that is no polynomial's coefficient; the lowest power; the highest for single
+# and for double precision, none where the format has no use for it; range.
 # Functions of x^2 are given as functions of x, so that their range is of one sign and their powers have no gaps.
 POLYNOMIALS = [
-    ("EXP", "exp(x)", "1+x", range(2, 7), 24, HALF_LN2),
-    ("EXPM1", "expm1(x)", "x", range(2, 8), 24, HALF_LN2),
-    ("EXP2", "2^x", "1", range(1, 7), 24, "[-0.5;0.5]"),
-    ("EXP10", "10^x", "1", range(1, 7), 24, "[-0.1506;0.1506]"),
-    ("LOG1P", "log1p(x)", "x-x^2/2", range(3, 11), 24, FRACTION),
-    ("LOG2_WIDE", "log2(1+x)", "0", range(1, 13), 53, FRACTION),
-    ("SIN", "sin(sqrt(x))/sqrt(x)", "1", range(1, 4), 24, EIGHTH_SQUARED),
-    ("COS", "cos(sqrt(x))", "1-x/2", range(2, 5), 24, EIGHTH_SQUARED),
-    ("TAN", "tan(sqrt(x))/sqrt(x)", "1", range(1, 7), 24, EIGHTH_SQUARED),
-    ("ATAN", "atan(sqrt(x))/sqrt(x)", "1", range(1, 9), 24, "[1b-60;1]"),
-    ("ASIN", "asin(sqrt(x))/sqrt(x)", "1", range(1, 6), 24, "[1b-60;0.25]"),
-    ("LN_ERFC", "log(erfc(x))/x", "0", range(0, 10), 24, "[1b-30;4]"),
-    ("ERFC", ERFC, "0", range(0, 10), 24, "[-1;0.675]"),
+    ("EXP", "exp(x)", "1+x", 2, 6, 11, HALF_LN2),
+    ("EXPM1", "expm1(x)", "x", 2, 7, 12, HALF_LN2),
+    ("EXP2", "2^x", "1", 1, 6, 11, "[-0.5;0.5]"),
+    ("EXP10", "10^x", "1", 1, 6, 11, "[-0.1506;0.1506]"),
+    ("LOG1P", "log1p(x)", "x-x^2/2", 3, 10, 21, FRACTION),
+    ("LOG2_FRACTION", "log2(1+x)", "0", 1, None, 12, FRACTION),
+    ("ATANH", "(atanh(sqrt(x))/sqrt(x)-1-x/3)/x^2", "0", 0, None, 7, "[1b-60;0.0401]"),
+    ("SIN", "sin(sqrt(x))/sqrt(x)", "1", 1, 3, 6, EIGHTH_SQUARED),
+    ("COS", "cos(sqrt(x))", "1-x/2", 2, 4, 7, EIGHTH_SQUARED),
+    ("ATAN", "atan(sqrt(x))/sqrt(x)", "1", 1, 8, 20, "[1b-60;1]"),
+    ("ASIN", "asin(sqrt(x))/sqrt(x)", "1", 1, 5, 12, "[1b-60;0.25]"),
+    ("LN_ERFC", "log(erfc(x))/x", "0", 0, 9, None, "[1b-30;4]"),
+    ("ERFC", ERFC, "0", 0, 9, None, "[-1;0.675]"),
+]
+
+# Name; value.
+CONSTANTS = [
+    ("LN_2", "log(2)"),
+    ("LOG2_E", "1/log(2)"),
+    ("LOG10_2", "log(2)/log(10)"),
+    ("LOG10_E", "1/log(10)"),
+    ("PI", "pi"),
+    ("FRAC_PI_2", "pi/2"),
+    ("FRAC_1_PI", "1/pi"),
+    ("TWO_OVER_LN_2", "2/log(2)"),
 ]
 
 
-def sollya(function, given, powers, bits, span):
-    """The coefficients as Python's floats, and the logarithm to base 2 of the relative error."""
-    listed = ",".join(map(str, powers))
-    script = f"""
-        prec = 300; verbosity = 0; display = decimal;
-        p = fpminimax({function}, [|{listed}|], [|{bits}...|], {span}, relative, floating, {given});
-        for i from {powers[0]} to {powers[-1]} do print("=", coeff(p, i));
-        print("=", round(log2(dirtyinfnorm(p / ({function}) - 1, {span})), 24, RN)); quit;"""
+def sollya(script):
+    """The numbers that a script prints."""
+    script = f"prec = 300; verbosity = 0; display = decimal; {script} quit;"
     output = subprocess.run(["sollya"], input=script, capture_output=True, text=True, check=True).stdout
-    *coefficients, error = [float(word) for word in re.findall(r"= (\S+)", output)]
-    return coefficients, error
+    return [float(word) for word in re.findall(r"= (\S+)", output)]
+
+
+def polynomial(row):
+    """The field of each format, and its error."""
+    name, function, given, lowest, single, double, span = row
+    fields = {}
+    errors = []
+    for field, highest, bits in [("single", single, 24), ("double", double, 53)]:
+        fields[field] = []
+        if highest is not None:
+            powers = ",".join(map(str, range(lowest, highest + 1)))
+            *fields[field], error = sollya(f"""
+                p = fpminimax({function}, [|{powers}|], [|{bits}...|], {span}, relative, floating, {given});
+                for i from {lowest} to {highest} do print("=", coeff(p, i));
+                print("=", round(log2(dirtyinfnorm(p / ({function}) - 1, {span})), 24, RN));""")
+            errors.append(f"2^{error:.1f}")
+    added = "" if given == "0" else f" `{given}` and"
+    return [
+        f"/// `{function}` on `{span}` within {' and '.join(errors)}:{added} these times `x^{lowest}` and up.",
+        f"pub(super) const {name}: Polynomial = Polynomial {{",
+        *(f"    {field}: &{coefficients}," for field, coefficients in fields.items()),
+        "};",
+    ]
+
+
+def constant(row):
+    """A constant's parts: the first is less, so that the others are positive."""
+    name, value = row
+    lines = [f"/// `{value}`.", f"pub(super) const {name}: Parts = Parts {{"]
+    for field, bits in [("single", 24), ("double", 53)]:
+        parts = sollya(f"""a = round({value}, {bits}, RD); b = round({value} - a, {bits}, RD);
+            print("=", a); print("=", b); print("=", round({value} - a - b, {bits}, RN));""")
+        lines.append(f"    {field}: {parts},")
+    return lines + ["};"]
 
 
 def main():
-    lines = ["//! Polynomials, written by `coefficients.py`.", ""]
-    for name, function, given, powers, bits, span in POLYNOMIALS:
-        coefficients, error = sollya(function, given, powers, bits, span)
-        print(name, error)
-        added = "" if given == "0" else f" `{given}` and"
-        lines += [
-            f"/// `{function}` on `{span}` within 2^{error:.1f}:{added} these times `x^{powers[0]}` and up.",
-            f"pub(super) const {name}: [f64; {len(coefficients)}] = {coefficients};",
-        ]
+    lines = [
+        "//! Polynomials and constants, written by `coefficients.py`.",
+        "#![allow(clippy::approx_constant, clippy::excessive_precision, reason = \"they are parts of numbers\")]",
+        "use super::real::{Parts, Polynomial};",
+    ]
+    with concurrent.futures.ThreadPoolExecutor() as executor:
+        for item in executor.map(polynomial, POLYNOMIALS):
+            lines += item
+        for item in executor.map(constant, CONSTANTS):
+            lines += item
     path = pathlib.Path(__file__).with_name("coefficients.rs")
     path.write_text("\n".join(lines) + "\n")
     subprocess.run(["rustfmt", "--edition", "2024", path], check=True)
+
 
 main()

@@ -4,9 +4,16 @@
 //! errors; so are the emitter's vectors.
 
 mod coefficients;
+mod error;
+mod exponential;
+mod hyperbolic;
+mod inverse;
+mod logarithm;
+mod power;
 mod real;
 mod reduction;
-mod single;
+mod remainder;
+mod trigonometric;
 
 use offkit_kernel::builtins::Scalar;
 use offkit_spirv::grammar::OpenclStd100Op as Op;
@@ -47,14 +54,11 @@ pub fn has_rare_path(op: Op) -> bool {
 impl<R: Real> Function<R> {
     /// The function of an instruction on numbers of single or double precision.
     pub fn of(op: Op, scalar: Scalar) -> Option<Self> {
-        match scalar {
-            Scalar::F32 => Self::single(op),
-            _ => None,
+        // What needs polynomials or products of its own in double precision.
+        let single_alone = matches!(op, Op::erf | Op::erfc | Op::fmod | Op::remainder);
+        if !(scalar == Scalar::F32 || scalar == Scalar::F64 && !single_alone) {
+            return None;
         }
-    }
-
-    fn single(op: Op) -> Option<Self> {
-        use single::{error, exponential, hyperbolic, inverse, logarithm, power, remainder, trigonometric};
         Some(match op {
             Op::atan2 => Self::Binary(inverse::atan2),
             Op::atan2pi => Self::Binary(|y, x| inverse::over_pi(inverse::atan2(y, x))),

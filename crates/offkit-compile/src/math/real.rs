@@ -68,6 +68,14 @@ impl Format {
         bias: 1023,
     };
 
+    /// How many bits it has.
+    pub const fn bits(self) -> u32 {
+        match self.significand {
+            23 => 32,
+            _ => 64,
+        }
+    }
+
     /// The sign bit alone, as a signed integer.
     const fn sign(self) -> i64 {
         match self.significand {
@@ -108,6 +116,35 @@ impl Format {
         let zero = number.constant(0.0);
         let others = R::select(number.equals(zero), -infinity, number.constant(f64::NAN));
         (significand, R::select(zero.less(number), exponent, others))
+    }
+}
+
+/// A polynomial's coefficients for each format, the constant one first.
+pub(super) struct Polynomial {
+    pub(super) single: &'static [f64],
+    pub(super) double: &'static [f64],
+}
+
+impl Polynomial {
+    /// The polynomial's value.
+    pub(super) fn at<R: Real>(&self, x: R) -> R {
+        let mut backwards = x.pick(self.single, self.double).iter().rev();
+        let highest = x.constant(backwards.next().copied().unwrap_or_default());
+        backwards.fold(highest, |sum, &coefficient| sum.mad(x, x.constant(coefficient)))
+    }
+}
+
+/// A constant as a sum of numbers, each as long as a format's significand and less than what it is a part of.
+pub(super) struct Parts {
+    pub(super) single: [f64; 3],
+    pub(super) double: [f64; 3],
+}
+
+impl Parts {
+    /// The parts, in the form of a number.
+    pub(super) fn of<R: Real>(&self, form: R) -> [R; 3] {
+        form.pick(self.single, self.double)
+            .map(|part| form.constant(part))
     }
 }
 
@@ -156,8 +193,8 @@ pub trait Real:
     fn widen(self) -> Self::Wide;
     /// An integer of 32 bits as a double.
     fn widen_integer(value: Self::Integer) -> Self::Wide;
-    /// A double, rounded to this format.
-    fn narrow(wide: Self::Wide) -> Self;
+    /// A double, rounded to the format of `self`.
+    fn narrow(self, wide: Self::Wide) -> Self;
     /// `values`, but what `other` computes in lanes where the mask holds: for what is long and seldom needed.
     fn rarely<const N: usize>(
         mask: Self::Mask,
@@ -227,13 +264,12 @@ pub trait Real:
         self.fma(self.constant(factor), addend)
     }
 
-    /// The polynomial with these coefficients, the constant one first.
-    fn polynomial(self, coefficients: &[f64]) -> Self {
-        let mut backwards = coefficients.iter().rev();
-        let highest = self.constant(backwards.next().copied().unwrap_or_default());
-        backwards.fold(highest, |sum, &coefficient| {
-            sum.mad(self, self.constant(coefficient))
-        })
+    /// What is for numbers of this format.
+    fn pick<T>(self, single: T, double: T) -> T {
+        match self.format() {
+            Format::SINGLE => single,
+            _ => double,
+        }
     }
 
     /// Whether it is a whole number, and whether that is odd; infinities are even ones.
@@ -338,7 +374,7 @@ macro_rules! evaluate {
             fn widen_integer(value: Self::Integer) -> f64 {
                 value.0 as f64
             }
-            fn narrow(wide: f64) -> Self {
+            fn narrow(self, wide: f64) -> Self {
                 wide as $real
             }
             fn rarely<const N: usize>(

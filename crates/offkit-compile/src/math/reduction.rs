@@ -1,14 +1,10 @@
 //! What is left of large angles: the bits of 2/π that decide it times the significand.
 
-use std::f64::consts::FRAC_PI_2;
-
+use super::coefficients::FRAC_PI_2;
 use super::real::{Integer, Real};
 
-/// What the double nearest to π/2 lacks of it.
-pub(super) const FRAC_PI_2_REST: f64 = 6.123_233_995_736_766e-17;
-
-/// A word of zeros and the fraction of 2/π.
-const TWO_OVER_PI: [u64; 22] = [
+/// A word of zeros, as much of the fraction of 2/π as the largest double takes, and zeros.
+const TWO_OVER_PI: [u64; 35] = [
     0,
     0xa2f9_836e_4e44_1529,
     0xfc27_57d1_f534_ddc0,
@@ -31,18 +27,31 @@ const TWO_OVER_PI: [u64; 22] = [
     0x5603_3046_fc7b_6bab,
     0xf0cf_bc20_9af4_361d,
     0xa9e3_9161_5ee6_1b08,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
 ];
 
-/// Which quarter turn is nearest to an angle of a double and at least 1/256, modulo four, and what is left, in two parts.
-pub(super) fn quarters<W: Real>(angle: W) -> (W, W, W) {
+/// Which quarter turn is nearest to an angle of a double and at least 1/256, modulo four, and what is left.
+pub(super) fn quarters<W: Real>(angle: W) -> (W, W) {
     let bits = angle.bits();
     let constant = |value: i64| bits.constant(value);
     // The angle is significand * 2^exponent. Bits of 2/π above 2^(1 - exponent) would give whole turns: the product is
     // made of the 192 bits from there on.
     let significand = (bits & constant((1 << 52) - 1)) | constant(1 << 52);
     let first = bits.right_unsigned(52) - constant(1075 - 62);
-    // Of infinity and NaN it would lie outside the table.
-    let first = first & constant(0x3ff);
+    // Of small numbers, which are not asked for, it would lie outside the table.
+    let first = first & constant(0x7ff);
     let (word, within) = (first.right_unsigned(6), first & constant(63));
     let words = [0, 1, 2, 3].map(|next| (word + constant(next)).lookup(&TWO_OVER_PI));
     let window = |at: usize| {
@@ -68,12 +77,9 @@ pub(super) fn quarters<W: Real>(angle: W) -> (W, W, W) {
     let least = (upper - sum) + lower + least;
     let fraction = sum + least;
     let least = (sum - fraction) + least;
-    // Times π/2.
-    let rest = fraction.times(FRAC_PI_2);
-    let error = fraction.times_plus(FRAC_PI_2, -rest);
-    let error = least.times_plus(FRAC_PI_2, error);
-    let error = fraction.times_plus(FRAC_PI_2_REST, error);
-    (W::from_integer(quarters), rest, error)
+    let [high, low, _] = FRAC_PI_2.of(fraction);
+    let rest = fraction * low + least * high;
+    (W::from_integer(quarters), fraction.fma(high, rest))
 }
 
 /// The product, of twice the width: its upper and its lower word.

@@ -330,7 +330,7 @@ impl Real for Lanes<'_, '_> {
         if self.format() == Format::SINGLE {
             // A double has the product.
             let sum = self.widen() * factor.widen() + addend.widen();
-            return Self::narrow(sum);
+            return self.narrow(sum);
         }
         // The product in two parts, made of halves of the factors.
         let halves = |number: Self| {
@@ -430,8 +430,8 @@ impl Real for Lanes<'_, '_> {
         }
     }
 
-    fn narrow(wide: Self) -> Self {
-        wide.cast(Opcode::LLVMFPTrunc, wide.builder().scalar(Scalar::F32))
+    fn narrow(self, wide: Self) -> Self {
+        wide.cast(Opcode::LLVMFPTrunc, self.ty().lane())
     }
 
     fn scale(self, exponent: Self) -> Self {

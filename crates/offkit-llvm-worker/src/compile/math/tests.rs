@@ -4,7 +4,7 @@ use std::ffi::CString;
 use std::num::Wrapping;
 use std::process::Command;
 
-use offkit_compile::math::Function;
+use offkit_compile::math::{Function, Real};
 use offkit_kernel::builtins::Scalar;
 use offkit_spirv::grammar::OpenclStd100Op as Op;
 
@@ -15,63 +15,91 @@ use crate::module::Module;
 
 const WIDTH: usize = 16;
 
-/// Vectors of arguments to one of results.
-type Compiled = unsafe extern "C" fn(arguments: *const [[f32; WIDTH]; 2], results: *mut [[f32; WIDTH]; 2]);
+/// Vectors of arguments to two of results.
+type Compiled<N> = unsafe extern "C" fn(arguments: *const [[N; WIDTH]; 2], results: *mut [[N; WIDTH]; 2]);
 
-/// Writes `name(arguments, results)`, which calls a function of OpenCL on vectors, or on their first lanes.
-fn write(builder: &Builder<'_>, processor: Processor, op: Op, operands: usize, vectors: bool) -> String {
-    let name = format!("{op:?}_{}", if vectors { "vectors" } else { "scalars" });
+/// A number of the host.
+trait Number: Real<Mask = bool> + std::fmt::LowerExp {
+    const SCALAR: Scalar;
+
+    fn from_double(value: f64) -> Self;
+    fn word(self) -> u64;
+    /// The integer in the low bits.
+    fn integer(self) -> Self::Integer;
+}
+
+impl Number for f32 {
+    const SCALAR: Scalar = Scalar::F32;
+
+    fn from_double(value: f64) -> Self {
+        value as Self
+    }
+    fn word(self) -> u64 {
+        self.to_bits().into()
+    }
+    fn integer(self) -> Wrapping<i32> {
+        Wrapping(self.word() as i32)
+    }
+}
+
+impl Number for f64 {
+    const SCALAR: Scalar = Scalar::F64;
+
+    fn from_double(value: f64) -> Self {
+        value
+    }
+    fn word(self) -> u64 {
+        self.to_bits()
+    }
+    fn integer(self) -> Wrapping<i64> {
+        Wrapping((self.word() as i32).into())
+    }
+}
+
+/// Writes a function of that name and of type [`Compiled`], which calls one of OpenCL on vectors, or on their first
+/// lanes.
+fn write<N: Number>(builder: &Builder<'_>, processor: Processor, op: Op, vectors: bool, name: &str) {
     let pointer = builder.pointer();
     let ty = builder.function_type(builder.void(), &[pointer, pointer]);
-    let function = builder.function(&name, ty);
+    let function = builder.function(name, ty);
     builder.at_end(builder.block(function, "entry"));
-    let number = builder
-        .scalar(Scalar::F32)
-        .vector(vectors.then_some(WIDTH as u32));
+    let number = builder.scalar(N::SCALAR).vector(vectors.then_some(WIDTH as u32));
     let place = |pointer, index: usize| {
-        let bytes = builder.integer(builder.int(64), (index * WIDTH * 4) as u64);
+        let bytes = builder.integer(builder.int(64), (index * WIDTH * size_of::<N>()) as u64);
         builder.offset(pointer, bytes)
     };
     let (arguments, results) = (builder.parameter(function, 0), builder.parameter(function, 1));
-    let operands = (0..operands).map(|index| {
-        let ty = match (op, index) {
-            (Op::pown | Op::rootn, 1) => builder.int(32).vector(number.width()),
-            _ => number,
-        };
-        builder.load(ty, place(arguments, index), 4)
-    });
-    let values = extended(builder, processor, op, &operands.collect::<Vec<_>>()).expect("an algorithm");
+    let operand = |index| builder.load(number, place(arguments, index), 4);
+    let integer = |value| {
+        let word = builder.int(number.bits()).vector(number.width());
+        builder.zext_or_trunc(
+            builder.bit_cast(value, word),
+            builder.int(32).vector(number.width()),
+        )
+    };
+    let operands = match Function::<N>::of(op, N::SCALAR).expect("an algorithm") {
+        Function::Unary(_) | Function::Pair(_) => vec![operand(0)],
+        Function::Binary(_) => vec![operand(0), operand(1)],
+        Function::WithInteger(_) => vec![operand(0), integer(operand(1))],
+    };
+    let values = extended(builder, processor, op, &operands).expect("an algorithm");
     for (index, value) in values.into_iter().enumerate() {
         builder.store(value, place(results, index), 4);
     }
     builder.return_void();
-    name
 }
 
-/// All functions of single precision, and how many operands and results they have.
-fn functions() -> impl Iterator<Item = (Op, usize, usize)> {
-    let known = |op: Op| {
-        Some(match Function::<f32>::of(op, Scalar::F32)? {
-            Function::Unary(_) => (op, 1, 1),
-            Function::Binary(_) => (op, 2, 1),
-            Function::WithInteger(_) => (op, 2, 1),
-            Function::Pair(_) => (op, 1, 2),
-        })
-    };
-    Op::names().filter_map(Op::from_name).filter_map(known)
-}
-
-fn expected(op: Op, x: f32, y: f32) -> [f32; 2] {
-    match Function::<f32>::of(op, Scalar::F32).expect("an algorithm") {
-        Function::Unary(function) => [function(x), 0.0],
-        Function::Binary(function) => [function(x, y), 0.0],
-        Function::WithInteger(function) => [function(x, Wrapping(y.to_bits() as i32)), 0.0],
-        Function::Pair(function) => function(x),
+fn expected<N: Number>(op: Op, x: N, y: N) -> Vec<N> {
+    match Function::<N>::of(op, N::SCALAR).expect("an algorithm") {
+        Function::Unary(function) => vec![function(x)],
+        Function::Binary(function) => vec![function(x, y)],
+        Function::WithInteger(function) => vec![function(x, y.integer())],
+        Function::Pair(function) => function(x).to_vec(),
     }
 }
 
 /// Numbers that take every path.
-fn numbers() -> Vec<f32> {
+fn numbers<N: Number>() -> Vec<N> {
     let magnitudes = [
         0.0,
         1e-45,
@@ -96,33 +124,41 @@ fn numbers() -> Vec<f32> {
         87.0,
         89.0,
         104.0,
-        1000.0,
+        708.0,
+        710.0,
+        745.0,
         65535.0,
         1e6,
         1e12,
         1e30,
         3e38,
-        f32::INFINITY,
-        f32::NAN,
+        1e308,
+        5e-324,
+        f64::INFINITY,
+        f64::NAN,
     ];
-    magnitudes.iter().flat_map(|x| [*x, -*x]).collect()
+    let both = magnitudes.iter().flat_map(|x| [*x, -*x]);
+    both.map(N::from_double).collect()
 }
 
-/// Compiles all functions for a kind of processor, and compares.
-fn compare(architecture: &str, processor: Processor, tolerated: u32) {
+/// Compiles all functions on numbers of a format for a kind of processor, and compares.
+fn compare<N: Number>(architecture: &str, processor: Processor, tolerated: u64) {
     let context = Context::new();
     let module = Module::parse_text(&context, "").expect("an empty module");
     let builder = Builder::new(&module);
-    let mut written = Vec::new();
-    for (op, operands, results) in functions() {
-        for vectors in [true, false] {
-            written.push((
-                op,
-                results,
-                vectors,
-                write(&builder, processor, op, operands, vectors),
-            ));
-        }
+    let known = |op: &Op| Function::<N>::of(*op, N::SCALAR).is_some();
+    let written: Vec<_> = Op::names()
+        .filter_map(Op::from_name)
+        .filter(known)
+        .flat_map(|op| {
+            [
+                (op, true, format!("{op:?}_vectors")),
+                (op, false, format!("{op:?}_scalars")),
+            ]
+        })
+        .collect();
+    for (op, vectors, name) in &written {
+        write::<N>(&builder, processor, *op, *vectors, name);
     }
     drop(builder);
     module.verify().expect("a valid module");
@@ -142,30 +178,27 @@ fn compare(architecture: &str, processor: Processor, tolerated: u32) {
     let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW) };
     assert!(!handle.is_null());
     let mut failed = Vec::new();
-    for (op, results, vectors, name) in written {
+    for (op, vectors, name) in written {
         let symbol = CString::new(name).expect("a name");
         // SAFETY: the library is open; what has that name is such a function.
-        let function: Compiled = unsafe { std::mem::transmute(libc::dlsym(handle, symbol.as_ptr())) };
-        let numbers = numbers();
-        for (shift, x) in numbers.iter().enumerate() {
-            for group in 0..numbers.len().div_ceil(WIDTH) {
-                let at = |lane: usize| numbers[(group * WIDTH + lane) % numbers.len()];
-                let firsts: [f32; WIDTH] = match vectors {
-                    // Different numbers, so that some lanes alone take a seldom path.
-                    true => std::array::from_fn(|lane| numbers[(shift + lane) % numbers.len()]),
-                    false => [*x; WIDTH],
-                };
-                let arguments = [firsts, std::array::from_fn(at)];
-                let mut got = [[0.0; WIDTH]; 2];
+        let function: Compiled<N> = unsafe { std::mem::transmute(libc::dlsym(handle, symbol.as_ptr())) };
+        let numbers = numbers::<N>();
+        let lanes = if vectors { WIDTH } else { 1 };
+        for first in 0..numbers.len() {
+            for second in (0..numbers.len()).step_by(lanes) {
+                // Different numbers, so that some lanes alone take a seldom path.
+                let from = |first: usize| std::array::from_fn(|lane| numbers[(first + lane) % numbers.len()]);
+                let arguments: [[N; WIDTH]; 2] = [from(first), from(second)];
+                let mut got = arguments;
                 // SAFETY: as many vectors as it reads and writes.
                 unsafe { function(&raw const arguments, &raw mut got) };
-                for lane in 0..if vectors { WIDTH } else { 1 } {
+                for lane in 0..lanes {
                     let (x, y) = (arguments[0][lane], arguments[1][lane]);
-                    let wanted = expected(op, x, y);
-                    for result in 0..results {
-                        let (got, wanted) = (got[result][lane], wanted[result]);
-                        let distance = got.to_bits().abs_diff(wanted.to_bits());
-                        if distance > tolerated && !(got.is_nan() && wanted.is_nan()) {
+                    for (result, wanted) in expected(op, x, y).into_iter().enumerate() {
+                        let got = got[result][lane];
+                        let is_nan = |number: N| !number.equals(number);
+                        if got.word().abs_diff(wanted.word()) > tolerated && !(is_nan(got) && is_nan(wanted))
+                        {
                             failed.push(format!("{op:?}({x:e}, {y:e}) = {got:e}, not {wanted:e}"));
                         }
                     }
@@ -178,36 +211,23 @@ fn compare(architecture: &str, processor: Processor, tolerated: u32) {
 
 #[test]
 fn vectors_compute_what_single_numbers_do() {
+    let processor = |avx512| Processor { fma: true, avx512 };
     if is_x86_feature_detected!("avx512vl") {
-        compare(
-            "x86-64-v4",
-            Processor {
-                fma: true,
-                avx512: true,
-            },
-            0,
-        );
+        compare::<f32>("x86-64-v4", processor(true), 0);
+        compare::<f64>("x86-64-v4", processor(true), 0);
     }
     if is_x86_feature_detected!("fma") {
-        compare(
-            "x86-64-v3",
-            Processor {
-                fma: true,
-                avx512: false,
-            },
-            0,
-        );
+        compare::<f32>("x86-64-v3", processor(false), 0);
+        compare::<f64>("x86-64-v3", processor(false), 0);
     }
 }
 
 #[test]
 fn processors_without_fused_operations_are_nearly_as_exact() {
-    compare(
-        "x86-64-v2",
-        Processor {
-            fma: false,
-            avx512: false,
-        },
-        2,
-    );
+    let processor = Processor {
+        fma: false,
+        avx512: false,
+    };
+    compare::<f32>("x86-64-v2", processor, 2);
+    compare::<f64>("x86-64-v2", processor, 2);
 }

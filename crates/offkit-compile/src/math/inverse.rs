@@ -1,24 +1,21 @@
-//! Inverse trigonometric functions of single precision: by a polynomial of small arguments, and what angles add up to.
+//! Inverse trigonometric functions: by a polynomial of small arguments, and what angles add up to.
 
-use std::f64::consts::{FRAC_1_PI, FRAC_PI_2, PI};
-
-use super::super::coefficients::{ASIN, ATAN};
-use super::super::real::Real;
-use super::high;
+use super::coefficients::{ASIN, ATAN, FRAC_1_PI, FRAC_PI_2, PI};
+use super::real::{Parts, Real};
 
 /// The arc sine.
-pub(in super::super) fn asin<R: Real>(x: R) -> R {
+pub(super) fn asin<R: Real>(x: R) -> R {
     let (large, angle) = asin_or_half_acos(x.abs());
-    let quarter = from(FRAC_PI_2, angle.times(2.0));
+    let quarter = from(&FRAC_PI_2, angle.times(2.0));
     R::select(large, quarter, angle).signed_by(x.sign())
 }
 
 /// The arc cosine.
-pub(in super::super) fn acos<R: Real>(x: R) -> R {
+pub(super) fn acos<R: Real>(x: R) -> R {
     let (large, angle) = asin_or_half_acos(x.abs());
     let double = angle.times(2.0);
-    let of_large = R::select(x.negative(), from(PI, double), double);
-    let of_small = from(FRAC_PI_2, angle.signed_by(x.sign()));
+    let of_large = R::select(x.negative(), from(&PI, double), double);
+    let of_small = from(&FRAC_PI_2, angle.signed_by(x.sign()));
     R::select(large, of_large, of_small)
 }
 
@@ -28,20 +25,20 @@ fn asin_or_half_acos<R: Real>(x: R) -> (R::Mask, R) {
     let large = half.less(x);
     let square = R::select(large, (-half).fma(x, half), x * x);
     let x = R::select(large, square.sqrt(), x);
-    (large, square.polynomial(&ASIN).mad(square * x, x))
+    (large, ASIN.at(square).mad(square * x, x))
 }
 
 /// The arc tangent.
-pub(in super::super) fn atan<R: Real>(x: R) -> R {
+pub(super) fn atan<R: Real>(x: R) -> R {
     let magnitude = x.abs();
     let one = x.constant(1.0);
     let large = one.less(magnitude);
     let angle = atan_of_part(R::select(large, one / magnitude, magnitude));
-    R::select(large, from(FRAC_PI_2, angle), angle).signed_by(x.sign())
+    R::select(large, from(&FRAC_PI_2, angle), angle).signed_by(x.sign())
 }
 
 /// The angle of a point.
-pub(in super::super) fn atan2<R: Real>(y: R, x: R) -> R {
+pub(super) fn atan2<R: Real>(y: R, x: R) -> R {
     let (across, up) = (x.abs(), y.abs());
     let steep = across.less(up);
     let less = R::select(steep, across, up);
@@ -51,23 +48,24 @@ pub(in super::super) fn atan2<R: Real>(y: R, x: R) -> R {
     let equal = R::select(more.equals(zero), zero, x.constant(1.0));
     let ratio = R::select(less.equals(more), equal, less / more);
     let angle = atan_of_part(ratio);
-    let angle = R::select(steep, from(FRAC_PI_2, angle), angle);
-    R::select(x.negative(), from(PI, angle), angle).signed_by(y.sign())
+    let angle = R::select(steep, from(&FRAC_PI_2, angle), angle);
+    R::select(x.negative(), from(&PI, angle), angle).signed_by(y.sign())
 }
 
 /// The arc tangent of a number from zero to one.
 fn atan_of_part<R: Real>(x: R) -> R {
     let square = x * x;
-    square.polynomial(&ATAN).mad(square * x, x)
+    ATAN.at(square).mad(square * x, x)
 }
 
-/// `angle - x`, with 48 bits of the angle.
-fn from<R: Real>(angle: f64, x: R) -> R {
-    x.constant(high(angle)) - x.plus(high(angle) - angle)
+/// `angle - x`, with twice the bits of the angle.
+fn from<R: Real>(angle: &Parts, x: R) -> R {
+    let [high, low, _] = angle.of(x);
+    high - (x - low)
 }
 
 /// In half turns.
-pub(in super::super) fn over_pi<R: Real>(angle: R) -> R {
-    let low = angle.times(FRAC_1_PI - high(FRAC_1_PI));
-    angle.times_plus(high(FRAC_1_PI), low)
+pub(super) fn over_pi<R: Real>(angle: R) -> R {
+    let [high, low, _] = FRAC_1_PI.of(angle);
+    angle.mad(high, angle * low)
 }

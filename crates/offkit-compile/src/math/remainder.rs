@@ -1,22 +1,22 @@
 //! Remainders of single precision, exactly: doubles have the products of quotients of up to 29 bits.
 
-use super::super::real::Real;
+use super::real::Real;
 
 /// `x - y * trunc(x / y)`.
-pub(in super::super) fn fmod<R: Real>(x: R, y: R) -> R {
-    let rest = R::narrow(modulo::<R>(x.abs().widen(), y.abs().widen()));
+pub(super) fn fmod<R: Real>(x: R, y: R) -> R {
+    let rest = x.narrow(modulo::<R>(x.abs().widen(), y.abs().widen()));
     finish(rest, x, y)
 }
 
 /// `x - y * rint(x / y)`.
-pub(in super::super) fn remainder<R: Real>(x: R, y: R) -> R {
+pub(super) fn remainder<R: Real>(x: R, y: R) -> R {
     let divisor = y.abs().widen();
     // What two divisors leave, so that it is known whether the quotient is even.
     let rest = modulo::<R>(x.abs().widen(), divisor + divisor);
     let half = divisor.times(0.5);
     let once = R::Wide::select(half.less(rest), rest - divisor, rest);
     let nearest = R::Wide::select(rest.less(divisor + half), once, rest - (divisor + divisor));
-    finish(R::narrow(nearest), x, y)
+    finish(x.narrow(nearest), x, y)
 }
 
 /// With the sign of x; x itself if y is infinite.

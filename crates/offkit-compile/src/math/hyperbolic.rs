@@ -1,13 +1,12 @@
-//! Hyperbolic functions of single precision and their inverses, by exponentials and logarithms.
+//! Hyperbolic functions and their inverses, by exponentials and logarithms.
 
-use std::f64::consts::LN_2;
-
-use super::super::real::Real;
+use super::coefficients::LN_2;
 use super::exponential::{TINY, expm1, half_exp, quarter_expm1};
 use super::logarithm::log1p;
+use super::real::Real;
 
 /// The hyperbolic sine.
-pub(in super::super) fn sinh<R: Real>(x: R) -> R {
+pub(super) fn sinh<R: Real>(x: R) -> R {
     let (magnitude, one) = (x.abs(), x.constant(1.0));
     let quarter = quarter_expm1(magnitude);
     let result = (quarter + quarter / quarter.times_plus(4.0, one)).times(2.0);
@@ -16,26 +15,26 @@ pub(in super::super) fn sinh<R: Real>(x: R) -> R {
 }
 
 /// The hyperbolic cosine.
-pub(in super::super) fn cosh<R: Real>(x: R) -> R {
+pub(super) fn cosh<R: Real>(x: R) -> R {
     let half = half_exp(x.abs());
     half + x.constant(0.25) / half
 }
 
 /// The hyperbolic tangent.
-pub(in super::super) fn tanh<R: Real>(x: R) -> R {
+pub(super) fn tanh<R: Real>(x: R) -> R {
     // Beyond, it is one.
-    let x = x.at_most(10.0).at_least(-10.0);
+    let x = x.at_most(20.0).at_least(-20.0);
     let expm1 = expm1(x.times(2.0));
     expm1 / expm1.plus(2.0)
 }
 
 /// Whether `x^2 + 1` is `x^2`, and that need not have a number.
 fn large<R: Real>(x: R) -> R::Mask {
-    x.constant(16_777_216.0).less(x)
+    x.constant(1e9).less(x)
 }
 
 /// The inverse of the hyperbolic sine.
-pub(in super::super) fn asinh<R: Real>(x: R) -> R {
+pub(super) fn asinh<R: Real>(x: R) -> R {
     let magnitude = x.abs();
     let one = x.constant(1.0);
     let square = magnitude * magnitude;
@@ -44,7 +43,7 @@ pub(in super::super) fn asinh<R: Real>(x: R) -> R {
 }
 
 /// The inverse of the hyperbolic cosine.
-pub(in super::super) fn acosh<R: Real>(x: R) -> R {
+pub(super) fn acosh<R: Real>(x: R) -> R {
     let above = x.plus(-1.0);
     // Negative, and so without a root, below one.
     let root = above.fma(above, above.times(2.0)).sqrt();
@@ -53,7 +52,7 @@ pub(in super::super) fn acosh<R: Real>(x: R) -> R {
 }
 
 /// The inverse of the hyperbolic tangent.
-pub(in super::super) fn atanh<R: Real>(x: R) -> R {
+pub(super) fn atanh<R: Real>(x: R) -> R {
     let magnitude = x.abs();
     let one = x.constant(1.0);
     let ratio = magnitude.times(2.0) / (one - magnitude);
@@ -62,6 +61,6 @@ pub(in super::super) fn atanh<R: Real>(x: R) -> R {
 
 /// `ln(1 + x)`, or `ln(2 y)` where the mask holds.
 fn log1p_or_of_double<R: Real>(mask: R::Mask, x: R, y: R) -> R {
-    let logarithm = log1p(R::select(mask, y, x));
-    R::select(mask, logarithm.plus(LN_2), logarithm)
+    let logarithm = log1p(R::select(mask, y.plus(-1.0), x));
+    R::select(mask, logarithm.plus(LN_2.double[0]), logarithm)
 }
