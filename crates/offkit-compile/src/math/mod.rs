@@ -36,18 +36,7 @@ pub enum Function<R: Real> {
 pub fn has_rare_path(op: Op) -> bool {
     matches!(
         op,
-        Op::sin
-            | Op::half_sin
-            | Op::native_sin
-            | Op::cos
-            | Op::half_cos
-            | Op::native_cos
-            | Op::sincos
-            | Op::tan
-            | Op::half_tan
-            | Op::native_tan
-            | Op::fmod
-            | Op::remainder
+        Op::sin | Op::cos | Op::sincos | Op::tan | Op::fmod | Op::remainder
     )
 }
 
@@ -65,7 +54,8 @@ impl<R: Real> Function<R> {
             Op::fmod => Self::Binary(remainder::fmod),
             Op::hypot => Self::Binary(power::hypot),
             Op::pow => Self::Binary(power::pow),
-            Op::powr | Op::half_powr | Op::native_powr => Self::Binary(power::powr),
+            Op::powr => Self::Binary(power::powr),
+            Op::half_powr | Op::native_powr => Self::Binary(power::rough_powr),
             Op::remainder => Self::Binary(remainder::remainder),
             Op::pown => Self::WithInteger(power::pown),
             Op::rootn => Self::WithInteger(power::rootn),
@@ -81,7 +71,8 @@ impl<R: Real> Function<R> {
                 Op::atanh => hyperbolic::atanh,
                 Op::atanpi => |x| inverse::over_pi(inverse::atan(x)),
                 Op::cbrt => power::cbrt,
-                Op::cos | Op::half_cos | Op::native_cos => trigonometric::cos,
+                Op::cos => trigonometric::cos,
+                Op::half_cos | Op::native_cos => trigonometric::cos_of_small,
                 Op::cosh => hyperbolic::cosh,
                 Op::cospi => trigonometric::cospi,
                 Op::erf => error::erf,
@@ -94,10 +85,12 @@ impl<R: Real> Function<R> {
                 Op::log2 | Op::half_log2 | Op::native_log2 => logarithm::log2,
                 Op::log10 | Op::half_log10 | Op::native_log10 => logarithm::log10,
                 Op::log1p => logarithm::log1p,
-                Op::sin | Op::half_sin | Op::native_sin => trigonometric::sin,
+                Op::sin => trigonometric::sin,
+                Op::half_sin | Op::native_sin => trigonometric::sin_of_small,
                 Op::sinh => hyperbolic::sinh,
                 Op::sinpi => trigonometric::sinpi,
-                Op::tan | Op::half_tan | Op::native_tan => trigonometric::tan,
+                Op::tan => trigonometric::tan,
+                Op::half_tan | Op::native_tan => trigonometric::tan_of_small,
                 Op::tanh => hyperbolic::tanh,
                 Op::tanpi => trigonometric::tanpi,
                 _ => return None,

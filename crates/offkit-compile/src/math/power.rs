@@ -1,7 +1,8 @@
 //! Powers and roots, by the logarithm, whose error is multiplied by the exponent: it has twice the bits.
 
 use super::coefficients::{ATANH, LOG2_FRACTION, TWO_OVER_LN_2};
-use super::exponential::exp2_of_parts;
+use super::exponential::{exp2, exp2_of_parts};
+use super::logarithm::log2;
 use super::real::{Format, Integer, Real};
 
 /// `x^y`.
@@ -24,6 +25,11 @@ pub(super) fn pow<R: Real>(x: R, y: R) -> R {
 /// `x^y` for numbers that are not negative, and NaN for limits that depend on the path.
 pub(super) fn powr<R: Real>(x: R, y: R) -> R {
     exp2_wide(x, log2_wide(x).times(y.widen()))
+}
+
+/// `x^y` for numbers that are not negative, by a logarithm that is no longer than they are.
+pub(super) fn rough_powr<R: Real>(x: R, y: R) -> R {
+    exp2(y * log2(x))
 }
 
 /// `x^n`.

@@ -28,6 +28,24 @@ pub(super) fn tan<R: Real>(x: R) -> R {
     tangent(quarters, rest).signed_by(x.sign())
 }
 
+/// The sine of an angle up to 65536.
+pub(super) fn sin_of_small<R: Real>(x: R) -> R {
+    let (quarters, rest) = reduce_small(x.abs());
+    sine(quarters.to_integer(), rest).signed_by(x.sign())
+}
+
+/// The cosine of an angle up to 65536.
+pub(super) fn cos_of_small<R: Real>(x: R) -> R {
+    let (quarters, rest) = reduce_small(x.abs());
+    cosine(quarters.to_integer(), rest)
+}
+
+/// The tangent of an angle up to 65536.
+pub(super) fn tan_of_small<R: Real>(x: R) -> R {
+    let (quarters, rest) = reduce_small(x.abs());
+    tangent(quarters.to_integer(), rest).signed_by(x.sign())
+}
+
 /// The sine of `π x`.
 pub(super) fn sinpi<R: Real>(x: R) -> R {
     let (quarters, rest) = reduce_half_turns(x.abs());
@@ -62,15 +80,19 @@ fn reduce_half_turns<R: Real>(x: R) -> (R::Integer, R) {
     (quarters.to_integer(), rest.mad(high, rest * low))
 }
 
-/// Which quarter turn is nearest, modulo four, and what is left.
-fn reduce<R: Real>(x: R) -> (R::Integer, R) {
+/// Which quarter turn is nearest, and what is left, if three parts of π/2 are enough for that.
+fn reduce_small<R: Real>(x: R) -> (R, R) {
     let [high, middle, low] = FRAC_PI_2.of(x);
     let quarters = x.times(1.0 / FRAC_PI_2.double[0]).rint();
     // The first is exact.
     let rest = quarters.fma(-high, x);
     let rest = quarters.fma(-middle, rest);
-    let rest = quarters.fma(-low, rest);
-    // Beyond, three parts of π/2 are not enough.
+    (quarters, quarters.fma(-low, rest))
+}
+
+/// Which quarter turn is nearest, modulo four beyond some, and what is left.
+fn reduce<R: Real>(x: R) -> (R::Integer, R) {
+    let (quarters, rest) = reduce_small(x);
     let small = x.less(x.constant(x.pick(65536.0, 1e9)));
     let [quarters, rest] = R::rarely(!small, [quarters, rest], || {
         let (quarters, rest) = reduction::quarters(x.widen());

@@ -141,6 +141,14 @@ fn numbers<N: Number>() -> Vec<N> {
     both.map(N::from_double).collect()
 }
 
+/// Whether anything may come out for angles beyond 65536.
+fn has_small_angles(op: Op) -> bool {
+    matches!(
+        op,
+        Op::half_sin | Op::half_cos | Op::half_tan | Op::native_sin | Op::native_cos | Op::native_tan
+    )
+}
+
 /// Compiles all functions on numbers of a format for a kind of processor, and compares.
 fn compare<N: Number>(architecture: &str, processor: Processor, tolerated: u64) {
     let context = Context::new();
@@ -194,6 +202,9 @@ fn compare<N: Number>(architecture: &str, processor: Processor, tolerated: u64) 
                 unsafe { function(&raw const arguments, &raw mut got) };
                 for lane in 0..lanes {
                     let (x, y) = (arguments[0][lane], arguments[1][lane]);
+                    if has_small_angles(op) && N::from_double(65536.0).less(x.abs()) {
+                        continue;
+                    }
                     for (result, wanted) in expected(op, x, y).into_iter().enumerate() {
                         let got = got[result][lane];
                         let is_nan = |number: N| !number.equals(number);
