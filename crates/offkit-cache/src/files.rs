@@ -53,8 +53,18 @@ fn identity(path: &Path) -> Option<String> {
 /// The shared objects that this process has mapped, as the system lists them. One that is not the file which is there
 /// now makes it `None`: what comes of it cannot be told from what the new one would make.
 pub fn mapped_libraries() -> Option<Vec<FileId>> {
-    let text = fs::read_to_string("/proc/self/maps").ok()?;
     let program = std::env::current_exe().ok();
+    mapped("self", program.as_deref())
+}
+
+/// The same of another process of the user's, its program included.
+pub fn mapped_by(process: u32) -> Option<Vec<FileId>> {
+    mapped(&process.to_string(), None)
+}
+
+/// What a process has mapped, without its program.
+fn mapped(process: &str, program: Option<&Path>) -> Option<Vec<FileId>> {
+    let text = fs::read_to_string(format!("/proc/{process}/maps")).ok()?;
     let mut found: Vec<FileId> = Vec::new();
     for line in text.lines() {
         let mut words = line.split_ascii_whitespace();
@@ -63,7 +73,7 @@ pub fn mapped_libraries() -> Option<Vec<FileId>> {
             continue;
         };
         let path = Path::new(line.get(start..)?);
-        if Some(path) == program.as_deref() || found.last().is_some_and(|last| last.path == path) {
+        if Some(path) == program || found.last().is_some_and(|last| last.path == path) {
             continue;
         }
         if !is_inode(path, inode) {

@@ -23,16 +23,19 @@ pub enum Kind {
     Plugin,
     /// Files of `offkit cc`.
     Driver,
+    /// Machine code of a kernel for the CPU device.
+    Kernel,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Program,
         Self::OpenclC,
         Self::DeviceLibrary,
         Self::Plugin,
         Self::Driver,
+        Self::Kernel,
     ];
 
     /// The name, as commands print it.
@@ -43,12 +46,16 @@ impl Kind {
             Self::DeviceLibrary => "device-library",
             Self::Plugin => "plugin",
             Self::Driver => "driver",
+            Self::Kernel => "kernel",
         }
     }
 
     /// Whether an entry means something on another machine. What was found out about this one's programs does not.
     pub fn travels(self) -> bool {
-        matches!(self, Self::Program | Self::OpenclC | Self::DeviceLibrary)
+        matches!(
+            self,
+            Self::Program | Self::OpenclC | Self::DeviceLibrary | Self::Kernel
+        )
     }
 }
 

@@ -20,7 +20,9 @@ pub mod command_line;
 mod error;
 pub mod files;
 pub mod private;
+mod processor;
 pub mod program;
 pub mod temporary;
 
 pub use error::{causes, chain};
+pub use processor::processor;

@@ -287,6 +287,11 @@ impl Worker {
         self.pipes
     }
 
+    /// The worker's process, as the system counts them.
+    pub fn process(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Ends the worker at once.
     pub fn end(mut self) {
         let _ = self.child.kill();

@@ -9,10 +9,9 @@
 use std::collections::BTreeMap;
 use std::env;
 use std::fmt::Debug;
-use std::fs;
-use std::sync::OnceLock;
 
 use offkit_cache::{Cache, Entry, FileId, Key, Kind, mapped_libraries};
+use offkit_host::processor;
 use offkit_object::{DeviceImage, ImageFormat};
 use offkit_pi::host::{Context, Device, DeviceType, PiError, Program};
 
@@ -164,21 +163,6 @@ fn of_device(key: Key, device: &Device) -> Key {
 /// What a device says, or that it says nothing.
 fn answer<T: Debug>(answer: Result<T, PiError>) -> String {
     answer.map_or_else(|_| "unknown".to_owned(), |answer| format!("{answer:?}"))
-}
-
-/// The processor's name and what it can do.
-fn processor() -> &'static str {
-    static PROCESSOR: OnceLock<String> = OnceLock::new();
-    PROCESSOR.get_or_init(|| {
-        let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-        let first = text.split("\n\n").next().unwrap_or_default();
-        let is_told = |line: &&str| {
-            let names = ["vendor_id", "cpu family", "model", "flags", "Features", "CPU "];
-            names.iter().any(|name| line.starts_with(name))
-        };
-        let lines: Vec<&str> = first.lines().filter(is_told).collect();
-        format!("{}\n{}", env::consts::ARCH, lines.join("\n"))
-    })
 }
 
 /// Whether the libraries that this process has loaded are those that the entry was made with, as far as it had them too:

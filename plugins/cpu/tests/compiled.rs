@@ -120,6 +120,7 @@ fn with_worker(test: &str, variables: &[(&str, &str)], inside: impl FnOnce(&Path
         .env("OFFKIT_CPU_COMPILE", "1")
         .env("OFFKIT_CPU_THREADS", "2")
         .env(WORKER_VARIABLE, path("worker"))
+        .env("XDG_CACHE_HOME", path("cache"))
         .envs(variables.iter().copied());
     assert!(command.status().unwrap().success(), "see above");
 }
@@ -334,6 +335,32 @@ fn without_a_worker_kernels_are_interpreted() {
             log.contains("kernel `ready` is interpreted: cannot start `/nonexistent/worker`"),
             "{log}"
         );
+    });
+}
+
+#[test]
+fn what_was_compiled_once_needs_no_worker() {
+    let test = "what_was_compiled_once_needs_no_worker";
+    with_worker(test, &[], |folder| {
+        let machine = Machine::new(folder);
+        machine.is(0, "ready", 16_000, 3.0);
+        machine.is(0, "outside", 16_000, 201.0);
+        let requests_and_workers = [lines(folder, "requests").len(), lines(folder, "workers").len()];
+        const WORKER_IS: &str = "OFFKIT_TEST_WORKER_IS";
+        match std::env::var(WORKER_IS).as_deref() {
+            Err(_) => {}
+            Ok("the same") => return assert_eq!(requests_and_workers, [2, 1]),
+            Ok(_) => return assert_eq!(requests_and_workers, [4, 2]),
+        }
+        // In other processes; and another worker has code of its own.
+        let mut again = Command::new(std::env::current_exe().unwrap());
+        again.args(["--exact", test, "--nocapture"]);
+        assert!(again.env(WORKER_IS, "the same").status().unwrap().success());
+        let worker = std::fs::OpenOptions::new()
+            .append(true)
+            .open(folder.join("worker"));
+        worker.unwrap().write_all(b"# changed\n").unwrap();
+        assert!(again.env(WORKER_IS, "another").status().unwrap().success());
     });
 }
 

@@ -148,7 +148,7 @@ pub(crate) struct Clear {
 
 #[derive(Debug, Args)]
 struct Only {
-    /// Only this kind: program, opencl-c, device-library, plugin or driver
+    /// Only this kind: program, opencl-c, device-library, plugin, driver or kernel
     #[arg(long, value_name = "KIND", value_parser = kind)]
     kind: Option<Kind>,
 }

@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
+use offkit_cache::{FileId, Key};
 use offkit_compile::Variant;
-use offkit_llvm::{CompileRequest, Effort};
+use offkit_llvm::{CompileRequest, Compiled, Effort};
 use offkit_pi::NdRange;
 use offkit_spirv::{ParameterKind, Storage};
 
 use super::code::{Code, Slot};
 use super::facts::Facts;
+use super::kept::{self, Source};
 use super::service::{self, Job};
 use super::shape::Widths;
 use crate::kernel::{KernelCode, Pace};
@@ -27,7 +29,7 @@ pub(crate) struct CompiledKernel {
     program: Arc<Program>,
     index: usize,
     interpreted: Arc<dyn KernelCode>,
-    spirv: Arc<Vec<u8>>,
+    source: Arc<Source>,
     /// None if there is no code for its sub-groups.
     widths: Option<Widths>,
     /// Whether it sees how its range is cut into groups.
@@ -39,7 +41,7 @@ pub(crate) struct CompiledKernel {
 
 impl CompiledKernel {
     /// The kernel with this number of a program, which is built of a module.
-    pub(crate) fn new(program: &Arc<Program>, index: usize, spirv: &Arc<Vec<u8>>) -> CompiledKernel {
+    pub(crate) fn new(program: &Arc<Program>, index: usize, source: &Arc<Source>) -> CompiledKernel {
         let info = &program.kernels()[index];
         let module = program.module();
         let facts = Facts::of(module, index);
@@ -60,7 +62,7 @@ impl CompiledKernel {
             program: Arc::clone(program),
             index,
             interpreted: Arc::new(program.kernel(index)),
-            spirv: Arc::clone(spirv),
+            source: Arc::clone(source),
             widths,
             sees_groups: facts.groups || has_local_memory,
             slots: (0..variants).map(|_| Slot::default()).collect(),
@@ -86,18 +88,23 @@ impl CompiledKernel {
         Some((found?.as_ref().ok()?, variant))
     }
 
+    /// Fills a slot: with what is kept, or in some time with what is made.
     fn ask(&self, number: usize, variant: Variant) {
+        let request = self.request(variant);
+        let key = kept::key(&self.source, &request);
+        if self.fill_with_kept(number, key.as_ref()) {
+            return;
+        }
         let (slots, program) = (Arc::clone(&self.slots), Arc::clone(&self.program));
-        let name = self.info().name.clone();
-        let request = CompileRequest {
-            kernel: name.clone(),
-            variant,
-            processor: String::new(),
-            features: String::new(),
-            level: Effort::Full,
-        };
-        let done = move |compiled: Result<_, String>| {
-            let code = compiled.and_then(|compiled| Code::load(&compiled, &program));
+        let name = request.kernel.clone();
+        let done = move |made: Result<(Compiled, Option<&[FileId]>), String>| {
+            let code = made.and_then(|(compiled, files)| {
+                let code = Code::load(&compiled, &program)?;
+                if let (Some(key), Some(files)) = (key, files) {
+                    kept::put(&key, &compiled, files);
+                }
+                Ok(code)
+            });
             match &code {
                 Ok(_) => tracing::debug!(kernel = name, ?variant, "compiled"),
                 Err(reason) => tracing::info!(kernel = name, ?variant, reason, "interpreted, not compiled"),
@@ -105,10 +112,43 @@ impl CompiledKernel {
             slots[number].fill(code);
         };
         service::submit(Job {
-            spirv: Arc::clone(&self.spirv),
+            source: Arc::clone(&self.source),
             request,
             done: Box::new(done),
         });
+    }
+
+    /// Fills a slot with what is kept for a key; whether there was something.
+    fn fill_with_kept(&self, number: usize, key: Option<&Key>) -> bool {
+        let code = key.and_then(kept::get);
+        let code = code.and_then(|compiled| Code::load(&compiled, &self.program).ok());
+        code.map(|code| self.slots[number].fill(Ok(code))).is_some()
+    }
+
+    /// Has everything ready for the launch that is most likely, if what is kept isn't enough: the process that compiles,
+    /// and the code of the only kernel there is.
+    pub(crate) fn expect_launch(&self, is_alone: bool) {
+        let Some((number, variant)) = self.widths.as_ref().map(Widths::likely) else {
+            return;
+        };
+        if is_alone && self.slots[number].is_to_be_asked_for() {
+            self.ask(number, variant);
+            return;
+        }
+        let key = kept::key(&self.source, &self.request(variant));
+        if !self.fill_with_kept(number, key.as_ref()) {
+            service::start();
+        }
+    }
+
+    fn request(&self, variant: Variant) -> CompileRequest {
+        CompileRequest {
+            kernel: self.info().name.clone(),
+            variant,
+            processor: String::new(),
+            features: String::new(),
+            level: Effort::Full,
+        }
     }
 
     /// Whether compiled code does it in a few microseconds.

@@ -4,6 +4,9 @@
 //!  launch ──▶ variant ──▶ slot ──full──▶ code runs the groups
 //!                          │ empty
 //!                          ▼
+//!                        cache ──▶ code::Loaded ──▶ slot
+//!                          │ nothing kept
+//!                          ▼
 //!              service ──SPIR-V──▶ LLVM worker ──object──▶ code::Loaded ──▶ slot
 //! ```
 //!
@@ -13,6 +16,7 @@
 
 mod code;
 mod facts;
+mod kept;
 mod kernel;
 mod outside;
 mod service;
@@ -21,10 +25,10 @@ mod shape;
 use crate::code::Machine;
 use crate::sync::OnceLock;
 
+pub(crate) use kept::Source;
 pub(crate) use kernel::CompiledKernel;
 #[doc(hidden)]
 pub use kernel::launch_compiled;
-pub(crate) use service::start;
 
 /// The environment variable that says whether kernels are compiled: 0 or 1.
 const VARIABLE: &str = "OFFKIT_CPU_COMPILE";

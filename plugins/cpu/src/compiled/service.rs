@@ -9,8 +9,11 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU64, Ordering};
 use std::time::Duration;
 
-use offkit_llvm::{CompileRequest, Compiled, Worker};
+use offkit_cache::FileId;
+use offkit_host::chain;
+use offkit_llvm::{CompileRequest, Compiled, Worker, WorkerError};
 
+use super::kept::Source;
 use crate::pool;
 use crate::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -22,11 +25,10 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 /// A kernel to compile.
 pub(super) struct Job {
-    /// The module.
-    pub(super) spirv: Arc<Vec<u8>>,
+    pub(super) source: Arc<Source>,
     pub(super) request: CompileRequest,
-    /// Takes what became of it, or why nothing did.
-    pub(super) done: Box<dyn FnOnce(Result<Compiled, String>) + Send>,
+    /// Takes what became of it and the libraries that it was made with, or why nothing did.
+    pub(super) done: Box<dyn FnOnce(Result<(Compiled, Option<&[FileId]>), String>) + Send>,
 }
 
 #[derive(Default)]
@@ -44,7 +46,7 @@ struct State {
 }
 
 /// Has the process started if it isn't there: a kernel will be compiled soon.
-pub(crate) fn start() {
+pub(super) fn start() {
     service().serve(None);
 }
 
@@ -100,8 +102,13 @@ impl Service {
         let _served = Served(self);
         let mut worker = Process::Absent;
         worker.start();
-        while let Some(Job { spirv, request, done }) = self.next() {
-            done(worker.compile(&spirv, request));
+        while let Some(Job {
+            source,
+            request,
+            done,
+        }) = self.next()
+        {
+            done(worker.compile(&source.spirv, request));
             // Locked, so that nobody looks before it is done and waits after.
             drop(self.state());
             self.changed.notify_all();
@@ -141,7 +148,11 @@ impl Drop for Served<'_> {
 /// The process, as its thread has it.
 enum Process {
     Absent,
-    Running(Worker),
+    Running {
+        worker: Worker,
+        /// LLVM as it has it.
+        libraries: Option<Vec<FileId>>,
+    },
     /// It does not start, for this reason. It is tried again when the thread has ended.
     Missing(String),
 }
@@ -154,44 +165,59 @@ impl Process {
         *self = match Worker::start() {
             Ok(worker) => {
                 note_pipes(&worker);
-                Process::Running(worker)
+                let libraries = libraries(&worker);
+                Process::Running { worker, libraries }
             }
             Err(error) => {
-                tracing::warn!(error = %chain(&error), "kernels are interpreted");
+                tracing::warn!(error = chain(&error), "kernels are interpreted");
                 Process::Missing(chain(&error))
             }
         };
     }
 
-    fn compile(&mut self, spirv: &[u8], request: CompileRequest) -> Result<Compiled, String> {
+    fn compile(
+        &mut self,
+        spirv: &[u8],
+        request: CompileRequest,
+    ) -> Result<(Compiled, Option<&[FileId]>), String> {
         self.start();
         let worker = match self {
-            Process::Running(worker) => worker,
+            Process::Running { worker, .. } => worker,
             Process::Missing(reason) => return Err(reason.clone()),
             Process::Absent => return Err("LLVM is not there".to_owned()),
         };
-        let compiled = worker.compile(spirv, request, LIMIT);
-        compiled.map_err(|error| {
-            // The process that has said no can be asked on; any other is another's problem no more.
-            if !matches!(error, offkit_llvm::WorkerError::Failed { .. }) {
-                self.end();
+        match worker.compile(spirv, request, LIMIT) {
+            Ok(compiled) => match self {
+                Process::Running { libraries, .. } => Ok((compiled, libraries.as_deref())),
+                _ => Ok((compiled, None)),
+            },
+            Err(error) => {
+                // A process that has said no can be asked again, and no other.
+                if !matches!(error, WorkerError::Failed { .. }) {
+                    self.end();
+                }
+                Err(chain(&error))
             }
-            chain(&error)
-        })
+        }
     }
 
     fn end(&mut self) {
-        if let Process::Running(worker) = std::mem::replace(self, Process::Absent) {
+        if let Process::Running { worker, .. } = std::mem::replace(self, Process::Absent) {
             forget_pipes(&worker);
             worker.end();
         }
     }
 }
 
-/// An error with its causes.
-fn chain(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(error.source(), |cause| cause.source());
-    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
+/// What of LLVM is in files of its own, so that code is not kept longer than that. None if it cannot be told.
+fn libraries(worker: &Worker) -> Option<Vec<FileId>> {
+    let mut files = offkit_cache::mapped_by(worker.process())?;
+    let is_llvm = |file: &FileId| {
+        let name = file.path.file_name().and_then(|name| name.to_str());
+        name.is_some_and(|name| name.starts_with("libLLVM"))
+    };
+    files.retain(is_llvm);
+    Some(files)
 }
 
 static SERVICE: AtomicPtr<Service> = AtomicPtr::new(null_mut());

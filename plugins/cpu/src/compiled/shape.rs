@@ -53,9 +53,18 @@ impl Widths {
         let (rows, full) = rows_and_full(geometry, width);
         let ends = [0, 1, 2].map(|index| geometry.offset[index] + geometry.global[index]);
         let narrow_ids = ends.iter().all(|end| *end <= 1 << 31);
+        self.numbered(best, rows, full, narrow_ids)
+    }
+
+    /// The variant for launches that are a number of whole vectors, each along a row, and not too many.
+    pub(super) fn likely(&self) -> (usize, Variant) {
+        self.numbered(0, true, true, true)
+    }
+
+    fn numbered(&self, best: usize, rows: bool, full: bool, narrow_ids: bool) -> (usize, Variant) {
         let number = best * CHOICES + usize::from(rows) * 4 + usize::from(full) * 2 + usize::from(narrow_ids);
         let variant = Variant {
-            width,
+            width: self.0[best],
             rows,
             full,
             narrow_ids,

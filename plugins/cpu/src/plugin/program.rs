@@ -58,10 +58,13 @@ fn build(module: &Module, memory: &Arc<Memory>, compiles: bool) -> Result<Execut
     let program = Arc::new(crate::Program::from_module(module, Arc::clone(memory))?);
     let kernels = 0..program.kernels().len();
     let kernels = if compiles {
-        compiled::start();
-        let spirv = Arc::new(module.to_bytes());
-        let kernels = kernels.map(|index| Arc::new(CompiledKernel::new(&program, index, &spirv)) as _);
-        kernels.collect()
+        let source = Arc::new(compiled::Source::new(module.to_bytes()));
+        let kernels = kernels.map(|index| Arc::new(CompiledKernel::new(&program, index, &source)));
+        let kernels: Vec<_> = kernels.collect();
+        if let Some(kernel) = kernels.first() {
+            kernel.expect_launch(kernels.len() == 1);
+        }
+        kernels.into_iter().map(|kernel| kernel as _).collect()
     } else {
         kernels
             .map(|index| Arc::new(program.kernel(index)) as _)
