@@ -7,7 +7,9 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
+use offkit_cache::{Cache, Limits};
 use offkit_llvm::{PROTOCOL_VERSION, WORKER_VARIABLE};
 use offkit_pi::ffi::PI_DEVICE_TYPE_ALL;
 use offkit_pi::host::{Buffer, Context, Device, NdRange, Plugin, Program, Queue, QueueProperties};
@@ -209,6 +211,13 @@ impl Machine {
     }
 }
 
+/// What the worker was asked for at first; more comes later.
+fn requests(folder: &Path) -> Vec<String> {
+    let mut requests = lines(folder, "requests");
+    requests.retain(|request| request.contains(r#""level":"light""#));
+    requests
+}
+
 fn lines(folder: &Path, name: &str) -> Vec<String> {
     let text = std::fs::read_to_string(folder.join(name)).unwrap_or_default();
     text.lines().map(str::to_owned).collect()
@@ -236,7 +245,7 @@ fn one_device_runs_compiled_code_and_the_other_checks() {
                 machine.is(1, "ready", count, 2.0);
             }
             // Once for the kind of launch that is no multiple of the width, once for the other.
-            assert_eq!(lines(folder, "requests").len(), 2);
+            assert_eq!(requests(folder).len(), 2);
             assert_eq!(lines(folder, "workers").len(), 1);
             assert_eq!(machine.log(), "");
         },
@@ -267,7 +276,7 @@ fn groups_are_long_rows_where_nobody_sees_them() {
             ..NdRange::new([4096])
         };
         assert_eq!(machine.run(0, "unseen", range)[0], 4.0);
-        let requests = lines(folder, "requests");
+        let requests = requests(folder);
         let whole = r#""rows":true,"full":true,"narrow_ids":true"#;
         assert!(
             requests.iter().all(|request| request.contains(whole)),
@@ -299,7 +308,7 @@ fn what_is_not_compiled_is_interpreted_and_the_log_says_why() {
             assert!(!log.contains("`ready`"), "{log}");
             // Asked once, however often it is launched.
             machine.is(0, "refused", 10_000, 2.0);
-            assert_eq!(lines(folder, "requests").len(), 3);
+            assert_eq!(requests(folder).len(), 3);
         },
     );
 }
@@ -345,7 +354,13 @@ fn what_was_compiled_once_needs_no_worker() {
         let machine = Machine::new(folder);
         machine.is(0, "ready", 16_000, 3.0);
         machine.is(0, "outside", 16_000, 201.0);
-        let requests_and_workers = [lines(folder, "requests").len(), lines(folder, "workers").len()];
+        // Better code comes when it comes.
+        let cache = Cache::at(folder.join("cache/offkit"), Limits::default());
+        let kept = || cache.entries().len() / 4;
+        while kept() == 0 || requests(folder).len() != 2 * kept() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let requests_and_workers = [requests(folder).len(), lines(folder, "workers").len()];
         const WORKER_IS: &str = "OFFKIT_TEST_WORKER_IS";
         match std::env::var(WORKER_IS).as_deref() {
             Err(_) => {}
@@ -373,7 +388,7 @@ fn threads_that_launch_at_once_ask_once() {
                 scope.spawn(|| machine.is(0, "ready", 64_000, 3.0));
             }
         });
-        assert_eq!(lines(folder, "requests").len(), 1);
+        assert_eq!(requests(folder).len(), 1);
     });
 }
 

@@ -5,7 +5,7 @@
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use offkit_llvm::Compiled;
+use offkit_llvm::{Compiled, Effort};
 
 use super::{outside, service};
 use crate::Program;
@@ -59,14 +59,19 @@ impl Code {
 /// The place for the code of a variant, or for the reason why there is none.
 #[derive(Debug, Default)]
 pub(super) struct Slot {
-    code: OnceLock<Result<Code, String>>,
+    light: OnceLock<Result<Code, String>>,
+    full: OnceLock<Result<Code, String>>,
     /// The generation of the process that has asked for it; 0 if none has.
     asked: AtomicU64,
 }
 
 impl Slot {
+    /// The best that there is.
     pub(super) fn get(&self) -> Option<&Result<Code, String>> {
-        self.code.get()
+        match self.full.get() {
+            Some(Ok(_)) => self.full.get(),
+            failed_or_missing => self.light.get().or(failed_or_missing),
+        }
     }
 
     /// Whether the caller is the one to ask for the code.
@@ -75,14 +80,18 @@ impl Slot {
         self.asked.swap(now, Ordering::Relaxed) != now
     }
 
-    pub(super) fn fill(&self, code: Result<Code, String>) {
+    pub(super) fn fill(&self, effort: Effort, code: Result<Code, String>) {
+        let tier = match effort {
+            Effort::Light => &self.light,
+            Effort::Full => &self.full,
+        };
         // Filled already only where a fork came in between: one is as good as the other.
-        _ = self.code.set(code);
+        _ = tier.set(code);
     }
 
     /// Waits until it is filled, and gives what it is filled with; nothing if nobody does that.
     pub(super) fn wait(&self) -> Option<&Result<Code, String>> {
-        service::wait(|| self.code.get().is_some());
-        self.code.get()
+        service::wait(|| self.get().is_some());
+        self.get()
     }
 }

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use offkit_cache::{FileId, Key};
 use offkit_compile::Variant;
-use offkit_llvm::{CompileRequest, Compiled, Effort};
+use offkit_llvm::Effort;
 use offkit_pi::NdRange;
 use offkit_spirv::{ParameterKind, Storage};
 
 use super::code::{Code, Slot};
 use super::facts::Facts;
-use super::kept::{self, Source};
-use super::service::{self, Job};
+use super::kept::Source;
+use super::order::Order;
+use super::service;
 use super::shape::Widths;
 use crate::kernel::{KernelCode, Pace};
 use crate::launch::{Arguments, Geometry};
@@ -81,73 +81,35 @@ impl CompiledKernel {
         let (slot, number, variant) = self.slot(geometry)?;
         let found = slot.get().or_else(|| {
             if slot.is_to_be_asked_for() {
-                self.ask(number, variant);
+                self.order(number, variant).place();
             }
             if wait { slot.wait() } else { None }
         });
         Some((found?.as_ref().ok()?, variant))
     }
 
-    /// Fills a slot: with what is kept, or in some time with what is made.
-    fn ask(&self, number: usize, variant: Variant) {
-        let request = self.request(variant);
-        let key = kept::key(&self.source, &request);
-        if self.fill_with_kept(number, key.as_ref()) {
-            return;
-        }
-        let (slots, program) = (Arc::clone(&self.slots), Arc::clone(&self.program));
-        let name = request.kernel.clone();
-        let done = move |made: Result<(Compiled, Option<&[FileId]>), String>| {
-            let code = made.and_then(|(compiled, files)| {
-                let code = Code::load(&compiled, &program)?;
-                if let (Some(key), Some(files)) = (key, files) {
-                    kept::put(&key, &compiled, files);
-                }
-                Ok(code)
-            });
-            match &code {
-                Ok(_) => tracing::debug!(kernel = name, ?variant, "compiled"),
-                Err(reason) => tracing::info!(kernel = name, ?variant, reason, "interpreted, not compiled"),
-            }
-            slots[number].fill(code);
-        };
-        service::submit(Job {
-            source: Arc::clone(&self.source),
-            request,
-            done: Box::new(done),
-        });
-    }
-
-    /// Fills a slot with what is kept for a key; whether there was something.
-    fn fill_with_kept(&self, number: usize, key: Option<&Key>) -> bool {
-        let code = key.and_then(kept::get);
-        let code = code.and_then(|compiled| Code::load(&compiled, &self.program).ok());
-        code.map(|code| self.slots[number].fill(Ok(code))).is_some()
-    }
-
     /// Has everything ready for the launch that is most likely, if what is kept isn't enough: the process that compiles,
     /// and the code of the only kernel there is.
     pub(crate) fn expect_launch(&self, is_alone: bool) {
-        let Some((number, variant)) = self.widths.as_ref().map(Widths::likely) else {
+        let Some((slot, variant)) = self.widths.as_ref().map(Widths::likely) else {
             return;
         };
-        if is_alone && self.slots[number].is_to_be_asked_for() {
-            self.ask(number, variant);
-            return;
-        }
-        let key = kept::key(&self.source, &self.request(variant));
-        if !self.fill_with_kept(number, key.as_ref()) {
+        let order = self.order(slot, variant);
+        if is_alone && self.slots[slot].is_to_be_asked_for() {
+            order.place();
+        } else if !order.fill_with_kept(Effort::Full) {
             service::start();
         }
     }
 
-    fn request(&self, variant: Variant) -> CompileRequest {
-        CompileRequest {
+    fn order(&self, slot: usize, variant: Variant) -> Order {
+        Order {
+            program: Arc::clone(&self.program),
+            source: Arc::clone(&self.source),
             kernel: self.info().name.clone(),
             variant,
-            processor: String::new(),
-            features: String::new(),
-            level: Effort::Full,
+            slots: Arc::downgrade(&self.slots),
+            slot,
         }
     }
 

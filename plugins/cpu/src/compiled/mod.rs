@@ -10,14 +10,15 @@
 //!              service ──SPIR-V──▶ LLVM worker ──object──▶ code::Loaded ──▶ slot
 //! ```
 //!
-//! A kernel has a slot for each [`Variant`](offkit_compile::Variant) that its launches need, filled once: with code, or
-//! with the reason why there is none. LLVM is in a process of its own ([`service`]); whatever becomes of that process
+//! A kernel has a slot for each [`Variant`](offkit_compile::Variant) that its launches need. It is filled with code, later
+//! with better code, or with the reason why there is none. LLVM is in a process of its own ([`service`]); whatever becomes of that process
 //! costs a kernel its speed and nothing else.
 
 mod code;
 mod facts;
 mod kept;
 mod kernel;
+mod order;
 mod outside;
 mod service;
 mod shape;

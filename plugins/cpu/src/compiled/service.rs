@@ -7,15 +7,17 @@
 use std::collections::VecDeque;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use offkit_cache::FileId;
 use offkit_host::chain;
-use offkit_llvm::{CompileRequest, Compiled, Worker, WorkerError};
+use offkit_llvm::{CompileRequest, Compiled, Effort, Worker, WorkerError};
 
+use super::code::Slot;
 use super::kept::Source;
 use crate::pool;
-use crate::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// How long the process is kept with nothing to do.
 const IDLE: Duration = Duration::from_secs(10);
@@ -27,6 +29,8 @@ const LIMIT: Duration = Duration::from_secs(60);
 pub(super) struct Job {
     pub(super) source: Arc<Source>,
     pub(super) request: CompileRequest,
+    /// Where the code goes; it is not needed when they are gone.
+    pub(super) slots: Weak<[Slot]>,
     /// Takes what became of it and the libraries that it was made with, or why nothing did.
     pub(super) done: Box<dyn FnOnce(Result<(Compiled, Option<&[FileId]>), String>) + Send>,
 }
@@ -102,12 +106,13 @@ impl Service {
         let _served = Served(self);
         let mut worker = Process::Absent;
         worker.start();
-        while let Some(Job {
-            source,
-            request,
-            done,
-        }) = self.next()
-        {
+        while let Some(job) = self.next() {
+            let Job {
+                source,
+                request,
+                done,
+                ..
+            } = job;
             done(worker.compile(&source.spirv, request));
             // Locked, so that nobody looks before it is done and waits after.
             drop(self.state());
@@ -119,7 +124,13 @@ impl Service {
     fn next(&self) -> Option<Job> {
         let mut state = self.state();
         loop {
-            if let Some(job) = state.jobs.pop_front() {
+            state.jobs.retain(|job| job.slots.strong_count() > 0);
+            // Launches wait for what takes little.
+            let urgent = state
+                .jobs
+                .iter()
+                .position(|job| job.request.level == Effort::Light);
+            if let Some(job) = state.jobs.remove(urgent.unwrap_or(0)) {
                 return Some(job);
             }
             let waited = self.changed.wait_timeout(state, IDLE);

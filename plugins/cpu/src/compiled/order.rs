@@ -1,0 +1,97 @@
+//! An order for the code of a variant: what is kept is taken, and what isn't is made.
+//!
+//! There are two tiers. What is made with little effort is there soon, and what is made with more takes its place when it
+//! is done; nobody waits for that.
+
+use std::sync::{Arc, Weak};
+
+use offkit_cache::{FileId, Key};
+use offkit_compile::Variant;
+use offkit_llvm::{CompileRequest, Compiled, Effort};
+
+use super::code::{Code, Slot};
+use super::kept::{self, Source};
+use super::service::{self, Job};
+use crate::Program;
+
+/// What code is ordered of.
+#[derive(Clone)]
+pub(super) struct Order {
+    pub(super) program: Arc<Program>,
+    pub(super) source: Arc<Source>,
+    pub(super) kernel: String,
+    pub(super) variant: Variant,
+    pub(super) slots: Weak<[Slot]>,
+    /// Which of the slots it is for.
+    pub(super) slot: usize,
+}
+
+impl Order {
+    /// Fills the slot: at once if something is kept, or else in some time.
+    pub(super) fn place(self) {
+        if self.fill_with_kept(Effort::Full) {
+            return;
+        }
+        match self.fill_with_kept(Effort::Light) {
+            true => self.make(Effort::Full),
+            false => self.make(Effort::Light),
+        }
+    }
+
+    /// Fills the slot with what is kept; whether there was something.
+    pub(super) fn fill_with_kept(&self, effort: Effort) -> bool {
+        let compiled = self.key(effort).and_then(|key| kept::get(&key));
+        let code = compiled.and_then(|compiled| Code::load(&compiled, &self.program).ok());
+        code.map(|code| self.fill(effort, Ok(code))).is_some()
+    }
+
+    fn fill(&self, effort: Effort, code: Result<Code, String>) {
+        if let Some(slots) = self.slots.upgrade() {
+            slots[self.slot].fill(effort, code);
+        }
+    }
+
+    fn make(self, effort: Effort) {
+        let job = Job {
+            source: Arc::clone(&self.source),
+            request: self.request(effort),
+            slots: Weak::clone(&self.slots),
+            done: Box::new(move |made| self.done(effort, made)),
+        };
+        service::submit(job);
+    }
+
+    fn done(self, effort: Effort, made: Result<(Compiled, Option<&[FileId]>), String>) {
+        let code = made.and_then(|(compiled, files)| {
+            let code = Code::load(&compiled, &self.program)?;
+            if let (Some(key), Some(files)) = (self.key(effort), files) {
+                kept::put(&key, &compiled, files);
+            }
+            Ok(code)
+        });
+        let (kernel, variant) = (&self.kernel, self.variant);
+        match &code {
+            Ok(_) => tracing::debug!(kernel, ?variant, ?effort, "compiled"),
+            Err(reason) => tracing::info!(kernel, ?variant, ?effort, reason, "not compiled"),
+        }
+        let is_better_wanted = code.is_ok() && effort == Effort::Light;
+        self.fill(effort, code);
+        if is_better_wanted {
+            self.make(Effort::Full);
+        }
+    }
+
+    fn key(&self, effort: Effort) -> Option<Key> {
+        kept::key(&self.source, &self.request(effort))
+    }
+
+    fn request(&self, level: Effort) -> CompileRequest {
+        CompileRequest {
+            kernel: self.kernel.clone(),
+            variant: self.variant,
+            processor: String::new(),
+            features: String::new(),
+            level,
+        }
+    }
+}
