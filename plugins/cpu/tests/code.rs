@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use offkit_plugin_cpu::code::{Image, LoadError, Loaded, Machine};
+use offkit_plugin_cpu::code::{GDB_VARIABLE, Image, LoadError, Loaded, Machine, PERF_VARIABLE};
 
 const PAGE: usize = 4096;
 
@@ -32,8 +32,12 @@ const PROGRAM: &str = "
 ";
 
 /// Compiles C for a machine. `None` where there is no clang 22, which is an error when tools are required.
-#[expect(clippy::print_stderr, reason = "a skipped test says so")]
 fn compile(source: &str, machine: Machine) -> Option<Vec<u8>> {
+    compile_with(&[], source, machine)
+}
+
+#[expect(clippy::print_stderr, reason = "a skipped test says so")]
+fn compile_with(options: &[&str], source: &str, machine: Machine) -> Option<Vec<u8>> {
     let target = match machine {
         Machine::X86_64 => "--target=x86_64-linux-gnu",
         _ => "--target=aarch64-linux-gnu",
@@ -51,7 +55,7 @@ fn compile(source: &str, machine: Machine) -> Option<Vec<u8>> {
         "-fno-asynchronous-unwind-tables",
         "-fvisibility=hidden",
     ]);
-    command.args(["-", "-o", "-"]);
+    command.args(options).args(["-", "-o", "-"]);
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = match command.spawn() {
         Ok(child) => child,
@@ -66,6 +70,90 @@ fn compile(source: &str, machine: Machine) -> Option<Vec<u8>> {
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "clang refuses the source");
     Some(output.stdout)
+}
+
+/// Set for what a test runs in another process.
+const INSIDE: &str = "OFFKIT_TEST_INSIDE";
+
+/// This program, to run one of its tests in another process.
+fn again(test: &str) -> Vec<String> {
+    let program = std::env::current_exe().unwrap().display().to_string();
+    [&program, "--exact", test, "--nocapture"]
+        .map(str::to_owned)
+        .to_vec()
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn perf_is_told_the_names_of_functions() {
+    let Some(object) = Machine::HOST.and_then(|machine| compile(PROGRAM, machine)) else {
+        return;
+    };
+    if std::env::var_os(INSIDE).is_some() {
+        let loaded = Loaded::of_object(&object).unwrap();
+        let path = format!("/tmp/perf-{}.map", std::process::id());
+        let map = std::fs::read_to_string(&path);
+        _ = std::fs::remove_file(path);
+        let map = map.unwrap();
+        let mut lines = map.lines().filter_map(|line| line.split_once(' '));
+        let (address, rest) = lines.find(|(_, rest)| rest.ends_with(" pick")).unwrap();
+        let pick = loaded.function("pick").unwrap().as_ptr() as usize;
+        assert_eq!(usize::from_str_radix(address, 16).unwrap(), pick);
+        assert!(usize::from_str_radix(&rest[..rest.len() - 5], 16).unwrap() > 16);
+        return;
+    }
+    let command = again("perf_is_told_the_names_of_functions");
+    let mut run = Command::new(&command[0]);
+    run.args(&command[1..]).env(INSIDE, "1").env(PERF_VARIABLE, "1");
+    assert!(run.status().unwrap().success());
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+#[expect(clippy::print_stderr, reason = "a skipped test says so")]
+fn debuggers_know_functions_and_lines() {
+    let Some(machine) = Machine::HOST else { return };
+    let Some(object) = compile_with(&["-g"], PROGRAM, machine) else {
+        return;
+    };
+    if std::env::var_os(INSIDE).is_some() {
+        let loaded = Loaded::of_object(&object).unwrap();
+        // Others that come and go are no trouble.
+        let others = [(); 3].map(|()| Loaded::of_object(&object).unwrap());
+        let [first, middle, last] = others;
+        drop(middle);
+        drop(first);
+        drop(last);
+        let pick = loaded.function("pick").unwrap();
+        // SAFETY: a function of that type, which stays as long as `loaded`.
+        let pick = unsafe { std::mem::transmute::<*mut u8, extern "C" fn(i32, i32) -> f32>(pick.as_ptr()) };
+        assert_eq!(pick(2, 0), 17.25);
+        return;
+    }
+    let mut gdb = Command::new("gdb");
+    gdb.args([
+        "-batch",
+        "-nx",
+        "-ex",
+        "set breakpoint pending on",
+        "-ex",
+        "break pick",
+        "-ex",
+        "run",
+    ]);
+    gdb.args(["-ex", "backtrace 1", "-ex", "continue", "--args"])
+        .args(again("debuggers_know_functions_and_lines"));
+    let Ok(output) = gdb.env(INSIDE, "1").env(GDB_VARIABLE, "1").output() else {
+        eprintln!("SKIPPED: gdb does not start");
+        return;
+    };
+    let text = String::from_utf8_lossy(&output.stdout);
+    if !text.contains("test result") {
+        eprintln!("SKIPPED: gdb cannot run programs here: {text}");
+        return;
+    }
+    let stopped = text.lines().find(|line| line.contains("pick (which=2, n=0) at "));
+    assert!(stopped.is_some_and(|line| line.contains("<stdin>:")), "{text}");
 }
 
 fn both() -> [Machine; 2] {

@@ -1,5 +1,7 @@
 //! Objects, checked and laid out as they are to lie in memory.
 
+use std::mem::offset_of;
+
 use object::elf::{self, FileHeader64};
 use object::read::elf::{FileHeader, Rela as _, SectionHeader as _, Sym as _};
 use object::{LittleEndian, SectionIndex, SymbolIndex};
@@ -24,6 +26,8 @@ pub struct Image {
     bytes: Vec<u8>,
     code: usize,
     functions: Vec<Function>,
+    /// Where each section of the object is.
+    places: Vec<Option<usize>>,
 }
 
 /// A function in an image.
@@ -74,6 +78,7 @@ impl Image {
             bytes: layout.bytes,
             code,
             functions,
+            places: layout.places,
         })
     }
 
@@ -87,8 +92,21 @@ impl Image {
         self.code
     }
 
-    pub(super) fn into_functions(self) -> Vec<Function> {
-        self.functions
+    /// The object that this was made of, whose sections say where they are when it lies at an address.
+    pub(super) fn object_at(&self, object: &[u8], start: u64) -> Vec<u8> {
+        let mut object = object.to_vec();
+        let Ok(header) = Header::parse(object.as_slice()) else {
+            return object;
+        };
+        let table = usize::try_from(header.e_shoff(LITTLE)).unwrap_or(usize::MAX);
+        for (index, place) in self.places.iter().enumerate() {
+            let address = table.checked_add(index * size_of::<Section>() + offset_of!(Section, sh_addr));
+            let address = address.and_then(|at| object.get_mut(at..)?.first_chunk_mut());
+            if let (Some(place), Some(address)) = (place, address) {
+                *address = (start + *place as u64).to_le_bytes();
+            }
+        }
+        object
     }
 
     /// The functions that have names.

@@ -4,6 +4,7 @@
 
 use std::ptr::NonNull;
 
+use super::announce::{self, Registered};
 use super::{Function, Image, LoadError, Machine};
 
 /// Code that can be called, until this is dropped.
@@ -12,6 +13,7 @@ pub struct Loaded {
     start: NonNull<u8>,
     size: usize,
     functions: Vec<Function>,
+    registered: Option<Registered>,
 }
 
 // SAFETY: the memory belongs to the value, and nobody writes to it.
@@ -27,7 +29,7 @@ impl Loaded {
     pub fn of_object(object: &[u8]) -> Result<Loaded, LoadError> {
         let machine = Machine::HOST
             .ok_or_else(|| LoadError::Refused("code for this machine is not known".to_owned()))?;
-        Loaded::new(Image::of_object(object, machine, page_size())?)
+        Loaded::new(Image::of_object(object, machine, page_size())?, object)
     }
 
     /// The address of a function.
@@ -41,7 +43,7 @@ impl Loaded {
 
 #[cfg(unix)]
 impl Loaded {
-    fn new(image: Image) -> Result<Loaded, LoadError> {
+    fn new(image: Image, object: &[u8]) -> Result<Loaded, LoadError> {
         let size = image.bytes().len();
         if size == 0 {
             return Err(LoadError::Damaged("there is no code in it".to_owned()));
@@ -67,15 +69,18 @@ impl Loaded {
         unsafe { start.copy_from_nonoverlapping(NonNull::from(image.bytes()).cast(), size) };
         let code = image.code_size();
         // From here on it is unmapped on drop.
-        let functions = image.into_functions();
-        let loaded = Loaded {
+        let mut loaded = Loaded {
             start,
             size,
-            functions,
+            functions: image.functions().to_vec(),
+            registered: None,
         };
         flush_instructions(start, code);
         loaded.protect(0, code, libc::PROT_READ | libc::PROT_EXEC)?;
         loaded.protect(code, size - code, libc::PROT_READ)?;
+        announce::tell_perf(start, &loaded.functions);
+        let object = || image.object_at(object, start.as_ptr() as u64);
+        loaded.registered = Registered::new(object);
         Ok(loaded)
     }
 
@@ -95,6 +100,7 @@ impl Loaded {
 #[cfg(unix)]
 impl Drop for Loaded {
     fn drop(&mut self) {
+        self.registered = None;
         // SAFETY: mapped in `new` with this size, and who calls the code keeps the value.
         unsafe { libc::munmap(self.start.as_ptr().cast(), self.size) };
     }
@@ -110,7 +116,7 @@ fn page_size() -> usize {
 /// What is not known how to load is interpreted.
 #[cfg(not(unix))]
 impl Loaded {
-    fn new(_: Image) -> Result<Loaded, LoadError> {
+    fn new(_: Image, _: &[u8]) -> Result<Loaded, LoadError> {
         Err(LoadError::Refused(
             "code cannot be loaded on this system".to_owned(),
         ))

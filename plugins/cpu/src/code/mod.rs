@@ -9,12 +9,14 @@
 //! what asks for more than that is refused by name. [`Loaded`] has the bytes in memory of their own: written
 //! first, then executed, never both.
 
+mod announce;
 mod image;
 mod loaded;
 mod relocation;
 
 use std::io;
 
+pub use announce::{GDB_VARIABLE, PERF_VARIABLE};
 pub use image::{Function, Image};
 pub use loaded::Loaded;
 
