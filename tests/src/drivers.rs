@@ -29,6 +29,16 @@ pub fn is_inside(test: &str, variables: &[(&str, impl AsRef<OsStr>)]) -> bool {
     false
 }
 
+/// The same in a process that finds one OpenCL driver, which a file names; `false` without one.
+///
+/// # Panics
+///
+/// If the part fails.
+#[track_caller]
+pub fn is_on(driver: Option<PathBuf>, test: &str) -> bool {
+    driver.is_some_and(|driver| is_inside(test, &[("OCL_ICD_VENDORS", driver)]))
+}
+
 /// A command that sees nothing of this machine's drivers, adapters and plugins, of their user's variables and cache. All
 /// tests share a cache: the libraries that come with offkit are built once.
 pub fn alone(command: &mut Command) -> &mut Command {
@@ -62,7 +72,7 @@ pub fn with_drivers<'a>(
     command.envs(variables.iter().map(|(name, value)| (name, value)))
 }
 
-/// What names Intel's driver.
+/// What names Intel's driver for CPUs; `None`, loudly, if it cannot be had here.
 pub fn intel() -> Option<PathBuf> {
     let [(_, drivers), _] = SyclRuntime::get()?.environment();
     Some(drivers)

@@ -6,7 +6,7 @@ use offkit_opencl::Dispatch;
 use offkit_pi::ffi::*;
 use offkit_pi::host::{Context, Device, Event, NdRange, Plugin, Program, Queue, QueueProperties, UsmKind};
 use offkit_plugin_opencl::Outcome;
-use offkit_tests::drivers::{INSIDE, intel, is_inside, pocl, with_drivers};
+use offkit_tests::drivers::{INSIDE, intel, is_inside, is_on, pocl, with_drivers};
 use offkit_tests::{Folder, library, need, offkit, read_f32, spirv, tool};
 use std::path::Path;
 use std::process::Command;
@@ -229,9 +229,8 @@ fn drivers_are_used_by_their_tables_or_their_exports_but_offkits_own_is_not() {
 
 #[test]
 fn threads_that_ask_at_once_find_the_same_devices() {
-    let Some(pocl) = pocl() else { return };
     let test = "threads_that_ask_at_once_find_the_same_devices";
-    if !is_inside(test, &[("OCL_ICD_VENDORS", &pocl)]) {
+    if !is_on(pocl(), test) {
         return;
     }
     let plugin = Plugin::built_in(&offkit_plugin_opencl::BUILT_IN).unwrap();
@@ -293,9 +292,8 @@ fn a_part_of_a_device_that_is_missing_loses_no_other() {
 #[test]
 fn a_driver_with_everything_is_used_for_everything() {
     need!("clang-22");
-    let Some(intel) = intel() else { return };
     let test = "a_driver_with_everything_is_used_for_everything";
-    if !is_inside(test, &[("OCL_ICD_VENDORS", &intel)]) {
+    if !is_on(intel(), test) {
         return;
     }
     let [driver] = offkit_plugin_opencl::drivers() else {

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use offkit_pi::host::Plugin;
 use offkit_plugin_tests::{Code, Outcome, names, run};
-use offkit_tests::drivers::{intel, is_inside, pocl};
+use offkit_tests::drivers::{intel, is_on, pocl};
 use offkit_tests::ur_adapters::{RELEASES, Release};
 use offkit_tests::{Folder, library, need, root, tool};
 
@@ -28,8 +28,7 @@ fn unsupported(plugin: &Plugin, code: Option<&Code>) -> Vec<(&'static str, Strin
 #[test]
 fn intels_driver_passes() {
     need!("clang-22");
-    let Some(intel) = intel() else { return };
-    if !is_inside("intels_driver_passes", &[("OCL_ICD_VENDORS", &intel)]) {
+    if !is_on(intel(), "intels_driver_passes") {
         return;
     }
     let plugin = Plugin::load(library("offkit_plugin_opencl")).unwrap();
@@ -39,9 +38,8 @@ fn intels_driver_passes() {
 
 #[test]
 fn a_driver_that_takes_no_spirv_passes_what_needs_no_kernel() {
-    let Some(pocl) = pocl() else { return };
     let test = "a_driver_that_takes_no_spirv_passes_what_needs_no_kernel";
-    if !is_inside(test, &[("OCL_ICD_VENDORS", &pocl)]) {
+    if !is_on(pocl(), test) {
         return;
     }
     let plugin = Plugin::load(library("offkit_plugin_opencl")).unwrap();

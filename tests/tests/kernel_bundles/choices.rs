@@ -4,7 +4,7 @@ use std::process::Command;
 
 use offkit_object::{BundleState, DeviceImage, Target};
 use offkit_runtime::{Executable, Input, KernelBundle, LinkProperties, Object, State};
-use offkit_tests::drivers::{INSIDE, intel, is_inside, with_drivers};
+use offkit_tests::drivers::{INSIDE, with_drivers};
 use offkit_tests::{Folder, mock, need};
 
 use crate::machine::{EXPECTED, Machine, NATIVE, says, syclbin, two_forms};
@@ -258,12 +258,10 @@ fn level_zero_is_told_of_code_that_others_need() {
 #[test]
 fn a_driver_runs_machine_code_that_it_made_before() {
     need!("clang-22", "llc");
-    let Some(intel) = intel() else { return };
     let test = "choices::a_driver_runs_machine_code_that_it_made_before";
-    if !is_inside(test, &[("OCL_ICD_VENDORS", &intel)]) {
+    let Some(machine) = Machine::of_intel(test) else {
         return;
-    }
-    let machine = Machine::of_opencl();
+    };
     let [compiled, made] = two_forms(&machine);
     let both = || vec![vec![compiled.clone(), made.clone()]];
     let executable: KernelBundle<Executable> = machine

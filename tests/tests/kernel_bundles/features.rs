@@ -3,7 +3,6 @@
 use offkit_object::BundleState;
 use offkit_pi::host::{Argument, NdRange, UsmKind};
 use offkit_runtime::{Buffer, BundleError, Executable, Input, KernelBundle, Object, State, Usm, by_value};
-use offkit_tests::drivers::{intel, is_inside};
 use offkit_tests::sycl_runtime::SyclRuntime;
 use offkit_tests::{Folder, need};
 
@@ -100,33 +99,32 @@ fn kernels_that_need_what_a_device_lacks_are_left_out_in_every_state() {
 #[test]
 fn functions_are_called_by_their_addresses_where_the_device_can() {
     let Some(runtime) = SyclRuntime::get() else { return };
-    let Some(intel) = intel() else { return };
+    let test = "features::functions_are_called_by_their_addresses_where_the_device_can";
+    let Some(machine) = Machine::of_intel(test) else {
+        return;
+    };
     let folder = Folder::new();
     let source = offkit_tests::root().join("tests/sycl-runtime/pointers.cpp");
     let source = source.to_str().expect("a readable path");
     let options = ["-Xclang", "-fsycl-allow-func-ptr"];
     let line = [&[source, "app.syclbin", "object"][..], &options].concat();
-    let test = "features::functions_are_called_by_their_addresses_where_the_device_can";
-    if is_inside(test, &[("OCL_ICD_VENDORS", &intel)]) {
-        runtime.run(&folder, "compile", &line).ok();
-        runtime.compile(&folder, "library.cpp", "library.syclbin");
-        let link = |machine: &Machine| {
-            let objects = ["app.syclbin", "library.syclbin"]
-                .map(|file| -> KernelBundle<Object> { machine.open(&folder, file).expect("a bundle") });
-            KernelBundle::link(&[&objects[0], &objects[1]], None)
-        };
-        let machine = Machine::of_opencl();
-        let linked = link(&machine).expect("it links");
-        let mut kernel = linked.kernel("app_kernel", &machine.device).expect("the kernel");
-        let queue = machine.queue();
-        let numbers = Buffer::from_slice(&machine.context, &[1, 2, 3, 4, 5, 6, 7, 8]).expect("a buffer");
-        let launch = kernel.launch(&queue, &NdRange::new([1]), &[(&numbers).into()], &[]);
-        launch.expect("a launch").wait().expect("it runs");
-        let numbers = numbers.read(&queue, &[]).expect("numbers");
-        assert_eq!(numbers, [7, 102, 21, 104, 35, 106, 49, 108]);
-        let refused = link(&Machine::new()).expect_err("the CPU device has no such pointers");
-        says(&refused, &["cannot link", "FunctionPointersINTEL"]);
-    }
+    runtime.run(&folder, "compile", &line).ok();
+    runtime.compile(&folder, "library.cpp", "library.syclbin");
+    let link = |machine: &Machine| {
+        let objects = ["app.syclbin", "library.syclbin"]
+            .map(|file| -> KernelBundle<Object> { machine.open(&folder, file).expect("a bundle") });
+        KernelBundle::link(&[&objects[0], &objects[1]], None)
+    };
+    let linked = link(&machine).expect("it links");
+    let mut kernel = linked.kernel("app_kernel", &machine.device).expect("the kernel");
+    let queue = machine.queue();
+    let numbers = Buffer::from_slice(&machine.context, &[1, 2, 3, 4, 5, 6, 7, 8]).expect("a buffer");
+    let launch = kernel.launch(&queue, &NdRange::new([1]), &[(&numbers).into()], &[]);
+    launch.expect("a launch").wait().expect("it runs");
+    let numbers = numbers.read(&queue, &[]).expect("numbers");
+    assert_eq!(numbers, [7, 102, 21, 104, 35, 106, 49, 108]);
+    let refused = link(&Machine::new()).expect_err("the CPU device has no such pointers");
+    says(&refused, &["cannot link", "FunctionPointersINTEL"]);
 }
 
 #[test]

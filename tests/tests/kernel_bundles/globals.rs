@@ -2,7 +2,6 @@
 
 use offkit_object::{BundleState, ByteArray, DeviceImage};
 use offkit_runtime::{Executable, Input, KernelBundle, Object};
-use offkit_tests::drivers::{intel, is_inside};
 use offkit_tests::sycl_runtime::SyclRuntime;
 use offkit_tests::{Folder, need};
 
@@ -210,10 +209,8 @@ fn device_globals_of_the_real_compiler_are_found_by_the_names_in_the_source() {
 
 #[test]
 fn a_driver_lets_the_host_reach_device_globals() {
-    let Some(intel) = intel() else { return };
-    let test = "globals::a_driver_lets_the_host_reach_device_globals";
-    if is_inside(test, &[("OCL_ICD_VENDORS", &intel)]) {
-        use_real_globals(&Machine::of_opencl());
+    if let Some(machine) = Machine::of_intel("globals::a_driver_lets_the_host_reach_device_globals") {
+        use_real_globals(&machine);
     }
 }
 

@@ -8,7 +8,7 @@ use offkit_object::{BundleState, ByteArray, Limits, OutputFormat, SyclBinVersion
 use offkit_pi::ffi::PI_DEVICE_TYPE_ALL;
 use offkit_pi::host::{Argument, Context, Device, NdRange, Plugin, Queue, QueueProperties};
 use offkit_runtime::{Buffer, BundleError, Executable, Kernel, KernelBundle, Runtime, State};
-use offkit_tests::drivers::is_inside;
+use offkit_tests::drivers::{intel, is_inside, is_on};
 use offkit_tests::{Folder, library, mock, spirv};
 
 pub(crate) const APP: &str = "int _Z16library_functioni(int x);
@@ -48,9 +48,9 @@ impl Machine {
         Self::of(devices.remove(0))
     }
 
-    /// The first device of an OpenCL driver that the environment names.
-    pub(crate) fn of_opencl() -> Self {
-        Self::of_plugin(library("offkit_plugin_opencl"))
+    /// The device of Intel's OpenCL driver for CPUs: in a process of its own, that runs this test alone.
+    pub(crate) fn of_intel(test: &str) -> Option<Self> {
+        is_on(intel(), test).then(|| Self::of_plugin(library("offkit_plugin_opencl")))
     }
 
     /// The first device of the mock, which does what a script says: in a process of its own, that runs this test alone.

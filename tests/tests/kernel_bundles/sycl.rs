@@ -2,7 +2,6 @@
 
 use offkit_object::BundleState;
 use offkit_runtime::{Executable, Input, KernelBundle, Object, State};
-use offkit_tests::drivers::{intel, is_inside};
 use offkit_tests::sycl_runtime::SyclRuntime;
 use offkit_tests::{Folder, need};
 
@@ -147,12 +146,11 @@ fn files_of_both_compilers_are_linked_by_both_runtimes() {
 fn files_for_several_targets_travel_between_offkit_and_the_sycl_runtime() {
     need!("clang-22", "llc");
     let Some(runtime) = SyclRuntime::get() else { return };
-    let Some(intel) = intel() else { return };
     let test = "sycl::files_for_several_targets_travel_between_offkit_and_the_sycl_runtime";
-    if !is_inside(test, &[("OCL_ICD_VENDORS", &intel)]) {
+    let Some(machine) = Machine::of_intel(test) else {
         return;
-    }
-    let (folder, machine) = (Folder::new(), Machine::of_opencl());
+    };
+    let folder = Folder::new();
     let [compiled, mut made] = two_forms(&machine);
     made.form_of = Some(1);
     let mut other = image("kernel void __sycl_kernel_other(global int *a) { a[get_global_id(0)] *= 2; }");
@@ -190,12 +188,11 @@ fn files_for_several_targets_travel_between_offkit_and_the_sycl_runtime() {
 fn executables_of_the_sycl_runtime_run_on_its_driver() {
     need!("clang-22", "llc");
     let Some(runtime) = SyclRuntime::get() else { return };
-    let Some(intel) = intel() else { return };
     let test = "sycl::executables_of_the_sycl_runtime_run_on_its_driver";
-    if !is_inside(test, &[("OCL_ICD_VENDORS", &intel)]) {
+    let Some(machine) = Machine::of_intel(test) else {
         return;
-    }
-    let (folder, machine) = (Folder::new(), Machine::of_opencl());
+    };
+    let folder = Folder::new();
     runtime.compile(&folder, "own_global.cpp", "object");
     let source = offkit_tests::root().join("tests/sycl-runtime/own_global.cpp");
     let source = source.to_str().expect("a readable path");
