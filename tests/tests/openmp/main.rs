@@ -225,7 +225,7 @@ fn a_fault_in_a_region_ends_the_program_and_says_where() {
 }
 
 #[test]
-fn wrong_mappings_end_the_program_with_words() {
+fn wrong_calls_end_the_program_with_words() {
     need!("clang-22", "llvm-config-22");
     let folder = Folder::new();
     folder.write(
@@ -245,7 +245,23 @@ fn wrong_mappings_end_the_program_with_words() {
            x[0] = 1;
          }",
     );
+    let functions = ["omp_target_free(x, 7)", "omp_target_memset(x, 1, 4, 7)"];
+    for (name, function) in ["free", "memset"].into_iter().zip(functions) {
+        let source = format!(
+            "#include <omp.h>
+             #include <stdlib.h>
+             int main() {{
+               void *x = malloc(4);
+             #pragma omp target
+               ;
+               {function};
+             }}"
+        );
+        folder.write(&format!("{name}.c"), source);
+    }
     for (name, text) in [
+        ("free", "omp_target_free: there is no device 7"),
+        ("memset", "omp_target_memset: there is no device 7"),
         (
             "absent",
             "(16 bytes) is not on the device, although it must be `present`",

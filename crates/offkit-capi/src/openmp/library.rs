@@ -48,13 +48,15 @@ fn allocate(size: usize, number: c_int, kind: UsmKind) -> *mut c_void {
     if size == 0 {
         return std::ptr::null_mut();
     }
-    let allocated = match device(number.into()) {
+    let allocated = match known(number) {
         // SAFETY: asked for so many bytes.
-        None if is_host(number) => return unsafe { libc::malloc(size) },
-        None => None,
-        Some(device) => device.allocate(&mut device.state(), kind, size, 0).ok(),
+        Ok(None) => return unsafe { libc::malloc(size) },
+        Ok(Some(device)) => device.allocate(&mut device.state(), kind, size, 0),
+        Err(unknown) => Err(unknown),
     };
-    allocated.map_or(std::ptr::null_mut(), std::ptr::with_exposed_provenance_mut)
+    allocated
+        .ok()
+        .map_or(std::ptr::null_mut(), std::ptr::with_exposed_provenance_mut)
 }
 
 fn is_host(number: c_int) -> bool {
@@ -68,6 +70,18 @@ fn named(number: c_int) -> Option<&'static Device> {
     match is_host(number) {
         true => None,
         false => device(number.into()),
+    }
+}
+
+/// The same; an error if the number is neither a device's nor the host's.
+fn known(number: c_int) -> Result<Option<&'static Device>> {
+    match named(number) {
+        None if !is_host(number) => {
+            let host = host_number();
+            let message = format!("there is no device {number}: the host is {host}, devices are before that");
+            Err(Failure::new(Code::NoDevice, message))
+        }
+        found => Ok(found),
     }
 }
 
@@ -92,15 +106,18 @@ allocates! {
 ///
 /// Memory of the host must come from one of the functions above.
 unsafe fn free(memory: *mut c_void, number: c_int) {
-    match named(number) {
-        Some(device) => {
-            if !device.state().free_at(memory.addr()) {
-                tracing::warn!(?memory, "OpenMP cannot free what does not begin there");
+    must("omp_target_free", || {
+        match known(number)? {
+            Some(device) => {
+                if !device.state().free_at(memory.addr()) {
+                    tracing::warn!(?memory, "OpenMP cannot free what does not begin there");
+                }
             }
+            // SAFETY: by the caller's promise.
+            None => unsafe { libc::free(memory) },
         }
-        // SAFETY: by the caller's promise.
-        None => unsafe { libc::free(memory) },
-    }
+        Ok(())
+    });
 }
 
 macro_rules! frees {
@@ -226,14 +243,9 @@ unsafe fn copy(
     to_number: c_int,
     from_number: c_int,
 ) -> Result<()> {
-    let unknown = || Failure::new(Code::NoDevice, "no such device");
-    for number in [to_number, from_number] {
-        if !is_host(number) && named(number).is_none() {
-            return Err(unknown());
-        }
-    }
+    let (to_device, from_device) = (known(to_number)?, known(from_number)?);
     let mut between = Vec::new();
-    let source: &[u8] = match named(from_number) {
+    let source: &[u8] = match from_device {
         _ if size == 0 => return Ok(()),
         // SAFETY: by the caller's promise.
         None => unsafe { std::slice::from_raw_parts(from.cast(), size) },
@@ -243,7 +255,7 @@ unsafe fn copy(
             &between
         }
     };
-    match named(to_number) {
+    match to_device {
         Some(device) => device.write(&device.state(), &Place::Address(to.addr()), 0, source),
         None => {
             // SAFETY: by the caller's promise; both may be the same memory.
@@ -357,7 +369,7 @@ unsafe extern "C" fn omp_target_memset(
         (*mut c_void, c_int, usize, c_int) -> *mut c_void,
         (memory, value, size, number)
     );
-    must("omp_target_memset", || match named(number) {
+    must("omp_target_memset", || match known(number)? {
         Some(device) => {
             let byte = value.to_le_bytes()[0];
             device.write(
