@@ -277,6 +277,17 @@ fn wrong_calls_end_the_program_with_words() {
     }
 }
 
+#[test]
+fn a_program_without_regions_is_linked_like_any_other() {
+    need!("clang-22", "llvm-config-22");
+    let folder = Folder::new();
+    let source = "#include <omp.h>
+         int main() { return omp_get_num_devices() < 1; }";
+    folder.write("none.c", source);
+    build(&folder, "cc none.c -o none");
+    folder.run_command(&mut program(&folder, "none")).ok();
+}
+
 /// A region that has code for other devices only is the host's, unless the user wants it on a device.
 #[test]
 fn regions_without_code_for_a_device_run_on_the_host() {

@@ -61,6 +61,7 @@ impl Bundler<'_> {
             add(*last, linked.images);
         }
         let mut objects = Vec::new();
+        languages.retain(|language| !language.images.is_empty());
         for Language { producer, mut images } in languages {
             images.sort_by(|a, b| b.image.target.cmp(&a.image.target));
             let images = self.container(producer, images)?;

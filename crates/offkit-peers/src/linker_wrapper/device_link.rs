@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use offkit_image::target::{Family, HostCpu, Triple};
+use offkit_link::device_link::LinkError;
 use offkit_object::{ContainerKind, DeviceImage, ImageFormat, Limits, Producer, Target, read};
 
 use super::commands::Commands;
@@ -16,7 +17,7 @@ use super::own_link::{self, OwnLink};
 pub(super) struct Linked {
     /// The languages whose code went in.
     pub(super) producers: Vec<Producer>,
-    /// The images: one, but for what SYCL's linker in a compiler writes.
+    /// The images: one, but for what SYCL's linker in a compiler writes; none of code without kernels.
     pub(super) images: Vec<ImageFile>,
 }
 
@@ -91,7 +92,16 @@ pub(super) fn link(
     let here = match (commands.is_dry(), is_sycl) {
         (true, _) => None,
         (false, true) => own_link::link_sycl(&link)?,
-        (false, false) => link.without_compiler()?,
+        (false, false) => match link.without_compiler() {
+            // clang gives files without regions device code all the same: there is nothing in it to be registered.
+            Err(Error::Link(LinkError::NothingToLink { .. })) if !options.fatbin_only => {
+                return Ok(Linked {
+                    producers,
+                    images: Vec::new(),
+                });
+            }
+            linked => linked?,
+        },
     };
     let images = match here {
         Some(image) => {
