@@ -1,5 +1,6 @@
 //! Bundles of files, of images, and of SPIR-V.
 
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use super::globals::Values;
 use super::groups::Linking;
 use super::unit::{Image, Part, Unit};
 use super::{BundleError, Input, KernelBundle, State};
+use crate::index::NameId;
 use crate::registry::{ImageRegistry, Wanted};
 use crate::rule::ExporterRule;
 use crate::select::name;
@@ -84,21 +86,24 @@ impl<S: State> KernelBundle<S> {
         registry.read_names(Wanted::Kernels);
         registry.read_names(Wanted::Links);
         let mut modules: Vec<Forms> = Vec::new();
-        let mut known = std::collections::HashMap::new();
-        for id in registry.images() {
+        let mut known = HashMap::new();
+        // Names get other numbers when libraries go, so all are asked for at once.
+        let images: Vec<_> = {
+            let state = registry.read();
+            let names = |id| {
+                let (library, position) = state.line(id)?;
+                Some((id, library.names(position).map(<[NameId]>::to_vec)))
+            };
+            state.images().filter_map(names).collect()
+        };
+        for (id, names) in images {
             let image = match registry.image(id) {
                 Ok(image) => Arc::new(image),
                 // Its library was unloaded meanwhile.
                 Err(ImageError::Withdrawn) => continue,
                 Err(error) => return Err(error.into()),
             };
-            let names = registry
-                .read()
-                .line(id)
-                .map(|(library, position)| library.names(position).map(<[crate::index::NameId]>::to_vec));
-            let is_named = names
-                .as_ref()
-                .is_some_and(|names| names.iter().any(|list| !list.is_empty()));
+            let is_named = names.iter().any(|list| !list.is_empty());
             let names = (image.location.file().to_owned(), names);
             match known.get(&names) {
                 Some(&module) if is_named => {
