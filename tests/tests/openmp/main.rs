@@ -282,7 +282,14 @@ fn a_program_without_regions_is_linked_like_any_other() {
     need!("clang-22", "llvm-config-22");
     let folder = Folder::new();
     let source = "#include <omp.h>
-         int main() { return omp_get_num_devices() < 1; }";
+         int main() {
+           int x = 7, device = omp_get_default_device();
+         #pragma omp target enter data map(to : x)
+           x = 0;
+           int is_there = omp_target_is_present(&x, device);
+         #pragma omp target exit data map(from : x)
+           return !(is_there && x == 7);
+         }";
     folder.write("none.c", source);
     build(&folder, "cc none.c -o none");
     folder.run_command(&mut program(&folder, "none")).ok();
