@@ -5,7 +5,7 @@ use offkit_pi::host::Context;
 use offkit_runtime::{
     BundleError, Executable, ExporterRule, ImageRegistry, Input, KernelBundle, LinkProperties, Object,
 };
-use offkit_tests::{need, spirv, tool};
+use offkit_tests::{need, spirv};
 
 use crate::machine::{EXPECTED, Machine, image, prepared, says, syclbin};
 
