@@ -137,7 +137,9 @@ pub mod table;
 mod binary;
 mod built_in;
 mod functions;
+mod partition;
 mod range;
 
 pub use built_in::BuiltIn;
+pub use partition::Partition;
 pub use range::NdRange;

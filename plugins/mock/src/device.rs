@@ -5,7 +5,7 @@ use std::sync::Arc;
 use offkit_image::target::triples;
 use offkit_image::{DeviceImage, Target};
 use offkit_pi::ffi::*;
-use offkit_pi::plugin::{Device, Error, Info, Platform, Result};
+use offkit_pi::plugin::{Device, Error, Info, Partition, Platform, Result};
 
 use crate::Mock;
 use crate::script::{self, Script};
@@ -67,6 +67,18 @@ impl Device<Mock> for MockDevice {
             PI_DEVICE_INFO_MAX_COMPUTE_UNITS => Ok(1_u32.into()),
             PI_DEVICE_INFO_MAX_WORK_GROUP_SIZE => Ok(256_usize.into()),
             name => Err(Error::unknown_query(name)),
+        }
+    }
+
+    fn partition(device: &Arc<Self>, how: &Partition) -> Result<Vec<Arc<Self>>> {
+        let part = |number: usize| {
+            let mut part = device.0.clone();
+            part.name = format!("{}, part {number}", part.name);
+            Arc::new(MockDevice(part))
+        };
+        match how {
+            Partition::ByCounts(counts) => Ok((1..=counts.len()).map(part).collect()),
+            _ => Err(Error::unsupported("this way to divide a device")),
         }
     }
 

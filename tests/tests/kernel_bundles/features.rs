@@ -1,7 +1,7 @@
 //! What a kernel may need beside its code: arguments that are not there, aspects of a device, constants and symbols.
 
 use offkit_object::BundleState;
-use offkit_pi::host::{Argument, NdRange, UsmKind};
+use offkit_pi::host::{Argument, NdRange, Partition, UsmKind};
 use offkit_runtime::{Buffer, BundleError, Executable, Input, KernelBundle, Object, State, Usm, by_value};
 use offkit_tests::sycl_runtime::SyclRuntime;
 use offkit_tests::{Folder, need};
@@ -125,6 +125,34 @@ fn functions_are_called_by_their_addresses_where_the_device_can() {
     assert_eq!(numbers, [7, 102, 21, 104, 35, 106, 49, 108]);
     let refused = link(&Machine::new()).expect_err("the CPU device has no such pointers");
     says(&refused, &["cannot link", "FunctionPointersINTEL"]);
+}
+
+#[test]
+fn a_driver_builds_for_a_part_of_its_device() {
+    let Some(intel) = intel() else { return };
+    need!("clang-22", "llc");
+    let test = "features::a_driver_builds_for_a_part_of_its_device";
+    if !is_inside(test, &[("OCL_ICD_VENDORS", &intel)]) {
+        return;
+    }
+    let whole = Machine::of_opencl();
+    let parts = whole.device.partition(&Partition::ByCounts(vec![1]));
+    let device = parts.expect("a part").remove(0);
+    // In a context of its own, and in that of the whole, where OpenCL has no queues for it.
+    let own = Machine::of(device.clone());
+    let context = whole.context;
+    for (runs, machine) in [(true, own), (false, Machine { device, context })] {
+        let folder = prepared("object");
+        let objects = ["app.syclbin", "library.syclbin"]
+            .map(|file| machine.open::<Object>(&folder, file).expect("an object"));
+        let linked = KernelBundle::link(&[&objects[0], &objects[1]], None).expect("it links");
+        assert!(linked.has_kernel_for("app_kernel", &machine.device));
+        assert!(!linked.has_kernel_for("app_kernel", &whole.device));
+        match runs {
+            true => assert_eq!(machine.run_app(&linked), EXPECTED),
+            false => drop(linked.kernel("app_kernel", &machine.device).expect("it is built")),
+        }
+    }
 }
 
 #[test]

@@ -11,6 +11,7 @@
 //! | `fast_link` | `choices::a_fast_link_takes_machine_code_where_all_that_it_needs_is_there` |
 //! | not a SYCLBIN, another state, no devices, a file that cannot be read | `states::wrong_files_states_devices_and_contexts_are_refused` |
 //! | a device of another context; contexts that differ in a link | the same |
+//! | devices that are parts of a context's | `features::a_driver_builds_for_a_part_of_its_device`, and with the mock |
 //! | no online compiler, no online linker | `features::devices_without_compiler_or_linker_and_what_they_refuse_are_errors` |
 //! | what the device refuses to compile or build | the same |
 //! | unresolved symbols, symbols that several export | `states::bundles_go_from_input_to_object_to_executable`, `states::a_symbol_that_two_bundles_define_is_an_error_unless_they_are_the_same`, `states::a_rule_says_which_bundle_supplies_a_symbol` |

@@ -11,7 +11,7 @@ use offkit_image::target::triples;
 use offkit_image::{DeviceImage, Target};
 use offkit_pi::NdRange;
 use offkit_pi::ffi::*;
-use offkit_pi::host::{Context, Device, Plugin, Queue, QueueProperties, UsmKind};
+use offkit_pi::host::{Context, Device, Partition, Plugin, Queue, QueueProperties, UsmKind};
 use offkit_runtime::{Buffer, ImageRegistry, Input, KernelBundle, Runtime, Usm};
 use offkit_tests::drivers::alone;
 use offkit_tests::{Folder, mock, need, offkit};
@@ -307,6 +307,54 @@ fn device_globals_are_placed_where_a_program_has_them() {
         assert!(text.contains(&expected), "{text}");
         is_clean(&play, function);
     }
+}
+
+#[test]
+fn bundles_are_for_parts_of_a_contexts_device() {
+    let play = play(&format!("{FILL}device gpu Whole\ndevice gpu Other")).unwrap();
+    let plugin = Plugin::built_in(&BUILT_IN).unwrap();
+    let devices = plugin.platforms().unwrap().remove(0).devices(PI_DEVICE_TYPE_ALL);
+    let [whole, other] = devices.unwrap().try_into().unwrap();
+    let context = Context::new(&[&whole]).unwrap();
+    let parts = whole.partition(&Partition::ByCounts(vec![1, 1])).unwrap();
+    let [first, second] = parts.try_into().unwrap();
+    assert_eq!(first.whole(), Some(&whole));
+    assert_eq!(second.name().unwrap(), "Whole, part 2");
+    assert!(whole.partition(&Partition::Equally(1)).is_err());
+    let inner = second.partition(&Partition::ByCounts(vec![1])).unwrap().remove(0);
+
+    let registry = ImageRegistry::new();
+    let mut app = image("app");
+    app.kernels = vec!["fill".to_owned()];
+    registry.add(app);
+    let devices = [first.clone(), inner.clone()];
+    let input = KernelBundle::<Input>::registered(&context, &devices, &registry).unwrap();
+    let linked = KernelBundle::link(&[&input.compile().unwrap()], Some(&devices[1..])).unwrap();
+    assert!(linked.has_kernel_for("fill", &inner) && !linked.has_kernel_for("fill", &first));
+    for (bundle, device) in [(&input.build().unwrap(), &first), (&linked, &inner)] {
+        assert!(bundle.has_kernel_for("fill", device) && !bundle.has_kernel_for("fill", &whole));
+        let queue = context.queue(device, QueueProperties::default()).unwrap();
+        let mut kernel = bundle.kernel("fill", device).unwrap();
+        let bytes = Buffer::from_slice(&context, &[1_u8; 4]).unwrap();
+        let arguments = [(&bytes).into(), 0_i32.into()];
+        let launch = kernel
+            .launch(&queue, &NdRange::new([4]), &arguments, &[])
+            .unwrap();
+        assert_eq!(bytes.read(&queue, &[&launch]).unwrap(), [7; 4]);
+    }
+    let foreign = other.partition(&Partition::ByCounts(vec![1])).unwrap();
+    for devices in [&[other][..], &foreign] {
+        let refused = KernelBundle::<Input>::registered(&context, devices, &registry);
+        let text = words(&refused.unwrap_err());
+        assert!(text.contains("is not among the devices of the context"), "{text}");
+    }
+    // A context of a part knows nothing of the whole.
+    let of_part = Context::new(&[&first]).unwrap();
+    assert!(of_part.has(&first) && !of_part.has(&whole) && !of_part.has(&second));
+    drop((
+        input, linked, devices, foreign, first, second, inner, of_part, context,
+    ));
+    is_clean(&play, "parts");
 }
 
 #[test]

@@ -123,7 +123,13 @@ impl Context {
         &self.inner.devices
     }
 
-    /// A queue for one of the context's devices.
+    /// Whether a device is one of the context's, or a part of one.
+    pub fn has(&self, device: &Device) -> bool {
+        let mut wholes = core::iter::successors(Some(device), |device| device.whole());
+        wholes.any(|device| self.devices().contains(device))
+    }
+
+    /// A queue for one of the context's devices, or for a part of one where the driver has that.
     ///
     /// # Errors
     ///

@@ -1,13 +1,14 @@
 //! Platforms and devices.
 
-use super::handle::{integer, query_of_size, sizes, text};
+use super::handle::{Owned, integer, query_of_size, sizes, text};
 use super::plugin::{Plugin, ask, call, list};
-use super::{PiError, Result};
+use super::{Partition, PiError, Result};
 use crate::binary::RawBinaries;
 use crate::ffi::*;
 use crate::table::Function;
 use core::fmt;
 use offkit_image::DeviceImage;
+use std::sync::Arc;
 
 /// Queries with an answer of 4 bytes, most of them truth values. Real plugins cannot be asked for the size of these:
 /// some take no null pointer, some never write the size, some say 1 and others 4.
@@ -35,11 +36,19 @@ pub struct Platform {
     handle: pi_platform,
 }
 
-/// Something that runs kernels. Lives as long as its plugin.
+/// Something that runs kernels. Lives as long as its plugin; a part of another goes with its last clone.
 #[derive(Clone, Debug)]
 pub struct Device {
     platform: Platform,
     handle: pi_device,
+    part: Option<Arc<Part>>,
+}
+
+/// What only parts of devices have.
+#[derive(Debug)]
+struct Part {
+    whole: Device,
+    _handle: Owned<pi_device>,
 }
 
 // SAFETY: platforms and devices belong to no thread and may be queried from several at once.
@@ -165,6 +174,7 @@ impl Platform {
                 .map(|handle| Device {
                     platform: self.clone(),
                     handle,
+                    part: None,
                 })
                 .collect()),
             Err(error) if error.result() == PI_DEVICE_NOT_FOUND => Ok(Vec::new()),
@@ -187,6 +197,39 @@ impl Device {
     /// The plugin the device comes from.
     pub fn plugin(&self) -> &Plugin {
         &self.platform.plugin
+    }
+
+    /// Divides the device into parts, which are devices as well (sub-devices).
+    ///
+    /// # Errors
+    ///
+    /// [`PiError`] if it cannot be divided, or not so.
+    pub fn partition(&self, how: &Partition) -> Result<Vec<Device>> {
+        let properties = how.properties();
+        let handles = list(|count, handles, found| {
+            // SAFETY: the list has its end, and `list` passes pointers to as many handles as it says.
+            unsafe {
+                call!(
+                    self.plugin(),
+                    piDevicePartition(self.handle, properties.as_ptr(), count, handles, found)
+                )
+            }
+        })?;
+        let part = |handle| Device {
+            platform: self.platform.clone(),
+            handle,
+            part: Some(Arc::new(Part {
+                whole: self.clone(),
+                // SAFETY: the plugin has made it for us.
+                _handle: unsafe { Owned::new(self.plugin().clone(), handle) },
+            })),
+        };
+        Ok(handles.into_iter().map(part).collect())
+    }
+
+    /// The device that this is a part of.
+    pub fn whole(&self) -> Option<&Device> {
+        self.part.as_ref().map(|part| &part.whole)
     }
 
     /// The answer to any query, as bytes.

@@ -28,6 +28,7 @@ macro_rules! released_by {
 }
 
 released_by! {
+    pi_device: piDeviceRelease,
     pi_context: piContextRelease,
     pi_queue: piQueueRelease,
     pi_mem: piMemRelease,

@@ -31,6 +31,7 @@ mod revisions;
 pub mod trace;
 mod words;
 
+pub use crate::partition::Partition;
 pub use crate::range::NdRange;
 pub use argument::{Argument, ValueType};
 pub use context::{Context, QueueProperties};

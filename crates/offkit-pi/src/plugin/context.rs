@@ -254,13 +254,15 @@ pub(super) fn piContextGetInfo<P: Registered>(context: pi_context, name: pi_cont
     })
 }
 
-/// Finds a device that must be one of the context's.
+/// Finds a device that must be one of the context's, or a part of one: drivers differ in whether they take these.
 pub(super) fn device_of<P: Registered>(
     context: &state::ContextRecord<P>,
     device: pi_device,
 ) -> Result<DeviceRecord<P>> {
     let device = state::device::<P>(device)?;
-    if context.details().devices.contains(&device) {
+    let whole = |device: &DeviceRecord<P>| device.details().parent.clone();
+    let mut wholes = core::iter::successors(Some(device.clone()), whole);
+    if wholes.any(|device| context.details().devices.contains(&device)) {
         Ok(device)
     } else {
         Err(Error::new(

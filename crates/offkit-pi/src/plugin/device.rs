@@ -2,7 +2,7 @@
 
 use super::shim::{array, give, give_list, non_null};
 use super::state::{self, DeviceDetails, DeviceRecord, PlatformRecord, Registered};
-use super::{Error, Info, Plugin, Result};
+use super::{Error, Info, Partition, Plugin, Result};
 use crate::binary;
 use crate::ffi::*;
 use offkit_image::DeviceImage;
@@ -32,18 +32,6 @@ pub trait Platform<P: Plugin>: Send + Sync + 'static {
     fn native_handle(&self) -> Result<pi_native_handle> {
         Err(Error::unsupported("a native handle"))
     }
-}
-
-/// How a device is divided.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Partition {
-    /// Into parts of so many compute units.
-    Equally(usize),
-    /// Into a part for each number, of so many compute units.
-    ByCounts(Vec<usize>),
-    /// Into those that share something (OpenCL's bits).
-    ByAffinityDomain(u64),
 }
 
 /// Something that runs kernels.

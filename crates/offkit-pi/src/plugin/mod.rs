@@ -48,9 +48,10 @@ mod state;
 mod unsupported;
 mod usm;
 
+pub use crate::partition::Partition;
 pub use command::{Command, Mapping};
 pub use context::Context;
-pub use device::{Device, Partition, Platform};
+pub use device::{Device, Platform};
 pub use error::{Error, Result};
 pub use event::{Event, StatusCallback};
 pub use global::GlobalVariable;

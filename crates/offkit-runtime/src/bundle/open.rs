@@ -243,12 +243,12 @@ fn modules(
     }
 }
 
-/// Checks that the devices are the context's, and that the context's can do what bundles of the state need.
+/// Checks that the devices are the context's, or parts of them, and that the context's can do what bundles of the state need.
 fn check<S: State>(context: &Context, devices: &[Device]) -> Result<(), BundleError> {
     if devices.is_empty() {
         return Err(BundleError::NoDevice);
     }
-    if let Some(foreign) = devices.iter().find(|device| !context.devices().contains(device)) {
+    if let Some(foreign) = devices.iter().find(|device| !context.has(device)) {
         return Err(BundleError::ForeignDevice {
             device: name(foreign),
         });

@@ -197,23 +197,8 @@ impl Device<OpenCl> for ClDevice {
 
     #[expect(unsafe_code, reason = "a list of properties is C's")]
     fn partition(device: &Arc<Self>, how: &Partition) -> Result<Vec<Arc<Self>>> {
-        let properties = match how {
-            Partition::Equally(units) => vec![PI_DEVICE_PARTITION_EQUALLY, units.cast_signed(), 0],
-            Partition::ByCounts(counts) => {
-                let counts = counts.iter().map(|count| count.cast_signed());
-                let end = [PI_DEVICE_PARTITION_BY_COUNTS_LIST_END, 0];
-                std::iter::once(PI_DEVICE_PARTITION_BY_COUNTS)
-                    .chain(counts)
-                    .chain(end)
-                    .collect()
-            }
-            Partition::ByAffinityDomain(domain) => {
-                vec![PI_DEVICE_PARTITION_BY_AFFINITY_DOMAIN, *domain as isize, 0]
-            }
-            _ => return Err(Error::unsupported("this way to divide a device")),
-        };
         // SAFETY: OpenCL's keys, which the interface has too, their values, and zeros.
-        let parts = unsafe { device.id.parts(&properties) }?;
+        let parts = unsafe { device.id.parts(&how.properties()) }?;
         let part = |part| {
             let new = ClDevice::new(DeviceId::of_part(&part));
             Arc::new(ClDevice {
