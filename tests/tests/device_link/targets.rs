@@ -265,6 +265,34 @@ fn native_code_of_no_bytes_is_passed_on() {
 }
 
 #[test]
+fn machine_code_is_put_together_for_the_runtime_to_link() {
+    let folder = Folder::new();
+    for (name, set) in [("app", "imported"), ("library", "exported")] {
+        folder.write(name, name);
+        folder.write(&format!("{name}.txt"), format!("[SYCL/{set} symbols]\nf=1|1\n"));
+        let image = format!("file={name},triple=spir64_gen,arch=bmg,kind=sycl,properties={name}.txt");
+        folder
+            .offkit(&format!("pack --image={image} --to syclbin -o {name}.syclbin"))
+            .ok();
+    }
+    for state in ["object", "executable"] {
+        folder
+            .offkit(&format!(
+                "link app.syclbin library.syclbin --state {state} -o out.syclbin"
+            ))
+            .ok();
+        let images = folder.offkit("ls --json out.syclbin").json();
+        assert_eq!(images[0]["imports"][0], "f", "{images:#?}");
+        assert_eq!(images[1]["exports"][0], "f", "{images:#?}");
+    }
+    folder.offkit("link app.syclbin -o object.syclbin").ok();
+    let message = folder
+        .offkit("link app.syclbin --state executable -o out.syclbin")
+        .fails(2);
+    assert!(message.contains("undefined symbol `f`"), "{message}");
+}
+
+#[test]
 fn what_a_device_must_support_tells_images_apart() {
     need!("llvm-as", "llc", "spirv-dis", "spirv-val");
     let folder = Folder::new();

@@ -174,6 +174,12 @@ fn images_are_linked_by_their_format() {
     for kernel in ["app", "other"] {
         assert!(linked.kernel(kernel, &machine.device).is_ok(), "{kernel}");
     }
+    // As a file, machine code stays two images, which are linked again.
+    let linked = KernelBundle::link(&[&machine_code], None).expect("it links");
+    let written = linked.content().expect("a file");
+    let again: KernelBundle<Executable> = machine.read(written).expect("the same state");
+    assert_eq!(again.images().count(), 2);
+    assert!(again.kernel("other", &machine.device).is_ok());
     let app = object(vec![vec![spirv("app", "-f")]]);
     let error = KernelBundle::link(&[&app, &object(vec![vec![native("its", "+f")]])], None);
     says(

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use offkit_image::target::Misfit;
 use offkit_llvm::{ModuleId, OpenedModule, Worker};
 use offkit_object::property_set::{PropertySets, names};
-use offkit_object::{BundleState, ContainerKind, DeviceImage, ImageFormat, Symbols, Target};
+use offkit_object::{BundleState, ContainerKind, DeviceImage, ImageFormat, Inspect, Limits, Symbols, Target};
 use offkit_spirv::{Module as SpirvModule, reflect};
 
 use super::error::LinkError;
@@ -218,11 +218,7 @@ fn finished(module: &Module<'_>) -> Result<Part, LinkError> {
         })?;
         part.set_reflection(reflect(&spirv));
     } else {
-        part.symbols = Symbols {
-            kernels: module.kernels().map(str::to_owned).collect(),
-            exports: module.exports().map(str::to_owned).collect(),
-            imports: module.imports().map(str::to_owned).collect(),
-        };
+        part.symbols = module.image.symbols(&Limits::default());
     }
     part.image.properties = match (module.properties(), &part.reflection) {
         (Some(told), _) => told.clone(),

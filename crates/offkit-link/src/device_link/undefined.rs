@@ -25,13 +25,19 @@ const ALIKE: f64 = 0.9;
 /// The symbols that images need and none of them supplies, each with the labels of the images that need it; also
 /// those that are not recorded because their names belong to the compiler.
 pub(super) fn undefined(parts: &[Part]) -> BTreeMap<String, Vec<String>> {
-    let supplied: HashSet<&String> = parts.iter().flat_map(|part| &part.symbols.exports).collect();
+    let supplied = parts.iter().flat_map(|part| {
+        let exports = part.symbols.exports.iter();
+        exports.map(|export| (part.image.format, export))
+    });
+    let supplied: HashSet<_> = supplied.collect();
     let mut missing: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for part in parts {
-        // Of other code than SPIR-V nobody links one image with another, such as PTX with a cubin.
-        let is_linked = part.image.format == ImageFormat::Spirv;
+        // Of other code than SPIR-V nobody links one image with another, such as PTX with a cubin; but SYCL's runtimes link
+        // machine code that says what it imports.
+        let is_linked = part.image.format == ImageFormat::Spirv || part.is_told;
+        let is_supplied = |name: &&String| is_linked && supplied.contains(&(part.image.format, *name));
         let imports = part.symbols.imports.iter();
-        for import in imports.filter(|name| !(is_linked && supplied.contains(name))) {
+        for import in imports.filter(|name| !is_supplied(name)) {
             missing
                 .entry(import.clone())
                 .or_default()

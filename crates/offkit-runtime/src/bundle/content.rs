@@ -26,8 +26,9 @@ impl<S: State> KernelBundle<S> {
 
     /// The same in a version of the format.
     ///
-    /// Values of specialization constants become their defaults. Images that were linked become one: SPIR-V, for other
-    /// code cannot be linked without a device.
+    /// Values of specialization constants become their defaults. SPIR-V that was linked becomes one image. Machine code that
+    /// was linked stays as many images as it was, for it cannot be linked without a device, and is linked again where the
+    /// file is opened.
     ///
     /// # Errors
     ///
@@ -44,7 +45,7 @@ impl<S: State> KernelBundle<S> {
             if !written.insert(of_unit) {
                 continue;
             }
-            images.push(unit.whole()?);
+            images.extend(unit.whole()?);
         }
         let packed = pack(images, OutputFormat::SyclBin(version), S::STATE);
         Ok(packed.map_err(write_error)?.content.into_bytes())
@@ -52,11 +53,12 @@ impl<S: State> KernelBundle<S> {
 }
 
 impl Unit {
-    /// The images of the unit as one.
-    fn whole(&self) -> Result<DeviceImage<'static>, BundleError> {
+    /// The images of the unit, as one where that can be.
+    fn whole(&self) -> Result<Vec<DeviceImage<'static>>, BundleError> {
+        let is_spirv = |part: &Part| part.image.format == ImageFormat::Spirv;
         match self.parts.as_slice() {
-            [part] => part.with_constants(),
-            several => joined(several),
+            several @ [_, _, ..] if several.iter().all(is_spirv) => Ok(vec![joined(several)?]),
+            parts => parts.iter().map(Part::with_constants).collect(),
         }
     }
 }
@@ -65,13 +67,8 @@ impl Unit {
 /// number their constants each for itself, so these get their values before.
 fn joined(parts: &[Part]) -> Result<DeviceImage<'static>, BundleError> {
     let labels: Vec<String> = parts.iter().map(|part| part.image.location.to_string()).collect();
-    let modules = parts.iter().map(|part| {
+    let modules = parts.iter().map(|part| -> Result<Module, BundleError> {
         let image = &part.image;
-        if image.format != ImageFormat::Spirv {
-            let message = "only SPIR-V can be linked into one image without a device";
-            let error = offkit_object::Error::unsupported(message);
-            return Err(write_error(error.within(image.location.to_string())));
-        }
         let module = Module::from_bytes(image.bytes().map_err(write_error)?);
         let mut module = module.map_err(write_error)?;
         part.bake(&mut module);
