@@ -1,7 +1,7 @@
 //! From collected images to a kernel that can be launched.
 
 use std::env;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use offkit_cache::Key;
 use offkit_object::{DeviceImage, ImageFormat, Location, backquoted};
@@ -14,7 +14,8 @@ use crate::registry::ImageRegistry;
 use crate::select::bytes;
 use crate::source::ImageError;
 
-/// The environment variable with what devices' compilers are told instead of what images say, as for SYCL programs.
+/// The environment variable with what devices' compilers are told instead of what images say, as for SYCL programs. It is
+/// read once.
 pub const COMPILE_OPTIONS_VARIABLE: &str = "SYCL_PROGRAM_COMPILE_OPTIONS";
 /// The environment variable with what devices' linkers are told instead of what images say, as for SYCL programs.
 pub const LINK_OPTIONS_VARIABLE: &str = "SYCL_PROGRAM_LINK_OPTIONS";
@@ -190,7 +191,10 @@ const FOR_THE_RUNTIME: [&str; 2] = ["-ftarget-register-alloc-mode=", "-ftarget-c
 
 /// What the device's compiler is told of an image.
 pub(crate) fn compile_options(image: &DeviceImage<'_>) -> String {
-    env::var(COMPILE_OPTIONS_VARIABLE).unwrap_or_else(|_| {
+    static INSTEAD: OnceLock<Option<String>> = OnceLock::new();
+    // What was compiled before is linked, and kept, under these options: they stay what they are.
+    let instead = INSTEAD.get_or_init(|| env::var(COMPILE_OPTIONS_VARIABLE).ok());
+    instead.clone().unwrap_or_else(|| {
         let is_ours = |word: &str| FOR_THE_RUNTIME.iter().any(|prefix| word.starts_with(prefix));
         let words = image.compile_options().split(' ');
         words.filter(|word| !is_ours(word)).collect::<Vec<_>>().join(" ")

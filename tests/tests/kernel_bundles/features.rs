@@ -1,10 +1,14 @@
 //! What a kernel may need beside its code: arguments that are not there, aspects of a device, constants and symbols.
 
+use std::env;
+use std::path::PathBuf;
+
+use offkit_cache::Kind;
 use offkit_object::BundleState;
 use offkit_pi::host::{Argument, NdRange, Partition, UsmKind};
 use offkit_runtime::{Buffer, BundleError, Executable, Input, KernelBundle, Object, State, Usm, by_value};
 use offkit_tests::sycl_runtime::SyclRuntime;
-use offkit_tests::{Folder, need};
+use offkit_tests::{Folder, kept, need};
 
 use crate::machine::{APP, EXPECTED, LIBRARY, Machine, image, prepared, says, syclbin, with_factor};
 
@@ -125,6 +129,37 @@ fn functions_are_called_by_their_addresses_where_the_device_can() {
     assert_eq!(numbers, [7, 102, 21, 104, 35, 106, 49, 108]);
     let refused = link(&Machine::new()).expect_err("the CPU device has no such pointers");
     says(&refused, &["cannot link", "FunctionPointersINTEL"]);
+}
+
+#[test]
+fn what_was_compiled_before_it_was_linked_is_kept_as_well() {
+    let Some(intel) = intel() else { return };
+    need!("clang-22", "llc");
+    let test = "features::what_was_compiled_before_it_was_linked_is_kept_as_well";
+    let home = Folder::new();
+    let variables = [("OCL_ICD_VENDORS", intel), ("XDG_CACHE_HOME", home.path("."))];
+    if !is_inside(test, &variables) {
+        return;
+    }
+    let home = PathBuf::from(env::var_os("XDG_CACHE_HOME").expect("the folder"));
+    let (folder, machine) = (prepared("input"), Machine::of_opencl());
+    let input = ["app.syclbin", "library.syclbin"]
+        .map(|file| machine.open::<Input>(&folder, file).expect("an input"));
+    let compiled = || {
+        input
+            .each_ref()
+            .map(|input| input.compile().expect("it compiles"))
+    };
+    for _ in 0..2 {
+        let [app, library] = compiled();
+        let linked = KernelBundle::link(&[&app, &library], None).expect("it links");
+        assert_eq!(machine.run_app(&linked), EXPECTED);
+        assert_eq!(kept(&home, Kind::Program).len(), 1);
+    }
+    // Building it all at once comes to the same.
+    let whole = KernelBundle::join(&[&input[0], &input[1]]).expect("one bundle");
+    assert_eq!(machine.run_app(&whole.build().expect("it builds")), EXPECTED);
+    assert_eq!(kept(&home, Kind::Program).len(), 1);
 }
 
 #[test]

@@ -133,12 +133,12 @@ impl KernelBundle<Object> {
                 unit.values = Arc::clone(&values);
                 let program = match compiled.iter().any(Option::is_some) {
                     false => unit.build(&context)?,
-                    true => {
+                    true => unit.executable(&context, || {
                         let parts = compiled.into_iter().zip(&unit.parts).map(|(program, part)| {
                             program.map_or_else(|| part.compiled(device, &context), Ok)
                         });
-                        unit.linked(&parts.collect::<Result<Vec<_>, _>>()?, &context)?
-                    }
+                        unit.link(&parts.collect::<Result<Vec<_>, _>>()?, &context)
+                    })?,
                 };
                 linked.push(Arc::new(unit.with_program(program)));
             }
@@ -216,15 +216,23 @@ impl Part {
 }
 
 impl Unit {
-    /// The program of an executable, from images that are not compiled yet, or as it was kept. All programs but those of
-    /// objects that were compiled before come from here.
+    /// The program of an executable, from images that are not compiled yet, or as it was kept.
     pub(super) fn build(&self, context: &Context) -> Result<Program, BundleError> {
+        self.executable(context, || self.make(context))
+    }
+
+    /// The program of an executable, as it was kept, or as `make` makes it.
+    fn executable(
+        &self,
+        context: &Context,
+        make: impl FnOnce() -> Result<Program, BundleError>,
+    ) -> Result<Program, BundleError> {
         let images = self.parts.iter().map(|part| (&*part.image, &part.constants));
         let recipe = Recipe {
             images: images.collect(),
             link_options: self.link_options(),
         };
-        let program = recipe.build(context, &self.device, || self.make(context))?;
+        let program = recipe.build(context, &self.device, make)?;
         self.place_globals(&program, context)?;
         Ok(program)
     }
@@ -248,13 +256,6 @@ impl Unit {
     fn link_options(&self) -> String {
         let images: Vec<Image> = self.images().cloned().collect();
         link_options(&images)
-    }
-
-    /// The program of an executable, from images that are compiled.
-    fn linked(&self, parts: &[Program], context: &Context) -> Result<Program, BundleError> {
-        let program = self.link(parts, context)?;
-        self.place_globals(&program, context)?;
-        Ok(program)
     }
 
     fn link(&self, parts: &[Program], context: &Context) -> Result<Program, BundleError> {
