@@ -414,7 +414,15 @@ fn libraries_come_and_go_while_others_look() {
 
 #[test]
 fn installed_packages_are_found_by_cmake_and_pkg_config() {
-    need!("cc", "c++", "cmake", "pkg-config", "clang-22", "llvm-config-22");
+    need!(
+        "cc",
+        "c++",
+        "cmake",
+        "pkg-config",
+        "readelf",
+        "clang-22",
+        "llvm-config-22"
+    );
     let folder = prepared();
     // As docs/c-api.md says.
     let commands = blocks("docs/c-api.md");
@@ -467,6 +475,8 @@ fn installed_packages_are_found_by_cmake_and_pkg_config() {
     for program in ["by-pkg-config", "build/by-cmake"] {
         let printed = run(&folder, program, &["app.syclbin", "library.syclbin"]).ok();
         assert!(printed.ends_with("= 2558.5\n"), "{program}: {printed}");
+        let needed = folder.run("readelf", ["-d", program]).ok();
+        assert!(needed.contains("[liboffkit.so.0]"), "{program}: {needed}");
     }
 }
 

@@ -4,8 +4,8 @@ get_filename_component(_offkit_prefix "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOL
 if(NOT TARGET offkit::offkit)
   add_library(offkit::offkit SHARED IMPORTED)
   set_target_properties(offkit::offkit PROPERTIES
-    IMPORTED_LOCATION "${_offkit_prefix}/lib/liboffkit.so"
-    IMPORTED_SONAME "liboffkit.so"
+    IMPORTED_LOCATION "${_offkit_prefix}/lib/liboffkit.so.0"
+    IMPORTED_SONAME "liboffkit.so.0"
     INTERFACE_INCLUDE_DIRECTORIES "${_offkit_prefix}/include")
 endif()
 unset(_offkit_prefix)
