@@ -15,13 +15,14 @@ use crate::relink::Relinking;
 /// Which image supplies a symbol that several images export.
 ///
 /// All of them can be used: they are of the importer's format, for its target, of a library that the importer
-/// [sees](Visibility), and the device takes them. Images that are the same byte for byte count as one.
+/// [sees](crate::Visibility), and the device takes them. Images that are the same byte for byte count as one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ExporterRule {
     /// None: the error names them all, as a linker of object files does.
     #[default]
     Unique,
-    /// One of the library that comes first: as the [`Loader`] orders them, or in the order in which they became known.
+    /// One of the library that comes first: as the [`Loader`](crate::Loader) orders them, or in the order in which they
+    /// became known.
     First,
     /// One of the importer's own library if it exports the symbol, otherwise as [`First`](Self::First).
     OwnFirst,
@@ -31,8 +32,8 @@ impl ExporterRule {
     /// All rules.
     pub const ALL: [Self; 3] = [Self::Unique, Self::First, Self::OwnFirst];
 
-    /// The image that supplies a symbol, of those that can, each with where it stands: those of one library stand at one
-    /// place. None if the device takes none of them, several if the rule chooses none.
+    /// The image that supplies a symbol, of those that can, each with where it stands: a library's stand at one place.
+    /// None if the device takes none of them, several if the rule chooses none.
     ///
     /// `taken` tells which of a library's images the device takes, the one that it likes best first; `different` leaves
     /// copies out.
