@@ -8,7 +8,8 @@ use offkit_object::BundleState;
 use offkit_pi::host::{Argument, NdRange, Partition, UsmKind};
 use offkit_runtime::{Buffer, BundleError, Executable, Input, KernelBundle, Object, State, Usm, by_value};
 use offkit_tests::sycl_runtime::SyclRuntime;
-use offkit_tests::{Folder, kept, need};
+use offkit_tests::drivers::{intel, is_inside};
+use offkit_tests::{Folder, kept, library, need};
 
 use crate::machine::{APP, EXPECTED, LIBRARY, Machine, image, prepared, says, syclbin, with_factor};
 
@@ -142,7 +143,8 @@ fn what_was_compiled_before_it_was_linked_is_kept_as_well() {
         return;
     }
     let home = PathBuf::from(env::var_os("XDG_CACHE_HOME").expect("the folder"));
-    let (folder, machine) = (prepared("input"), Machine::of_opencl());
+    let machine = Machine::of_plugin(library("offkit_plugin_opencl"));
+    let folder = prepared("input");
     let input = ["app.syclbin", "library.syclbin"]
         .map(|file| machine.open::<Input>(&folder, file).expect("an input"));
     let compiled = || {
@@ -164,13 +166,11 @@ fn what_was_compiled_before_it_was_linked_is_kept_as_well() {
 
 #[test]
 fn a_driver_builds_for_a_part_of_its_device() {
-    let Some(intel) = intel() else { return };
     need!("clang-22", "llc");
     let test = "features::a_driver_builds_for_a_part_of_its_device";
-    if !is_inside(test, &[("OCL_ICD_VENDORS", &intel)]) {
+    let Some(whole) = Machine::of_intel(test) else {
         return;
-    }
-    let whole = Machine::of_opencl();
+    };
     let parts = whole.device.partition(&Partition::ByCounts(vec![1]));
     let device = parts.expect("a part").remove(0);
     // In a context of its own, and in that of the whole, where OpenCL has no queues for it.

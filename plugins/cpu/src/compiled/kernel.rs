@@ -207,7 +207,7 @@ impl KernelCode for CompiledKernel {
 #[doc(hidden)]
 pub fn launch_compiled(
     program: &Arc<Program>,
-    spirv: &Arc<Vec<u8>>,
+    spirv: &[u8],
     kernel: &str,
     range: &NdRange,
     arguments: &[Argument],
@@ -217,7 +217,8 @@ pub fn launch_compiled(
     let Some(index) = index else {
         return program.launch(kernel, range, arguments, options).map(|()| None);
     };
-    let kernel = CompiledKernel::new(program, index, spirv);
+    let source = Arc::new(Source::new(spirv.to_vec()));
+    let kernel = CompiledKernel::new(program, index, &source);
     let arguments = Arguments::of(kernel.info(), arguments)?;
     arguments.check_local_memory(kernel.info())?;
     if range.global.contains(&0) {
@@ -226,7 +227,7 @@ pub fn launch_compiled(
     let geometry = kernel.geometry(range)?;
     if let Some((slot, number, variant)) = kernel.slot(&geometry) {
         if slot.is_to_be_asked_for() {
-            kernel.ask(number, variant);
+            kernel.order(number, variant).place();
         }
         slot.wait();
     }

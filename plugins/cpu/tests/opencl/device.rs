@@ -61,7 +61,7 @@ pub(crate) struct Outcome {
 pub(crate) struct Device {
     memory: Arc<Memory>,
     program: Arc<Program>,
-    spirv: Arc<Vec<u8>>,
+    spirv: Vec<u8>,
 }
 
 impl Device {
@@ -87,7 +87,7 @@ impl Device {
         Ok(Device {
             memory,
             program: Arc::new(program),
-            spirv: Arc::new(spirv.to_vec()),
+            spirv: spirv.to_vec(),
         })
     }
 
