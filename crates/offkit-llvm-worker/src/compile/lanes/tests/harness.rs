@@ -19,7 +19,7 @@ use super::together::together;
 /// Lanes of the vectors.
 const WIDTH: u32 = 8;
 /// Operands that each function is called on.
-const SAMPLES: usize = 768;
+const SAMPLES: usize = 512;
 
 /// An operation on operands of some shapes, with a result of some shape.
 #[derive(Clone, Debug)]
@@ -280,22 +280,17 @@ pub(super) fn check(processor: Processor, cases: &[Case]) {
     let mut failures = Vec::new();
     for (index, case) in cases.iter().enumerate() {
         let operands = samples(case);
-        let alone: Vec<Sample> = match case.is_together() {
-            false => operands
-                .iter()
-                .map(|words| (words.clone(), case.expected(words)))
-                .collect(),
+        let mut expected: Vec<_> = match case.is_together() {
+            false => operands.iter().map(|words| case.expected(words)).collect(),
             true => Vec::new(),
         };
         for width in [None, Some(WIDTH)] {
-            let lanes = operands.chunks(width.unwrap_or(1) as usize);
-            let samples = match case.is_together() {
-                false => alone.clone(),
-                true => lanes
-                    .flat_map(|lanes| lanes.iter().cloned().zip(together(&case.operation, lanes)))
-                    .collect(),
-            };
-            failures.extend(call(&library, &name(index, width), case, width, &samples));
+            if case.is_together() {
+                let lanes = operands.chunks(width.unwrap_or(1) as usize);
+                expected = lanes.flat_map(|lanes| together(&case.operation, lanes)).collect();
+            }
+            let function = library.function(&name(index, width));
+            failures.extend(call(function, case, width, &operands, &expected));
         }
     }
     assert!(
@@ -374,11 +369,13 @@ fn write(module: &Module, options: Options, name: &str, case: &Case, width: Opti
     true
 }
 
-/// Words of each operand, and those of the results; none where these are anything.
-type Sample = (Vec<Vec<u64>>, Vec<u64>);
+/// Words of each operand.
+type Operands = Vec<Vec<u64>>;
+
+type Compiled = unsafe extern "C" fn(*const u8, *mut u8);
 
 /// Operands that are numbers where something changes, of a size that is often met, or of any.
-fn samples(case: &Case) -> Vec<Vec<Vec<u64>>> {
+fn samples(case: &Case) -> Vec<Operands> {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     let edges: Vec<_> = (case.operands.iter()).map(|shape| edges(shape.scalar)).collect();
     let sample = |_| {
@@ -393,7 +390,7 @@ fn samples(case: &Case) -> Vec<Vec<Vec<u64>>> {
         });
         operands.collect::<Vec<_>>()
     };
-    let mut samples: Vec<Vec<Vec<u64>>> = (0..SAMPLES).map(sample).collect();
+    let mut samples: Vec<Operands> = (0..SAMPLES).map(sample).collect();
     if case.is_long_division() {
         // All integers of some vectors are such that doubles hold them, and of some just not.
         let is_unsigned = matches!(case.operation, Operation::Elementwise(Op::UDiv | Op::UMod));
@@ -416,25 +413,24 @@ fn samples(case: &Case) -> Vec<Vec<Vec<u64>>> {
     samples
 }
 
-/// Calls a function on many operands; gives a difference, if there is one.
+/// Calls a function on many operands; gives a difference, if there is one. Where no words are expected, any will do.
 fn call(
-    library: &Library,
-    name: &str,
+    function: Compiled,
     case: &Case,
     width: Option<u32>,
-    samples: &[Sample],
+    operands: &[Operands],
+    expected: &[Vec<u64>],
 ) -> Option<String> {
-    let function = library.function(name);
     let lanes = width.unwrap_or(1) as usize;
     let results = case.results();
     let sizes = results.iter().map(|scalar| scalar_size(*scalar) as usize * lanes);
     let mut output = vec![0u8; sizes.sum()];
     let mut input = Vec::new();
-    for samples in samples.chunks(lanes) {
+    for (samples, expected) in operands.chunks(lanes).zip(expected.chunks(lanes)) {
         input.clear();
         for (operand, shape) in case.operands.iter().enumerate() {
             for component in 0..shape.lanes as usize {
-                for (operands, _) in samples {
+                for operands in samples {
                     let bytes = operands[operand][component].to_le_bytes();
                     input.extend_from_slice(&bytes[..scalar_size(shape.scalar) as usize]);
                 }
@@ -444,7 +440,7 @@ fn call(
         unsafe { function(input.as_ptr(), output.as_mut_ptr()) };
         let mut rest = &output[..];
         for (component, scalar) in results.iter().enumerate() {
-            for (operands, expected) in samples {
+            for (operands, expected) in samples.iter().zip(expected) {
                 let (bytes, others) = rest.split_at(scalar_size(*scalar) as usize);
                 rest = others;
                 let found = bytes
@@ -578,13 +574,13 @@ impl Library {
         Self { handle }
     }
 
-    fn function(&self, name: &str) -> unsafe extern "C" fn(*const u8, *mut u8) {
+    fn function(&self, name: &str) -> Compiled {
         let name = CString::new(name).expect("a name");
         // SAFETY: the handle is open, and every function of the library has this type.
         unsafe {
             let address = libc::dlsym(self.handle, name.as_ptr());
             assert!(!address.is_null(), "{name:?} is there");
-            std::mem::transmute::<*mut c_void, unsafe extern "C" fn(*const u8, *mut u8)>(address)
+            std::mem::transmute::<*mut c_void, Compiled>(address)
         }
     }
 }
