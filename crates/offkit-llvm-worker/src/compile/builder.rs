@@ -283,9 +283,9 @@ impl<'m> Builder<'m> {
     /// A signed integer in each lane.
     pub(crate) fn signed(&self, ty: Type<'m>, value: i64) -> Value<'m> {
         assert!(ty.is_integer());
-        // SAFETY: an integer type; LLVM cuts off what is beyond its width.
         let words = [value as u64, (value >> 63) as u64];
         let count = ty.bits().div_ceil(64);
+        // SAFETY: an integer type, and as many words as it has.
         let lane = unsafe { LLVMConstIntOfArbitraryPrecision(ty.lane().raw, count, words.as_ptr()) };
         self.splat(lane, ty)
     }

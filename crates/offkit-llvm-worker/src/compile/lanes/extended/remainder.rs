@@ -28,7 +28,7 @@ impl<'m> Lanes<'_, 'm> {
     pub(in crate::compile::lanes) fn float_remainder(&self, x: Value<'m>, y: Value<'m>) -> Option<Value<'m>> {
         let (left, right) = (self.double(x), self.double(y));
         let (remainder, _) = self.reduced(left, right, self.multiples(x)?, false);
-        Some(self.from_double(self.copy_sign(remainder, left), x))
+        Some(self.narrow_double(self.copy_sign(remainder, left), x))
     }
 
     /// The remainder with the sign of the divisor.
@@ -73,7 +73,7 @@ impl<'m> Lanes<'_, 'm> {
         let undefined = self.is_nan(remainder);
         let low = b.select(undefined, b.zero(low.ty()), low);
         let low = b.zext_or_trunc(low, self.like(low, Scalar::I32));
-        Some((self.from_double(signed, x), low))
+        Some((self.narrow_double(signed, x), low))
     }
 
     fn double(&self, value: Value<'m>) -> Value<'m> {
@@ -83,7 +83,7 @@ impl<'m> Lanes<'_, 'm> {
     }
 
     /// A result in the type of an operand that [`Lanes::double`] widened; exact.
-    fn from_double(&self, value: Value<'m>, like: Value<'m>) -> Value<'m> {
+    fn narrow_double(&self, value: Value<'m>, like: Value<'m>) -> Value<'m> {
         let b = self.builder;
         match like.ty().scalar() {
             Scalar::F64 => value,
