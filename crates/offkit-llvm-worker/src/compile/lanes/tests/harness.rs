@@ -29,6 +29,8 @@ pub(super) struct Case {
     pub(super) result: Shape,
     /// Units in the last place that a number may be off.
     pub(super) tolerance: u64,
+    /// How much numbers may be off whose operands are between zero and one, where that is how a function is bounded.
+    pub(super) distance: Option<f64>,
 }
 
 impl Case {
@@ -38,6 +40,7 @@ impl Case {
             operands: operands.to_vec(),
             result,
             tolerance: 0,
+            distance: None,
         }
     }
 
@@ -171,6 +174,10 @@ impl Case {
         let Some(format) = Format::of(scalar) else {
             return false;
         };
+        if let Some(distance) = self.distance {
+            let number = |word| convert::to_f64(scalar, word);
+            return (number(expected) - number(found)).abs() <= distance;
+        }
         let magnitude = |word: u64| word & (format.sign() - 1);
         if magnitude(expected) > format.infinity() {
             return magnitude(found) > format.infinity();
@@ -381,6 +388,10 @@ fn samples(case: &Case) -> Vec<Operands> {
     let sample = |_| {
         let operands = case.operands.iter().zip(&edges).map(|(shape, edges)| {
             let word = |_| match random.next() % 4 {
+                _ if case.distance.is_some() => {
+                    let part = (random.next() >> 11) as f64 * 2f64.powi(-53);
+                    convert::from_f64(shape.scalar, part, Rounding::RTE)
+                }
                 _ if case.is_sum() => whole(shape.scalar, &mut random),
                 0 => builtins::truncate(shape.scalar, random.next()),
                 1 => moderate(shape.scalar, &mut random),
