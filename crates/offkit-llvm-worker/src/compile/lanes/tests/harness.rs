@@ -542,7 +542,7 @@ fn moderate(scalar: Scalar, random: &mut Random) -> u64 {
 /// A small number without a fraction; a truth that mostly holds.
 fn whole(scalar: Scalar, random: &mut Random) -> u64 {
     match scalar {
-        Scalar::Bool => u64::from(random.next() % 4 > 0),
+        Scalar::Bool => u64::from(!random.next().is_multiple_of(4)),
         _ => {
             let value = random.next() % 5;
             convert::from_f64(scalar, value as f64, Rounding::RTE)
