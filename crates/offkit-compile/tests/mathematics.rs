@@ -55,11 +55,9 @@ const UNARY: &[Unary] = &[
 const BINARY: &[Binary] = &[
     (Op::atan2, 6.0, f64::atan2),
     (Op::atan2pi, 6.0, |y, x| y.atan2(x) / PI),
-    (Op::fmod, 0.0, |x, y| x % y),
     (Op::hypot, 4.0, f64::hypot),
     (Op::pow, 16.0, f64::powf),
     (Op::powr, 16.0, exact::powr),
-    (Op::remainder, 0.0, libm::remainder),
 ];
 
 const WITH_INTEGER: &[WithInteger] = &[

@@ -12,7 +12,6 @@ mod logarithm;
 mod power;
 mod real;
 mod reduction;
-mod remainder;
 mod trigonometric;
 
 use offkit_kernel::builtins::Scalar;
@@ -34,29 +33,24 @@ pub enum Function<R: Real> {
 
 /// Whether a function calls [`Real::rarely`].
 pub fn has_rare_path(op: Op) -> bool {
-    matches!(
-        op,
-        Op::sin | Op::cos | Op::sincos | Op::tan | Op::fmod | Op::remainder
-    )
+    matches!(op, Op::sin | Op::cos | Op::sincos | Op::tan)
 }
 
 impl<R: Real> Function<R> {
     /// The function of an instruction on numbers of single or double precision.
     pub fn of(op: Op, scalar: Scalar) -> Option<Self> {
-        // What needs polynomials or products of its own in double precision.
-        let single_alone = matches!(op, Op::erf | Op::erfc | Op::fmod | Op::remainder);
+        // What needs polynomials of its own in double precision.
+        let single_alone = matches!(op, Op::erf | Op::erfc);
         if !(scalar == Scalar::F32 || scalar == Scalar::F64 && !single_alone) {
             return None;
         }
         Some(match op {
             Op::atan2 => Self::Binary(inverse::atan2),
             Op::atan2pi => Self::Binary(|y, x| inverse::over_pi(inverse::atan2(y, x))),
-            Op::fmod => Self::Binary(remainder::fmod),
             Op::hypot => Self::Binary(power::hypot),
             Op::pow => Self::Binary(power::pow),
             Op::powr => Self::Binary(power::powr),
             Op::half_powr | Op::native_powr => Self::Binary(power::rough_powr),
-            Op::remainder => Self::Binary(remainder::remainder),
             Op::pown => Self::WithInteger(power::pown),
             Op::rootn => Self::WithInteger(power::rootn),
             Op::sincos => Self::Pair(trigonometric::sincos),

@@ -25,7 +25,7 @@ pub(crate) struct Processor {
 }
 
 /// The results of an instruction of OpenCL.std for one component of its operands, which all have one form; `None` if
-/// there is no algorithm for it.
+/// there is no algorithm for it. Numbers have single or double precision.
 ///
 /// Most functions are written in line; those with a seldom path are functions of the module, so that no block is made
 /// here.
@@ -36,16 +36,6 @@ pub(crate) fn extended<'m>(
     operands: &[Value<'m>],
 ) -> Option<Vec<Value<'m>>> {
     let first = operands.first()?.ty();
-    if first.scalar() == Scalar::F16 {
-        let single = builder.scalar(Scalar::F32).vector(first.width());
-        let wide = operands.iter().map(|operand| match operand.ty() == first {
-            true => builder.cast(Opcode::LLVMFPExt, *operand, single),
-            false => *operand,
-        });
-        let results = extended(builder, processor, op, &wide.collect::<Vec<_>>())?;
-        let narrow = |result| builder.cast(Opcode::LLVMFPTrunc, result, first);
-        return Some(results.into_iter().map(narrow).collect());
-    }
     let context = Context { builder, processor };
     let function = Function::of(op, first.scalar())?;
     let flags = builder.set_flags(LLVMFastMathNone);
