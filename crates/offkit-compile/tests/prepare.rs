@@ -228,3 +228,32 @@ fn what_groups_do_together_is_left_to_sub_groups_and_barriers() {
         );
     }
 }
+
+#[test]
+fn vectors_are_loaded_and_stored_as_values() {
+    if !is_available() {
+        return;
+    }
+    let source = r#"
+        kernel void k(global float *out, global const half *in) {
+          int i = get_global_id(0);
+          float part[8];
+          vstore4(vload4(i, out), 1, part);
+          vstore3(vload_half3(i, in), 0, part);
+          out[i] = part[1] + part[5] + vloada_half3(i, in).z;
+          vstore_half2_rtz(vload2(i, out), i, (global half *)in);
+        }"#;
+    for flags in ["-O0", "-O2"] {
+        let prepared = prepared(&read(&compile(source, flags)));
+        assert_eq!(
+            count(&prepared, |operation| matches!(operation, Operation::Memory(_))),
+            0,
+            "{prepared}"
+        );
+        assert!(prepared.functions[0].variables.is_empty(), "{prepared}");
+        assert!(
+            prepared.to_string().contains("convert float rounding RTZ"),
+            "{prepared}"
+        );
+    }
+}

@@ -2,9 +2,7 @@
 //! writes to what would be its own copy.
 
 use offkit_kernel::builtins::Scalar;
-use offkit_kernel::ir::{
-    Attributes, Constant, Instruction, MemoryFunction, Operand, Operation, Type, ValueId, Variable,
-};
+use offkit_kernel::ir::{Attributes, Constant, Instruction, Operand, Operation, Type, ValueId, Variable};
 
 use super::body::{Body, Replaced};
 
@@ -90,7 +88,6 @@ fn is_only_read(body: &Body, address: ValueId) -> bool {
                         }
                     }
                     Operation::Load | Operation::PointerSemantics | Operation::Print => {}
-                    Operation::Memory(MemoryFunction::LoadVector | MemoryFunction::LoadHalf { .. }) => {}
                     Operation::Copy if used == [1] => {}
                     _ => return false,
                 }

@@ -19,6 +19,7 @@ mod reducible;
 mod simplify;
 mod split;
 mod sweep;
+mod vectors;
 
 use offkit_kernel::ir::Module;
 
@@ -37,6 +38,7 @@ const MOST_ROUNDS: usize = 12;
 /// [`Refusal`] for recursion, functions that are only declared, and code that is too large.
 pub fn prepare(module: &Module, kernel: usize) -> Result<Module, Refusal> {
     let mut body = inline::inline(module, kernel)?;
+    vectors::lower(&mut body);
     simplify_all(&mut body);
     if arguments::copy_written(&mut body) {
         simplify_all(&mut body);

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use offkit_kernel::builtins::Scalar;
 use offkit_kernel::ir::{
-    Attributes, Instruction, MemoryFunction, Operand, Operation, Type, TypeId, ValueId, Variable, scalar_size,
+    Attributes, Instruction, Operand, Operation, Type, TypeId, ValueId, Variable, scalar_size,
 };
 use offkit_spirv::grammar::OpenclStd100Op;
 
@@ -146,30 +146,21 @@ impl Places {
         let types = &body.module.types;
         let result = instruction.result.map(|result| body.value_kind(result));
         let volatile = instruction.attributes.volatile;
-        let (operand, step, what) = match operation {
-            Operation::Load => (0, 0, What::Value(result?)),
-            Operation::Store => (0, 0, What::Value(body.kind(*operands.get(1)?))),
-            Operation::Memory(MemoryFunction::LoadVector) => {
-                let kind = result?;
-                (1, vector_step(body, *operands.first()?, kind)?, What::Value(kind))
-            }
-            Operation::Memory(MemoryFunction::StoreVector) => {
-                let kind = body.kind(*operands.first()?);
-                (2, vector_step(body, *operands.get(1)?, kind)?, What::Value(kind))
-            }
-            Operation::Atomic { scalar, .. } => (0, 0, What::Bytes(scalar_size(*scalar))),
+        let (operand, what) = match operation {
+            Operation::Load => (0, What::Value(result?)),
+            Operation::Store => (0, What::Value(body.kind(*operands.get(1)?))),
+            Operation::Atomic { scalar, .. } => (0, What::Bytes(scalar_size(*scalar))),
             Operation::Extended(op) => {
                 let scalar = match *op {
                     OpenclStd100Op::frexp | OpenclStd100Op::remquo | OpenclStd100Op::lgamma_r => Scalar::I32,
                     _ => types.scalar(result?)?,
                 };
                 let size = scalar_size(scalar) * u64::from(types.lanes(result?));
-                (operands.len().checked_sub(1)?, 0, What::Bytes(size))
+                (operands.len().checked_sub(1)?, What::Bytes(size))
             }
             _ => return None,
         };
-        let (variable, start) = self.place(*operands.get(operand)?)?;
-        let offset = start.wrapping_add(step);
+        let (variable, offset) = self.place(*operands.get(operand)?)?;
         let what = match what {
             What::Value(kind) if volatile || atoms(body, kind).is_none() => {
                 What::Bytes(types.layout(kind).size)
@@ -197,15 +188,6 @@ fn extent(body: &Body, kind: TypeId) -> u64 {
     leaves
         .last()
         .map_or(0, |leaf| leaf.offset + scalar_size(leaf.scalar))
-}
-
-/// Bytes that the offset of a vload or vstore leads on, if it is constant.
-fn vector_step(body: &Body, offset: Operand, kind: TypeId) -> Option<u64> {
-    let types = &body.module.types;
-    let offset =
-        offkit_kernel::builtins::sign_extend(types.scalar(body.kind(offset))?, plain_word(body, offset)?)
-            as u64;
-    Some(offset.wrapping_mul(u64::from(types.lanes(kind)) * scalar_size(types.scalar(kind)?)))
 }
 
 /// The size of a copy that may be done in parts.
@@ -672,7 +654,6 @@ fn rewrite_access(
     }
     let stored = match instruction.operation {
         Operation::Store => Some(instruction.operands[1]),
-        Operation::Memory(MemoryFunction::StoreVector) => Some(instruction.operands[0]),
         _ => None,
     };
     let base = instruction.attributes.align;

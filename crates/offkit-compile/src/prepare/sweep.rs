@@ -1,6 +1,6 @@
 //! Code that nobody needs.
 
-use offkit_kernel::ir::{Instruction, MemoryFunction, Operand, Operation, ValueId};
+use offkit_kernel::ir::{Instruction, Operand, Operation, ValueId};
 
 use super::body::Body;
 
@@ -78,13 +78,6 @@ pub(super) fn sweep(body: &mut Body) {
 fn has_effect(body: &Body, instruction: &Instruction) -> bool {
     match instruction.operation {
         Operation::Load => instruction.attributes.volatile,
-        Operation::Memory(function) => {
-            let stores = matches!(
-                function,
-                MemoryFunction::StoreVector | MemoryFunction::StoreHalf { .. }
-            );
-            stores || instruction.attributes.volatile
-        }
         // What it promises would cost more than it is worth where it is all that needs its condition.
         Operation::Assume => false,
         _ => !is_pure(body, instruction),
