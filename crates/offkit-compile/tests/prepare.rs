@@ -257,3 +257,15 @@ fn vectors_are_loaded_and_stored_as_values() {
         );
     }
 }
+
+#[test]
+fn a_component_of_a_built_in_variable_is_read_and_not_loaded() {
+    let module = parse(
+        "type #11 vector i64 3\ntype #12 pointer Input #11\nvariable &0 \"size\" input GlobalSize #11 32\n\
+         constant $0 #12 [8] addresses [0 &0]\nkernel \"k\" @0\n\
+         function @0 \"k\" #0\n  parameter %0 #4\nblock ^0\n  %1 #9 = load ($0)\n  %2 #1 = convert unsigned (%1)\n  \
+         store (%0 %2)\n  end return none\n",
+    );
+    let prepared = prepared(&module).to_string();
+    assert!(prepared.contains("input &0") && prepared.contains("extract 1"), "{prepared}");
+}

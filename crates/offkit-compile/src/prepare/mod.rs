@@ -14,6 +14,7 @@ mod control;
 mod emit;
 mod evaluate;
 mod inline;
+mod inputs;
 mod promote;
 mod reducible;
 mod simplify;
@@ -58,6 +59,7 @@ pub fn prepare(module: &Module, kernel: usize) -> Result<Module, Refusal> {
 fn simplify_all(body: &mut Body) {
     for _ in 0..MOST_ROUNDS {
         let mut changed = control::straighten(body);
+        changed |= inputs::read(body);
         changed |= simplify::simplify(body);
         sweep::sweep(body);
         changed |= split::split(body);
