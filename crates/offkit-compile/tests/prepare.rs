@@ -267,5 +267,33 @@ fn a_component_of_a_built_in_variable_is_read_and_not_loaded() {
          store (%0 %2)\n  end return none\n",
     );
     let prepared = prepared(&module).to_string();
-    assert!(prepared.contains("input &0") && prepared.contains("extract 1"), "{prepared}");
+    assert!(
+        prepared.contains("input &0") && prepared.contains("extract 1"),
+        "{prepared}"
+    );
+}
+
+#[test]
+fn short_loops_through_private_arrays_are_unrolled() {
+    if !is_available() {
+        return;
+    }
+    let source = |count: &str| {
+        format!(
+            "kernel void k(global float *out, global const float *in, int n) {{
+               float part[8]; int i = get_global_id(0);
+               for (int j = 0; j < {count}; ++j) part[j] = in[i * 8 + j];
+               float sum = 0;
+               for (int j = 0; j < {count}; j += 2) {{ if (part[j] > 0) sum += part[j] * part[j + 1]; }}
+               int last = 7; do {{ sum -= part[last]; }} while (--last > 2);
+               out[i] = sum;
+             }}"
+        )
+    };
+    for flags in ["-O0", "-O1 -fno-unroll-loops"] {
+        let known = prepared(&read(&compile(&source("8"), flags)));
+        assert!(known.functions[0].variables.is_empty(), "{flags}\n{known}");
+        let unknown = prepared(&read(&compile(&source("n"), flags)));
+        assert_eq!(unknown.functions[0].variables.len(), 1, "{flags}\n{unknown}");
+    }
 }

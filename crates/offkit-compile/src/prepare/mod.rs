@@ -20,6 +20,7 @@ mod reducible;
 mod simplify;
 mod split;
 mod sweep;
+mod unroll;
 mod vectors;
 
 use offkit_kernel::ir::Module;
@@ -28,7 +29,7 @@ use crate::Refusal;
 use body::Body;
 
 /// One round lays open what the next one sees, such as a pointer that was kept in a variable.
-const MOST_ROUNDS: usize = 12;
+const MOST_ROUNDS: usize = 32;
 
 /// A module with the code of a kernel in one function that calls no others, has its private variables as values where
 /// it can, and no constants to compute.
@@ -64,7 +65,7 @@ fn simplify_all(body: &mut Body) {
         sweep::sweep(body);
         changed |= split::split(body);
         changed |= promote::promote(body);
-        if !changed {
+        if !changed && !unroll::unroll(body) {
             break;
         }
     }
