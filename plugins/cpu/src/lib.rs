@@ -25,6 +25,11 @@
 //! constant memory are errors as well. Operations that the standard leaves undefined have one defined
 //! result: a division by zero gives all ones, its remainder is the dividend.
 //!
+//! # Compiled kernels
+//!
+//! Where `OFFKIT_CPU_COMPILE` is 1 there is a device beside this one, which has kernels compiled to machine code when they
+//! are launched ([`Compiler`]) and checks nothing. What cannot be compiled is interpreted.
+//!
 //! # Limits
 //!
 //! The addressing model is Physical64. Images, pipes, device-side enqueue and integers of unusual width are
@@ -105,6 +110,7 @@ mod pool;
 
 use offkit_sync as sync;
 
+pub use compiled::Compiler;
 #[doc(hidden)]
 pub use compiled::launch_compiled;
 pub use error::BuildError;

@@ -2,6 +2,8 @@
 
 use clap::Args;
 use offkit_host::causes;
+use offkit_llvm::{WORKER_PROGRAM, WORKER_VARIABLE};
+use offkit_plugin_cpu::Compiler;
 use offkit_runtime::advice::{advice, package_of};
 use offkit_runtime::machine;
 use offkit_runtime::probe::Trust;
@@ -76,6 +78,7 @@ pub(crate) fn run(options: &Doctor, terminal: Terminal) -> Result<(), Failure> {
             format!("{}:{} {name}", found.backend, found.number),
         )
     }));
+    findings.extend(compiler());
     findings.extend(opencl_drivers());
     findings.extend(adapters(runtime.found()));
     findings.extend(libraries());
@@ -205,6 +208,22 @@ fn looked_in(candidate: &Candidate) -> String {
         }
         _ => String::new(),
     }
+}
+
+/// What compiles kernels for the CPU device.
+fn compiler() -> Option<Finding> {
+    const ABOUT: &str = "Devices";
+    Some(match Compiler::find()? {
+        Ok(Compiler { program, llvm }) => {
+            let what = format!("offkit CPU compiles kernels with LLVM {llvm}");
+            Finding::new(ABOUT, "ok", what).because(program.display().to_string())
+        }
+        Err(reason) => Finding::new(ABOUT, "problem", "offkit CPU interprets kernels")
+            .because(reason)
+            .advised(Some(format!(
+                "Install `{WORKER_PROGRAM}`, or say with {WORKER_VARIABLE} where it is."
+            ))),
+    })
 }
 
 fn opencl_drivers() -> Vec<Finding> {

@@ -19,7 +19,7 @@ use crate::native::GroupCode;
 use crate::{Argument, KernelInfo, LaunchError, LaunchOptions, Program};
 
 /// Steps of the interpreter, of all work-items together, that compiled code does in a few microseconds.
-const MOST_SMALL_STEPS: u64 = 1 << 15;
+const MOST_SMALL_STEPS: u64 = 1 << 16;
 
 /// The most memory that a thread is given for a group beside local memory.
 const MOST_MEMORY: u64 = 1 << 28;

@@ -23,6 +23,10 @@ mod outside;
 mod service;
 mod shape;
 
+use std::path::PathBuf;
+
+use offkit_llvm::Worker;
+
 use crate::code::Machine;
 use crate::sync::OnceLock;
 
@@ -36,6 +40,30 @@ const VARIABLE: &str = "OFFKIT_CPU_COMPILE";
 
 /// Whether they are if it says nothing.
 const BY_DEFAULT: bool = false;
+
+/// The program that compiles kernels for the CPU device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Compiler {
+    /// The program.
+    pub program: PathBuf,
+    /// Its version of LLVM.
+    pub llvm: String,
+}
+
+impl Compiler {
+    /// Starts the program, to see whether it can be used. `None` where kernels are not to be compiled.
+    ///
+    /// # Errors
+    /// Why kernels are interpreted, although they are to be compiled.
+    pub fn find() -> Option<Result<Compiler, String>> {
+        is_on().then(|| {
+            let program = Worker::find_near(None).map_err(|error| error.to_string())?;
+            let worker = Worker::start_program(&program).map_err(|error| offkit_host::chain(&error))?;
+            let llvm = worker.llvm_version().to_owned();
+            Ok(Compiler { program, llvm })
+        })
+    }
+}
 
 /// Whether kernels are compiled in this process, as far as they can be.
 pub(crate) fn is_on() -> bool {

@@ -107,13 +107,11 @@ impl Service {
         let mut worker = Process::Absent;
         worker.start();
         while let Some(job) = self.next() {
-            let Job {
-                source,
-                request,
-                done,
-                ..
-            } = job;
-            done(worker.compile(&source.spirv, request));
+            if job.slots.strong_count() == 0 {
+                continue;
+            }
+            let compiled = worker.compile(&job.source.spirv, job.request);
+            (job.done)(compiled);
             // Locked, so that nobody looks before it is done and waits after.
             drop(self.state());
             self.changed.notify_all();
@@ -124,7 +122,6 @@ impl Service {
     fn next(&self) -> Option<Job> {
         let mut state = self.state();
         loop {
-            state.jobs.retain(|job| job.slots.strong_count() > 0);
             // Launches wait for what takes little.
             let urgent = state
                 .jobs
