@@ -32,6 +32,7 @@ pub struct Shapes {
     /// Where the words of each value begin, and behind the last.
     first: Vec<usize>,
     words: Vec<Option<Shape>>,
+    may_wrap: Vec<bool>,
 }
 
 /// Words of all values together.
@@ -59,6 +60,12 @@ impl Shapes {
         }
     }
 
+    /// Whether a strided value is an address, or part of one, that is computed from 32-bit numbers which may wrap from one
+    /// work-item to the next. In an access for some of them it has to be that of one of those.
+    pub fn may_wrap(&self, value: ValueId) -> bool {
+        self.may_wrap[value.0 as usize]
+    }
+
     /// Whether the work-items of a vector may leave a block by different ways.
     pub(crate) fn parts(&self, terminator: &Terminator) -> bool {
         match terminator {
@@ -81,6 +88,8 @@ struct Analysis<'a> {
     graph: &'a Graph,
     loops: &'a [Loop],
     definitions: &'a Definitions,
+    /// Values that are nothing but addresses, or parts of such.
+    addresses: Vec<bool>,
     shapes: Shapes,
     /// Blocks where work-items that were parted may meet: which of several values a phi has there differs.
     joins: Vec<bool>,
@@ -113,14 +122,17 @@ pub(crate) fn shapes(
         graph,
         loops,
         definitions,
+        addresses: addresses(function),
         shapes: Shapes {
             first,
             words: vec![None; count],
+            may_wrap: vec![false; function.values.len()],
         },
         joins: vec![false; function.blocks.len()],
         changed: true,
     };
     analysis.run();
+    analysis.find_what_may_wrap();
     Ok(analysis.shapes)
 }
 
@@ -255,7 +267,7 @@ impl Analysis<'_> {
         match &instruction.operation {
             Operation::Elementwise(op) => self.elementwise(*op, operands, &instruction.attributes),
             Operation::Select => self.select(operands),
-            Operation::Convert { kind, .. } => self.convert(*kind, operands, result),
+            Operation::Convert { kind, .. } => self.convert(*kind, operands, result, instruction.result),
             // A pointer and its number, and numbers of the same width, are the same.
             Operation::Reinterpret => {
                 let same = self.module.types.scalar(result).map(Scalar::bits)
@@ -302,7 +314,7 @@ impl Analysis<'_> {
             Operation::Address { strides, .. } => {
                 let mut sum = self.scalar(operands[0]);
                 for (index, stride) in operands[1..].iter().zip(strides) {
-                    let index = self.extended(*index, 64, true);
+                    let index = self.extended(*index, 64, true, instruction.result);
                     sum = add(sum, scale(index, *stride as i64));
                 }
                 Words::Each(vec![sum])
@@ -407,7 +419,7 @@ impl Analysis<'_> {
         Words::Each((0..accept.len()).map(lane).collect())
     }
 
-    fn convert(&self, kind: Conversion, operands: &[Operand], result: TypeId) -> Words {
+    fn convert(&self, kind: Conversion, operands: &[Operand], result: TypeId, value: Option<ValueId>) -> Words {
         let words = self.words(operands[0]);
         let (Some(from), Some(to)) = (
             self.kind(operands[0])
@@ -428,13 +440,18 @@ impl Analysis<'_> {
             return Words::Each(words);
         }
         if words.len() == 1 {
-            return Words::Each(vec![self.extended(operands[0], to.bits(), signed)]);
+            return Words::Each(vec![self.extended(operands[0], to.bits(), signed, value)]);
         }
         Words::All(self.all(operands))
     }
 
-    /// The shape of a narrower integer as a wider one: strides stay where no work-item's number wraps.
-    fn extended(&self, operand: Operand, bits: u32, signed: bool) -> Option<Shape> {
+    /// The shape of a narrower integer as a wider one, which becomes part of a value: strides stay where no work-item's
+    /// number wraps.
+    ///
+    /// They also stay in what is nothing but an address. Where a 32-bit index wraps from one work-item to the next, their
+    /// addresses are 2^32 elements apart: with no object as large as that, all that take part in an access are on the
+    /// same side. The address is that of one of them, then; see [`Shapes::may_wrap`].
+    fn extended(&self, operand: Operand, bits: u32, signed: bool, value: Option<ValueId>) -> Option<Shape> {
         let shape = self.scalar(operand);
         let width = self
             .kind(operand)
@@ -442,7 +459,11 @@ impl Analysis<'_> {
             .map_or(64, Scalar::bits);
         match shape {
             Some(Shape::Strided(_)) if width < bits && !self.stays_in_range(operand, signed, 8) => {
-                Some(Shape::Varying)
+                let is_address = value.is_some_and(|value| self.addresses[value.0 as usize]);
+                match is_address && width == 32 && self.variant.narrow_ids {
+                    true => shape,
+                    false => Some(Shape::Varying),
+                }
             }
             shape => shape,
         }
@@ -485,6 +506,42 @@ impl Analysis<'_> {
                 promised && rest(&definition.operands)
             }
             _ => false,
+        }
+    }
+
+    fn find_what_may_wrap(&mut self) {
+        let function = self.function;
+        for block in &self.graph.order {
+            for instruction in &function.blocks[*block].instructions {
+                let Some(result) = instruction.result else { continue };
+                if !self.shapes.of(result).any(|shape| matches!(shape, Shape::Strided(_))) {
+                    continue;
+                }
+                let narrow = |operand: &Operand| {
+                    let width = self.kind(*operand).and_then(|kind| self.module.types.scalar(kind));
+                    width == Some(Scalar::I32) && matches!(self.scalar(*operand), Some(Shape::Strided(_)))
+                };
+                let wraps = |operand: &Operand| match operand {
+                    Operand::Value(value) => self.shapes.may_wrap[value.0 as usize],
+                    Operand::Constant(_) => false,
+                };
+                let operands = &instruction.operands;
+                let itself = match &instruction.operation {
+                    Operation::Convert { kind, .. } => {
+                        let signed = *kind == Conversion::Signed;
+                        let is_wider = self.module.types.scalar(function.values[result.0 as usize])
+                            == Some(Scalar::I64);
+                        is_wider && narrow(&operands[0]) && !self.stays_in_range(operands[0], signed, 8)
+                    }
+                    Operation::Address { .. } => operands[1..]
+                        .iter()
+                        .any(|index| narrow(index) && !self.stays_in_range(*index, true, 8)),
+                    _ => false,
+                };
+                if itself || operands.iter().any(wraps) {
+                    self.shapes.may_wrap[result.0 as usize] = true;
+                }
+            }
         }
     }
 
@@ -703,4 +760,48 @@ fn uniform_or_varying(shapes: &[Option<Shape>]) -> Option<Shape> {
         }
     }
     all
+}
+
+/// The values that are used as addresses of loads and stores, and for nothing else: pointers, and the indices that
+/// they are computed from.
+fn addresses(function: &Function) -> Vec<bool> {
+    let mut found = vec![true; function.values.len()];
+    let mut changed = true;
+    while std::mem::take(&mut changed) {
+        let mut spoil = |operand: &Operand| {
+            if let Operand::Value(value) = operand
+                && std::mem::replace(&mut found[value.0 as usize], false)
+            {
+                changed = true;
+            }
+        };
+        let mut uses: Vec<(Operand, Option<ValueId>)> = Vec::new();
+        for block in &function.blocks {
+            block.phis.iter().flat_map(|phi| &phi.incoming).for_each(|(_, operand)| spoil(operand));
+            block.terminator.operand().iter().for_each(&mut spoil);
+            for instruction in &block.instructions {
+                let operands = &instruction.operands;
+                match &instruction.operation {
+                    Operation::Load => {}
+                    Operation::Store => spoil(&operands[1]),
+                    Operation::Address { .. }
+                    | Operation::Reinterpret
+                    | Operation::Elementwise(Op::IAdd | Op::ISub | Op::IMul | Op::ShiftLeftLogical)
+                    | Operation::Convert { kind: Conversion::Signed | Conversion::Unsigned, saturate: false, .. } => {
+                        uses.extend(operands.iter().map(|operand| (*operand, instruction.result)));
+                    }
+                    _ => operands.iter().for_each(&mut spoil),
+                }
+            }
+        }
+        for (operand, result) in uses {
+            if result.is_some_and(|result| !found[result.0 as usize])
+                && let Operand::Value(value) = operand
+                && std::mem::replace(&mut found[value.0 as usize], false)
+            {
+                changed = true;
+            }
+        }
+    }
+    found
 }

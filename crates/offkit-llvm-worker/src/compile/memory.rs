@@ -3,7 +3,10 @@
 use llvm_sys::{LLVMIntPredicate as IntPredicate, LLVMOpcode as Opcode};
 use offkit_compile::Shape;
 use offkit_kernel::builtins::Scalar;
-use offkit_kernel::ir::{Instruction, Leaf, MemoryFunction, Operand, Type as Kind, TypeId, scalar_size};
+use offkit_kernel::builtins::convert::Conversion;
+use offkit_kernel::ir::{Instruction, Leaf, MemoryFunction, Operand, Operation, Type as Kind, ValueId, TypeId, scalar_size};
+
+use offkit_spirv::grammar::Op;
 
 use super::builder::{Type, Value};
 use super::kernel::{Emitter, Result, refuse};
@@ -11,7 +14,7 @@ use super::kernel::{Emitter, Result, refuse};
 /// Pieces that a copy of known size is made of at most.
 const MOST_PIECES: u64 = 256;
 
-impl<'m> Emitter<'_, 'm> {
+impl<'e, 'm> Emitter<'e, 'm> {
     /// Base, indices: the base and so many bytes.
     pub(super) fn address(
         &mut self,
@@ -65,6 +68,81 @@ impl<'m> Emitter<'_, 'm> {
             };
         }
         Ok(vec![base])
+    }
+
+    /// The address that an access of those of a mask begins at, or would if the first work-item took part.
+    fn place(&mut self, pointer: Operand, mask: Option<Value<'m>>) -> Value<'m> {
+        let b = self.b;
+        let place = self.operand(pointer)[0];
+        let (Operand::Value(value), Some(mask), Some(width)) = (pointer, mask, self.width) else {
+            return place;
+        };
+        let Shape::Strided(stride) = self.plan.shapes.word(value, 0) else { return place };
+        if !self.plan.shapes.may_wrap(value) {
+            return place;
+        }
+        // Counted back from one who takes part: others' addresses may be far away.
+        let bits = b.zext_or_trunc(b.mask_bits(mask), b.int(64));
+        let lane = b.intrinsic("llvm.cttz", &[b.int(64)], &[bits, b.truth(None, false)]);
+        let lane = b.and(lane, self.word(u64::from(width) - 1));
+        let place = self.of_one(pointer, lane);
+        b.offset(place, b.mul(lane, self.b.signed(b.int(64), stride.wrapping_neg())))
+    }
+
+    /// The value of an address, or of a part of one, for one work-item.
+    fn of_one(&mut self, operand: Operand, lane: Value<'m>) -> Value<'m> {
+        let b = self.b;
+        let word = self.operand(operand)[0];
+        let Operand::Value(value) = operand else { return word };
+        let Shape::Strided(stride) = self.plan.shapes.word(value, 0) else { return word };
+        if !self.plan.shapes.may_wrap(value) {
+            if word.ty().is_pointer() {
+                return b.offset(word, b.mul(lane, b.signed(b.int(64), stride)));
+            }
+            let lane = b.zext_or_trunc(lane, word.ty());
+            return b.add(word, b.mul(lane, b.signed(word.ty(), stride)));
+        }
+        let Some(instruction) = self.definition(value) else { return word };
+        let wide = b.int(64);
+        match &instruction.operation {
+            Operation::Convert { kind: Conversion::Signed, .. } => {
+                let narrow = self.of_one(instruction.operands[0], lane);
+                b.sext_or_trunc(narrow, word.ty())
+            }
+            Operation::Convert { .. } => {
+                let narrow = self.of_one(instruction.operands[0], lane);
+                b.zext_or_trunc(narrow, word.ty())
+            }
+            Operation::Reinterpret => {
+                let same = self.of_one(instruction.operands[0], lane);
+                self.coerce(same, word.ty())
+            }
+            Operation::Address { offset, strides } => {
+                let base = self.of_one(instruction.operands[0], lane);
+                let mut place = b.offset(self.coerce(base, b.pointer()), self.word(*offset));
+                for (index, stride) in instruction.operands[1..].iter().zip(strides) {
+                    let index = self.of_one(*index, lane);
+                    let index = b.sext_or_trunc(index, wide);
+                    place = b.offset(place, b.mul(index, self.word(*stride)));
+                }
+                self.coerce(place, word.ty())
+            }
+            Operation::Elementwise(op) => {
+                let [left, right] = [0, 1].map(|index| self.of_one(instruction.operands[index], lane));
+                match *op {
+                    Op::IAdd => b.add(left, right),
+                    Op::ISub => b.sub(left, right),
+                    Op::IMul => b.mul(left, right),
+                    _ => b.shl(left, right),
+                }
+            }
+            _ => word,
+        }
+    }
+
+    fn definition(&self, value: ValueId) -> Option<&'e Instruction> {
+        let mut instructions = self.code.blocks.iter().flat_map(|block| &block.instructions);
+        instructions.find(|instruction| instruction.result == Some(value))
     }
 
     /// Who takes part, as a mask.
@@ -128,7 +206,7 @@ impl<'m> Emitter<'_, 'm> {
         let leaves = self.module.types.leaves(kind);
         let pointer = instruction.operands[0];
         let shape = self.shapes(pointer)[0];
-        let place = self.operand(pointer)[0];
+        let place = self.place(pointer, mask);
         let words = self.load_leaves(&leaves, place, shape, align, mask);
         let types = self.scalar_types(kind);
         Ok(words
@@ -227,7 +305,7 @@ impl<'m> Emitter<'_, 'm> {
     ) -> Result<()> {
         let b = self.b;
         let place_shape = self.shapes(pointer)[0];
-        let place = self.operand(pointer)[0];
+        let place = self.place(pointer, mask);
         let shapes = self.shapes(value);
         let words = self.operand(value);
         if let (Shape::Strided(stride), None, Some(width)) = (place_shape, mask, self.width)
