@@ -419,7 +419,13 @@ impl Analysis<'_> {
         Words::Each((0..accept.len()).map(lane).collect())
     }
 
-    fn convert(&self, kind: Conversion, operands: &[Operand], result: TypeId, value: Option<ValueId>) -> Words {
+    fn convert(
+        &self,
+        kind: Conversion,
+        operands: &[Operand],
+        result: TypeId,
+        value: Option<ValueId>,
+    ) -> Words {
         let words = self.words(operands[0]);
         let (Some(from), Some(to)) = (
             self.kind(operands[0])
@@ -513,12 +519,20 @@ impl Analysis<'_> {
         let function = self.function;
         for block in &self.graph.order {
             for instruction in &function.blocks[*block].instructions {
-                let Some(result) = instruction.result else { continue };
-                if !self.shapes.of(result).any(|shape| matches!(shape, Shape::Strided(_))) {
+                let Some(result) = instruction.result else {
+                    continue;
+                };
+                if !self
+                    .shapes
+                    .of(result)
+                    .any(|shape| matches!(shape, Shape::Strided(_)))
+                {
                     continue;
                 }
                 let narrow = |operand: &Operand| {
-                    let width = self.kind(*operand).and_then(|kind| self.module.types.scalar(kind));
+                    let width = self
+                        .kind(*operand)
+                        .and_then(|kind| self.module.types.scalar(kind));
                     width == Some(Scalar::I32) && matches!(self.scalar(*operand), Some(Shape::Strided(_)))
                 };
                 let wraps = |operand: &Operand| match operand {
@@ -529,8 +543,8 @@ impl Analysis<'_> {
                 let itself = match &instruction.operation {
                     Operation::Convert { kind, .. } => {
                         let signed = *kind == Conversion::Signed;
-                        let is_wider = self.module.types.scalar(function.values[result.0 as usize])
-                            == Some(Scalar::I64);
+                        let is_wider =
+                            self.module.types.scalar(function.values[result.0 as usize]) == Some(Scalar::I64);
                         is_wider && narrow(&operands[0]) && !self.stays_in_range(operands[0], signed, 8)
                     }
                     Operation::Address { .. } => operands[1..]
@@ -777,7 +791,11 @@ fn addresses(function: &Function) -> Vec<bool> {
         };
         let mut uses: Vec<(Operand, Option<ValueId>)> = Vec::new();
         for block in &function.blocks {
-            block.phis.iter().flat_map(|phi| &phi.incoming).for_each(|(_, operand)| spoil(operand));
+            block
+                .phis
+                .iter()
+                .flat_map(|phi| &phi.incoming)
+                .for_each(|(_, operand)| spoil(operand));
             block.terminator.operand().iter().for_each(&mut spoil);
             for instruction in &block.instructions {
                 let operands = &instruction.operands;
@@ -787,7 +805,11 @@ fn addresses(function: &Function) -> Vec<bool> {
                     Operation::Address { .. }
                     | Operation::Reinterpret
                     | Operation::Elementwise(Op::IAdd | Op::ISub | Op::IMul | Op::ShiftLeftLogical)
-                    | Operation::Convert { kind: Conversion::Signed | Conversion::Unsigned, saturate: false, .. } => {
+                    | Operation::Convert {
+                        kind: Conversion::Signed | Conversion::Unsigned,
+                        saturate: false,
+                        ..
+                    } => {
                         uses.extend(operands.iter().map(|operand| (*operand, instruction.result)));
                     }
                     _ => operands.iter().for_each(&mut spoil),

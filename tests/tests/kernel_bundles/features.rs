@@ -7,8 +7,8 @@ use offkit_cache::Kind;
 use offkit_object::BundleState;
 use offkit_pi::host::{Argument, NdRange, Partition, UsmKind};
 use offkit_runtime::{Buffer, BundleError, Executable, Input, KernelBundle, Object, State, Usm, by_value};
-use offkit_tests::sycl_runtime::SyclRuntime;
 use offkit_tests::drivers::{intel, is_inside};
+use offkit_tests::sycl_runtime::SyclRuntime;
 use offkit_tests::{Folder, kept, library, need};
 
 use crate::machine::{APP, EXPECTED, LIBRARY, Machine, image, prepared, says, syclbin, with_factor};

@@ -13,6 +13,7 @@ mod collectives;
 mod control;
 mod emit;
 mod evaluate;
+mod extensions;
 mod inline;
 mod inputs;
 mod promote;
@@ -51,6 +52,8 @@ pub fn prepare(module: &Module, kernel: usize) -> Result<Module, Refusal> {
     if reducible::give_headers(&mut body)? {
         simplify_all(&mut body);
     }
+    extensions::recognise(&mut body);
+    simplify_all(&mut body);
     let prepared = body.finish();
     let problem = |problem| Refusal(format!("the kernel was not prepared well: {problem}"));
     prepared.verify().map_err(problem)?;

@@ -326,7 +326,10 @@ impl<'m> Emitter<'_, 'm> {
         }
         // What addresses are computed from again, where they are used.
         for instruction in self.code.blocks.iter().flat_map(|block| &block.instructions) {
-            if instruction.result.is_some_and(|result| self.plan.shapes.may_wrap(result)) {
+            if instruction
+                .result
+                .is_some_and(|result| self.plan.shapes.may_wrap(result))
+            {
                 for operand in &instruction.operands {
                     if let Operand::Value(value) = operand {
                         self.shared.insert(*value);

@@ -4,7 +4,9 @@ use llvm_sys::{LLVMIntPredicate as IntPredicate, LLVMOpcode as Opcode};
 use offkit_compile::Shape;
 use offkit_kernel::builtins::Scalar;
 use offkit_kernel::builtins::convert::Conversion;
-use offkit_kernel::ir::{Instruction, Leaf, MemoryFunction, Operand, Operation, Type as Kind, ValueId, TypeId, scalar_size};
+use offkit_kernel::ir::{
+    Instruction, Leaf, MemoryFunction, Operand, Operation, Type as Kind, TypeId, ValueId, scalar_size,
+};
 
 use offkit_spirv::grammar::Op;
 
@@ -77,7 +79,9 @@ impl<'e, 'm> Emitter<'e, 'm> {
         let (Operand::Value(value), Some(mask), Some(width)) = (pointer, mask, self.width) else {
             return place;
         };
-        let Shape::Strided(stride) = self.plan.shapes.word(value, 0) else { return place };
+        let Shape::Strided(stride) = self.plan.shapes.word(value, 0) else {
+            return place;
+        };
         if !self.plan.shapes.may_wrap(value) {
             return place;
         }
@@ -86,15 +90,22 @@ impl<'e, 'm> Emitter<'e, 'm> {
         let lane = b.intrinsic("llvm.cttz", &[b.int(64)], &[bits, b.truth(None, false)]);
         let lane = b.and(lane, self.word(u64::from(width) - 1));
         let place = self.of_one(pointer, lane);
-        b.offset(place, b.mul(lane, self.b.signed(b.int(64), stride.wrapping_neg())))
+        b.offset(
+            place,
+            b.mul(lane, self.b.signed(b.int(64), stride.wrapping_neg())),
+        )
     }
 
     /// The value of an address, or of a part of one, for one work-item.
     fn of_one(&mut self, operand: Operand, lane: Value<'m>) -> Value<'m> {
         let b = self.b;
         let word = self.operand(operand)[0];
-        let Operand::Value(value) = operand else { return word };
-        let Shape::Strided(stride) = self.plan.shapes.word(value, 0) else { return word };
+        let Operand::Value(value) = operand else {
+            return word;
+        };
+        let Shape::Strided(stride) = self.plan.shapes.word(value, 0) else {
+            return word;
+        };
         if !self.plan.shapes.may_wrap(value) {
             if word.ty().is_pointer() {
                 return b.offset(word, b.mul(lane, b.signed(b.int(64), stride)));
@@ -102,10 +113,15 @@ impl<'e, 'm> Emitter<'e, 'm> {
             let lane = b.zext_or_trunc(lane, word.ty());
             return b.add(word, b.mul(lane, b.signed(word.ty(), stride)));
         }
-        let Some(instruction) = self.definition(value) else { return word };
+        let Some(instruction) = self.definition(value) else {
+            return word;
+        };
         let wide = b.int(64);
         match &instruction.operation {
-            Operation::Convert { kind: Conversion::Signed, .. } => {
+            Operation::Convert {
+                kind: Conversion::Signed,
+                ..
+            } => {
                 let narrow = self.of_one(instruction.operands[0], lane);
                 b.sext_or_trunc(narrow, word.ty())
             }
