@@ -49,8 +49,8 @@ fn walks_through_arrays(body: &Body, candidate: &Loop) -> bool {
         let blocks = candidate.nodes.iter().map(|block| &body.function.blocks[*block]);
         blocks.flat_map(|block| &block.instructions)
     };
-    let is_private = |operand: &Operand| {
-        let kind = body.module.types.get(body.kind(*operand));
+    let is_private = |operand: Operand| {
+        let kind = body.module.types.get(body.kind(operand));
         matches!(
             kind,
             Type::Pointer {
@@ -62,10 +62,13 @@ fn walks_through_arrays(body: &Body, candidate: &Loop) -> bool {
     let is_walk = |instruction: &Instruction| {
         let computed =
             matches!(instruction.operation, Operation::Address { .. }) && instruction.operands.len() > 1;
-        computed && instruction.operands.first().is_some_and(is_private)
+        computed && instruction.operands.first().is_some_and(|base| is_private(*base))
     };
+    // An address may also be what goes from place to place.
+    let phis = &body.function.blocks[candidate.header].phis;
+    let is_walked = phis.iter().any(|phi| is_private(Operand::Value(phi.result)));
     let is_together = |instruction: &Instruction| matches!(instruction.operation, Operation::Collective(_));
-    instructions().any(is_walk) && !instructions().any(is_together)
+    (is_walked || instructions().any(is_walk)) && !instructions().any(is_together)
 }
 
 /// A loop that is left at one place, which it comes to in every iteration.
