@@ -261,7 +261,12 @@ const ALLOWED: &[(&str, &[&str], &str)] = &[
     ),
     ("commands/link/mod.rs", &["spirv-ext"], "an option"),
     (
-        "offkit-plugin-cpu/src/pool/float_mode.rs",
+        "offkit-plugin-cpu/src/",
+        &["x86_64", "aarch64"],
+        "what this program is compiled for",
+    ),
+    (
+        "compile/lanes/options.rs",
         &["x86_64", "aarch64"],
         "what this program is compiled for",
     ),
