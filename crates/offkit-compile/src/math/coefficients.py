@@ -17,8 +17,9 @@ HALF_LN2 = "[-0.3466;0.3466]"
 FRACTION = "[-0.25;0.5]"
 # Of squares of eighths of a turn.
 EIGHTH_SQUARED = "[1b-60;0.617]"
-# e^(y^2) * erfc(y) * (1 + 2 y), where x is (y - 2) / (y + 2).
+# e^(y^2) * erfc(y) * (1 + 2 y), where x is (y - 2) / (y + 2) or (y - 4) / (y + 4).
 ERFC = "exp(((2+2*x)/(1-x))^2)*erfc((2+2*x)/(1-x))*(1+2*(2+2*x)/(1-x))"
+ERFC_DOUBLE = "exp(((4+4*x)/(1-x))^2)*erfc((4+4*x)/(1-x))*(1+2*(4+4*x)/(1-x))"
 
 # Name; what is approximated; its part that is no polynomial's coefficient; the lowest power; the highest for single
 # and for double precision, none where the format has no use for it; range.
@@ -37,6 +38,8 @@ POLYNOMIALS = [
     ("ASIN", "asin(sqrt(x))/sqrt(x)", "1", 1, 5, 12, "[1b-60;0.25]"),
     ("LN_ERFC", "log(erfc(x))/x", "0", 0, 9, None, "[1b-30;4]"),
     ("ERFC", ERFC, "0", 0, 9, None, "[-1;0.675]"),
+    ("ERFC_DOUBLE", ERFC_DOUBLE, "0", 0, None, 24, "[-1;0.745]"),
+    ("ERF_DOUBLE", "erf(sqrt(x))/sqrt(x)", "0", 0, None, 11, "[1b-60;0.5625]"),
 ]
 
 # Name; value.

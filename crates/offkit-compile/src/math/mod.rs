@@ -39,9 +39,7 @@ pub fn has_rare_path(op: Op) -> bool {
 impl<R: Real> Function<R> {
     /// The function of an instruction on numbers of single or double precision.
     pub fn of(op: Op, scalar: Scalar) -> Option<Self> {
-        // What needs polynomials of its own in double precision.
-        let single_alone = matches!(op, Op::erf | Op::erfc);
-        if !(scalar == Scalar::F32 || scalar == Scalar::F64 && !single_alone) {
+        if !matches!(scalar, Scalar::F32 | Scalar::F64) {
             return None;
         }
         Some(match op {
