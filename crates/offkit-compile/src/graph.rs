@@ -123,18 +123,6 @@ impl Graph {
         }
     }
 
-    pub(crate) fn post_dominates(&self, below: usize, mut node: usize) -> bool {
-        loop {
-            if node == below {
-                return true;
-            }
-            match self.immediate_post_dominator(node) {
-                Some(next) => node = next,
-                None => return false,
-            }
-        }
-    }
-
     /// Whether an edge leads back to the header of a loop, or to where the order has been before.
     pub(crate) fn is_back(&self, from: usize, to: usize) -> bool {
         matches!((self.position[from], self.position[to]), (Some(from), Some(to)) if to <= from)
@@ -179,6 +167,108 @@ impl Graph {
             });
         }
         Some(loops)
+    }
+}
+
+/// The loops of a graph, and what happens in one round of each.
+///
+/// Which node every way from another goes through is asked within a round: who goes back to the head of the loop first
+/// comes there later than others do.
+#[derive(Clone, Debug)]
+pub(crate) struct Rounds {
+    pub(crate) loops: Vec<Loop>,
+    /// For each loop its nodes, with a last one that all lead to who begin another round or leave the loop.
+    rounds: Vec<Graph>,
+    /// The nodes that each is left from.
+    exits: Vec<Vec<usize>>,
+}
+
+impl Rounds {
+    /// None where a cycle can be entered at two places.
+    pub(crate) fn new(graph: &Graph) -> Option<Rounds> {
+        Some(Rounds::of(graph, graph.loops()?))
+    }
+
+    /// With these loops.
+    pub(crate) fn of(graph: &Graph, loops: Vec<Loop>) -> Rounds {
+        let end = graph.successors.len();
+        let rounds = loops.iter().map(|found| {
+            let mut successors = vec![Vec::new(); end + 1];
+            for node in &found.nodes {
+                let all = &graph.successors[*node];
+                let stays = |next: &usize| found.contains(*next) && *next != found.header;
+                successors[*node] = all.iter().copied().filter(stays).collect();
+                if successors[*node].len() < all.len() || all.is_empty() {
+                    successors[*node].push(end);
+                }
+            }
+            Graph::new(found.header, successors)
+        });
+        let rounds = rounds.collect();
+        let leaves = |found: &Loop, node: &usize| {
+            let all = &graph.successors[*node];
+            all.is_empty() || all.iter().any(|next| !found.contains(*next))
+        };
+        let exits = loops.iter().map(|found| {
+            let nodes = found.nodes.iter().copied();
+            nodes.filter(|node| leaves(found, node)).collect()
+        });
+        let exits = exits.collect();
+        Rounds { loops, rounds, exits }
+    }
+
+    /// The innermost loop around a node.
+    pub(crate) fn innermost(&self, node: usize) -> Option<usize> {
+        self.loops.iter().rposition(|found| found.contains(node))
+    }
+
+    /// Where all meet who leave a node by different ways, in the same round of the innermost loop; none if they don't.
+    pub(crate) fn meeting(&self, graph: &Graph, node: usize) -> Option<usize> {
+        match self.innermost(node) {
+            None => graph.immediate_post_dominator(node),
+            Some(number) => self.meeting_in(number, node),
+        }
+    }
+
+    /// The same in a round of a loop around the node.
+    fn meeting_in(&self, number: usize, node: usize) -> Option<usize> {
+        let round = &self.rounds[number];
+        let end = round.successors.len() - 1;
+        round.immediate_post_dominator(node).filter(|found| *found != end)
+    }
+
+    /// Whether all who come to a node come to another in the same round of their innermost loop.
+    pub(crate) fn leads_to(&self, graph: &Graph, mut node: usize, below: usize) -> bool {
+        while node != below {
+            match self.meeting(graph, node) {
+                Some(next) => node = next,
+                None => return false,
+            }
+        }
+        true
+    }
+
+    /// Whether who leaves a node by different ways may leave a loop around it in one round, and go on in it by
+    /// another.
+    pub(crate) fn is_left_at(&self, number: usize, node: usize) -> bool {
+        let found = &self.loops[number];
+        if !found.contains(node) || self.meeting_in(number, node).is_some() {
+            return false;
+        }
+        // Whether the loop can be left in this round.
+        let round = &self.rounds[number];
+        let mut seen = vec![false; round.successors.len()];
+        let mut stack = vec![node];
+        while let Some(node) = stack.pop() {
+            if std::mem::replace(&mut seen[node], true) {
+                continue;
+            }
+            if self.exits[number].contains(&node) {
+                return true;
+            }
+            stack.extend(&round.successors[node]);
+        }
+        false
     }
 }
 
@@ -263,7 +353,6 @@ mod tests {
         assert_eq!(graph.immediate_dominator(4), Some(2));
         assert_eq!(graph.immediate_post_dominator(2), Some(4));
         assert_eq!(graph.immediate_post_dominator(5), None);
-        assert!(graph.post_dominates(5, 0));
         let loops = graph.loops().unwrap();
         assert_eq!(loops.len(), 1);
         assert_eq!(loops[0].header, 1);

@@ -3,7 +3,7 @@
 use offkit_kernel::ir::{BlockId, Function, Module, Terminator};
 
 use crate::definitions::Definitions;
-use crate::graph::Graph;
+use crate::graph::{Graph, Rounds};
 use crate::regions::{self, Region, ends_at_barrier};
 use crate::shapes::{self, Shapes};
 use crate::{Refusal, Variant};
@@ -43,13 +43,13 @@ impl Plan {
             successors
         });
         let graph = Graph::new(0, successors.collect());
-        let loops = match graph.loops() {
-            Some(loops) => loops,
-            None if variant.width == 1 => Vec::new(),
+        let rounds = match Rounds::new(&graph) {
+            Some(rounds) => rounds,
+            None if variant.width == 1 => Rounds::of(&graph, Vec::new()),
             None => return Err(Refusal("it has a loop that is entered at two places".to_owned())),
         };
         let definitions = Definitions::new(&function);
-        let shapes = shapes::shapes(module, &function, variant, &graph, &loops, &definitions)?;
+        let shapes = shapes::shapes(module, &function, variant, &graph, &rounds, &definitions)?;
         let regions = regions::regions(&function, &graph, &shapes, &definitions)?;
         Ok(Plan {
             variant,

@@ -11,7 +11,7 @@ use offkit_kernel::ir::{
 
 use crate::Refusal;
 use crate::definitions::{Definition, Definitions};
-use crate::graph::{Graph, Loop};
+use crate::graph::{Graph, Loop, Rounds};
 use crate::shapes::Shapes;
 
 /// What is executed from the start of a kernel or from behind a barrier on.
@@ -173,7 +173,9 @@ fn region(
     };
     // The entry of a region can be the header of a loop that leads back to it without a barrier; that needs a place
     // before the loop, which the emitter makes.
-    let order = in_one_piece(&graph, &loops);
+    let rounds = Rounds::of(&graph, loops);
+    let loops = &rounds.loops;
+    let order = in_one_piece(&graph, loops);
     let place: Vec<Option<usize>> = {
         let mut place = vec![None; function.blocks.len()];
         for (index, block) in order.iter().enumerate() {
@@ -183,7 +185,8 @@ fn region(
     };
     let region_loops: Vec<RegionLoop> = loops
         .iter()
-        .map(|found| RegionLoop {
+        .enumerate()
+        .map(|(number, found)| RegionLoop {
             header: BlockId(found.header as u32),
             range: (
                 place[found.header].unwrap_or(0),
@@ -194,15 +197,13 @@ fn region(
                     .max()
                     .unwrap_or(0),
             ),
-            is_divergent: found.nodes.iter().any(|node| {
-                parts(*node)
-                    && graph
-                        .immediate_post_dominator(*node)
-                        .is_none_or(|end| !found.contains(end))
-            }),
+            is_divergent: found
+                .nodes
+                .iter()
+                .any(|node| parts(*node) && rounds.is_left_at(number, *node)),
         })
         .collect();
-    let control = control(function, &graph, &loops, &region_loops, &order, &parts);
+    let control = control(function, &graph, &rounds, &region_loops, &order, &parts);
 
     let mut reads = Vec::new();
     let mut seen = vec![false; function.values.len()];
@@ -321,13 +322,14 @@ fn in_one_piece(graph: &Graph, loops: &[Loop]) -> Vec<usize> {
 fn control(
     function: &Function,
     graph: &Graph,
-    loops: &[Loop],
+    rounds: &Rounds,
     region_loops: &[RegionLoop],
     order: &[usize],
     parts: &impl Fn(usize) -> bool,
 ) -> Vec<Option<Control>> {
     let mut control: Vec<Option<Control>> = vec![None; function.blocks.len()];
-    let innermost = |node: usize| loops.iter().rposition(|found| found.contains(node));
+    let loops = &rounds.loops;
+    let innermost = |node: usize| rounds.innermost(node);
     for (index, block) in order.iter().copied().enumerate() {
         let inside = innermost(block);
         let own = BlockId(block as u32);
@@ -349,7 +351,7 @@ fn control(
             // Who comes to a dominator that this block post-dominates, in the same round of a loop, comes here.
             let mut above = graph.immediate_dominator(block);
             while let Some(node) = above {
-                if innermost(node) == inside && graph.post_dominates(block, node) {
+                if innermost(node) == inside && rounds.leads_to(graph, node, block) {
                     if let Some(control) = control[node] {
                         (mask, guard) = (control.mask, control.guard);
                     }

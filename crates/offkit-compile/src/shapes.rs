@@ -12,7 +12,7 @@ use offkit_kernel::ir::{
 use offkit_spirv::grammar::{BuiltIn, Op};
 
 use crate::definitions::{Definition, Definitions};
-use crate::graph::{Graph, Loop};
+use crate::graph::{Graph, Loop, Rounds};
 use crate::{Refusal, Variant};
 
 /// What a word is for the work-items of a vector.
@@ -86,7 +86,7 @@ struct Analysis<'a> {
     function: &'a Function,
     variant: Variant,
     graph: &'a Graph,
-    loops: &'a [Loop],
+    rounds: &'a Rounds,
     definitions: &'a Definitions,
     /// Values that are nothing but addresses, or parts of such.
     addresses: Vec<bool>,
@@ -102,7 +102,7 @@ pub(crate) fn shapes(
     function: &Function,
     variant: Variant,
     graph: &Graph,
-    loops: &[Loop],
+    rounds: &Rounds,
     definitions: &Definitions,
 ) -> Result<Shapes, Refusal> {
     let mut first = Vec::with_capacity(function.values.len() + 1);
@@ -120,7 +120,7 @@ pub(crate) fn shapes(
         function,
         variant,
         graph,
-        loops,
+        rounds,
         definitions,
         addresses: addresses(function),
         shapes: Shapes {
@@ -608,16 +608,13 @@ impl Analysis<'_> {
             if !self.shapes.parts(&function.blocks[block].terminator) {
                 continue;
             }
-            let end = self.graph.immediate_post_dominator(block);
+            let end = self.rounds.meeting(self.graph, block);
             let mut starts = self.graph.successors[block].clone();
-            let mut left_loops = Vec::new();
-            for (number, found) in self.loops.iter().enumerate() {
-                if found.contains(block) && end.is_none_or(|end| !found.contains(end)) {
-                    left_loops.push(number);
-                }
-            }
+            let left_loops: Vec<usize> = (0..self.rounds.loops.len())
+                .filter(|number| self.rounds.is_left_at(*number, block))
+                .collect();
             for number in left_loops {
-                let found = &self.loops[number];
+                let found = &self.rounds.loops[number];
                 for node in &found.nodes {
                     for exit in self.graph.successors[*node]
                         .iter()
@@ -671,6 +668,7 @@ impl Analysis<'_> {
                 let next = self.graph.successors[node][next];
                 if self.graph.is_back(node, next) {
                     let around_branch = self
+                        .rounds
                         .loops
                         .iter()
                         .any(|found| found.header == next && found.contains(branch));
@@ -697,7 +695,7 @@ impl Analysis<'_> {
     /// What is defined in a loop that work-items leave one by one differs between them outside.
     fn leave(&mut self, number: usize) {
         let function = self.function;
-        let found = self.loops[number].clone();
+        let found = self.rounds.loops[number].clone();
         for (index, block) in function.blocks.iter().enumerate() {
             if found.contains(index) || !self.graph.is_reachable(index) {
                 continue;
@@ -712,12 +710,8 @@ impl Analysis<'_> {
             used.extend(block.terminator.operand());
             self.make_varying(&used, &found);
             for phi in &block.phis {
-                let from_inside = phi
-                    .incoming
-                    .iter()
-                    .filter(|(from, _)| found.contains(from.0 as usize));
-                let used: Vec<Operand> = from_inside.map(|(_, operand)| *operand).collect();
-                // The phi reads it on the way out, where work-items leave at different times.
+                let used: Vec<Operand> = phi.incoming.iter().map(|(_, operand)| *operand).collect();
+                // The phi reads it on the way out, where work-items leave at different times, or still later.
                 self.make_varying(&used, &found);
             }
         }

@@ -112,7 +112,7 @@ use offkit_sync as sync;
 
 pub use compiled::Compiler;
 #[doc(hidden)]
-pub use compiled::launch_compiled;
+pub use compiled::{compile_with, launch_compiled};
 pub use error::BuildError;
 pub use interpreter::Program;
 pub use launch::{

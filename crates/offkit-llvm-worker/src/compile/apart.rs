@@ -10,7 +10,7 @@ use offkit_kernel::builtins::{self, Scalar};
 use offkit_kernel::ir::{AtomicOperation, Instruction, Operation, Type as Kind, scalar_size};
 use offkit_spirv::grammar::{Op, StorageClass};
 
-use super::builder::Value;
+use super::builder::{Type, Value};
 use super::kernel::{Emitter, Result, alignment_of, refuse};
 
 impl<'m> Emitter<'_, 'm> {
@@ -131,12 +131,14 @@ impl<'m> Emitter<'_, 'm> {
                     return Ok(());
                 }
                 AtomicOperation::CompareExchange => {
-                    let (new, expected) = (operand(1), operand(2));
+                    // Floating-point numbers are compared by their bits.
+                    let bits = b.int(ty.bits());
+                    let (new, expected) = (b.bit_cast(operand(1), bits), b.bit_cast(operand(2), bits));
                     if is_local {
-                        let old = b.load(ty, place, align);
+                        let old = b.load(bits, place, align);
                         let is_same = b.icmp(IntPredicate::LLVMIntEQ, old, expected);
                         b.store(b.select(is_same, new, old), place, align);
-                        old
+                        b.bit_cast(old, ty)
                     } else {
                         // SAFETY: a pointer and two integers of one type.
                         unsafe {
@@ -149,7 +151,9 @@ impl<'m> Emitter<'_, 'm> {
                                 SEQUENTIAL,
                                 0,
                             );
-                            Value::from_raw(LLVMBuildExtractValue(b.as_raw(), pair, 0, c"".as_ptr()))
+                            let old =
+                                Value::from_raw(LLVMBuildExtractValue(b.as_raw(), pair, 0, c"".as_ptr()));
+                            b.bit_cast(old, ty)
                         }
                     }
                 }
@@ -279,20 +283,29 @@ impl<'m> Emitter<'_, 'm> {
         let count = result.lanes as usize;
         let (first, second) = (room(count), room(count));
         let scalars = if has_second { 2 * count } else { count };
-        let vector = b.scalar(result.scalar).vector(self.width);
+        // The second result's type is that of what the pointer leads to.
+        let second_scalar = instruction.operands.last().and_then(|last| {
+            let Kind::Pointer { pointee, .. } =
+                *self.module.types.get(self.module.operand_type(self.code, *last))
+            else {
+                return None;
+            };
+            self.module.types.scalar(pointee)
+        });
+        let form = |scalar: Scalar| b.scalar(scalar).vector(self.width);
+        let (vector, second_vector) = (form(result.scalar), form(second_scalar.unwrap_or(result.scalar)));
         let is_scalar = operands.iter().flatten().all(|word| word.ty().width().is_none());
-        let results: Vec<Value<'m>> = (0..scalars)
-            .map(|_| {
+        let results: Vec<(Value<'m>, Type<'m>)> = (0..scalars)
+            .map(|index| {
+                let vector = if index < count { vector } else { second_vector };
                 let slot = self.slot(vector);
                 b.store(b.zero(vector), slot, alignment_of(vector));
-                slot
+                (slot, vector)
             })
             .collect();
         let ty = b.function_type(b.void(), &[b.pointer(), b.pointer(), b.pointer(), b.pointer()]);
-        let one_lane = (is_scalar && self.width.is_some()).then(|| {
-            let one = b.insert(b.truth(self.width, false), b.truth(None, true), 0);
-            one
-        });
+        let one_lane = (is_scalar && self.width.is_some())
+            .then(|| b.insert(b.truth(self.width, false), b.truth(None, true), 0));
         self.each(one_lane.or(mask), &mut |emitter, lane| {
             for (index, operand) in operands.iter().flatten().enumerate() {
                 let value = emitter.of_lane(*operand, lane);
@@ -304,7 +317,7 @@ impl<'m> Emitter<'_, 'm> {
                 b.store(wide, b.offset(given, emitter.word(index as u64 * 8)), 8);
             }
             b.call(ty, function, &[call, given, first, second]);
-            for (index, slot) in results.iter().enumerate() {
+            for (index, (slot, vector)) in results.iter().enumerate() {
                 let from = if index < count { first } else { second };
                 let at = emitter.word((index % count) as u64 * 8);
                 let bits = b.load(word, b.offset(from, at), 8);
@@ -316,7 +329,7 @@ impl<'m> Emitter<'_, 'm> {
                     narrow
                 };
                 match vector.width() {
-                    None => _ = b.store(value, *slot, alignment_of(vector)),
+                    None => _ = b.store(value, *slot, alignment_of(*vector)),
                     Some(_) => _ = b.store(value, b.element(lane_type, *slot, lane), 1),
                 }
             }
@@ -324,7 +337,7 @@ impl<'m> Emitter<'_, 'm> {
         })?;
         Ok(results
             .into_iter()
-            .map(|slot| b.load(vector, slot, alignment_of(vector)))
+            .map(|(slot, vector)| b.load(vector, slot, alignment_of(vector)))
             .collect())
     }
 }

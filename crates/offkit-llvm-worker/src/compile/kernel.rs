@@ -442,9 +442,6 @@ impl<'m> Emitter<'_, 'm> {
         let id_z = b.binary(Opcode::LLVMUDiv, rest, launch.groups[1]);
         let id = [id_x, id_y, id_z];
         let size = [0, 1, 2].map(|axis| {
-            if self.plan.variant.full {
-                return launch.local[axis];
-            }
             // Groups at the end of the range may be smaller.
             let left = b.sub(launch.global[axis], b.mul(id[axis], launch.local[axis]));
             let is_less = b.icmp(IntPredicate::LLVMIntULT, left, launch.local[axis]);

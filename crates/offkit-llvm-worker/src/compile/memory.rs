@@ -175,7 +175,7 @@ impl<'e, 'm> Emitter<'e, 'm> {
     }
 
     /// What is in memory as a value.
-    fn from_memory(&self, scalar: Scalar, value: Value<'m>) -> Value<'m> {
+    fn as_value(&self, scalar: Scalar, value: Value<'m>) -> Value<'m> {
         match scalar {
             Scalar::Bool => self
                 .b
@@ -184,7 +184,7 @@ impl<'e, 'm> Emitter<'e, 'm> {
         }
     }
 
-    fn to_memory(&self, scalar: Scalar, value: Value<'m>) -> Value<'m> {
+    fn as_stored(&self, scalar: Scalar, value: Value<'m>) -> Value<'m> {
         let ty = self.memory_type(scalar).vector(value.ty().width());
         match scalar {
             Scalar::Bool => self.b.zext_or_trunc(value, ty),
@@ -268,7 +268,7 @@ impl<'e, 'm> Emitter<'e, 'm> {
                         b.gather(places, at, self.everybody(mask), b.zero(ty.vector(self.width)))
                     }
                 };
-                self.from_memory(leaf.scalar, value)
+                self.as_value(leaf.scalar, value)
             })
             .collect()
     }
@@ -298,7 +298,7 @@ impl<'e, 'm> Emitter<'e, 'm> {
         let all = b.load(ty, place, self.alignment(&leaves[0], align));
         let words = (0..count).map(|part| {
             let lanes: Vec<_> = (0..width).map(|lane| Some(lane * count + part)).collect();
-            self.from_memory(scalar, b.shuffle(all, all, &lanes))
+            self.as_value(scalar, b.shuffle(all, all, &lanes))
         });
         Some(words.collect())
     }
@@ -332,7 +332,7 @@ impl<'e, 'm> Emitter<'e, 'm> {
             let parts: Vec<_> = words
                 .iter()
                 .zip(&shapes)
-                .map(|(word, shape)| self.to_memory(scalar, self.spread(*word, *shape)))
+                .map(|(word, shape)| self.as_stored(scalar, self.spread(*word, *shape)))
                 .collect();
             let all = self.interleave(&parts, width);
             b.store(all, place, self.alignment(&leaves[0], align));
@@ -388,7 +388,7 @@ impl<'e, 'm> Emitter<'e, 'm> {
         let size = scalar_size(leaf.scalar) as i64;
         match (place_shape, self.width) {
             (_, None) => {
-                b.store(self.to_memory(leaf.scalar, word), b.offset(place, offset), align);
+                b.store(self.as_stored(leaf.scalar, word), b.offset(place, offset), align);
             }
             (Shape::Uniform, Some(width)) => {
                 // All write to one place: the last prevails.
@@ -402,10 +402,10 @@ impl<'e, 'm> Emitter<'e, 'm> {
                         }
                     }
                 };
-                b.store(self.to_memory(leaf.scalar, value), b.offset(place, offset), align);
+                b.store(self.as_stored(leaf.scalar, value), b.offset(place, offset), align);
             }
             (Shape::Strided(stride), Some(_)) if stride == size => {
-                let value = self.to_memory(leaf.scalar, self.spread(word, shape));
+                let value = self.as_stored(leaf.scalar, self.spread(word, shape));
                 let place = b.offset(place, offset);
                 match mask {
                     None => _ = b.store(value, place, align),
@@ -413,7 +413,7 @@ impl<'e, 'm> Emitter<'e, 'm> {
                 }
             }
             (_, Some(_)) => {
-                let value = self.to_memory(leaf.scalar, self.spread(word, shape));
+                let value = self.as_stored(leaf.scalar, self.spread(word, shape));
                 let places = self.spread(b.offset(place, self.like(offset, place)), place_shape);
                 b.scatter(value, places, align, self.everybody(mask));
             }

@@ -27,8 +27,9 @@ mod math;
 mod memory;
 
 use offkit_compile::{Plan, Refusal, Variant, prepare};
-use offkit_kernel::ir;
+use offkit_kernel::ir::{self, GroupScope, Home, Operation};
 use offkit_llvm::{CompileRequest, Compiled, Effort};
+use offkit_spirv::grammar::BuiltIn;
 
 use crate::Error;
 use crate::codegen::TargetMachine;
@@ -37,8 +38,10 @@ use crate::module::Module;
 use builder::Builder;
 use lanes::{Lanes, Options};
 
-/// The name of the function that runs work-groups.
-const SYMBOL: &str = "offkit_kernel";
+/// The name of the function that runs work-groups, as perf and gdb show it: no name that LLVM knows of a library.
+fn symbol(kernel: &str) -> String {
+    format!("offkit:{kernel}")
+}
 
 /// What LLVM does to a kernel's code at once: slots become values, what is computed twice is computed once.
 const LIGHT: &str = "function(sroa,early-cse<memssa>,simplifycfg,jump-threading,instcombine<no-verify-fixpoint>,\
@@ -77,7 +80,7 @@ fn generate(module: &ir::Module, request: &CompileRequest) -> Result<Compiled, E
     let (context, variant) = (Context::new(), request.variant);
     let (mut code, emitted) = match write(&context, module, variant, request) {
         Ok(written) => written,
-        Err(refusal) if variant.width > 1 => {
+        Err(refusal) if variant.width > 1 && !sees_sub_groups(module) => {
             let scalar = Variant {
                 width: 1,
                 rows: true,
@@ -99,13 +102,42 @@ fn generate(module: &ir::Module, request: &CompileRequest) -> Result<Compiled, E
     }
     let object = machine.emit(&code)?;
     Ok(Compiled {
-        symbol: SYMBOL.to_owned(),
+        symbol: symbol(&request.kernel),
         scratch: emitted.scratch,
         shared: emitted.shared,
         externals: emitted.externals,
         notes,
         object: object.bytes().to_vec(),
     })
+}
+
+/// Whether a kernel's results depend on which work-items are in a sub-group: then the width of its code is not ours to
+/// choose.
+fn sees_sub_groups(module: &ir::Module) -> bool {
+    let instructions = module.functions.iter().flat_map(|function| &function.blocks);
+    instructions
+        .flat_map(|block| &block.instructions)
+        .any(|instruction| match &instruction.operation {
+            Operation::Collective(collective) => collective.scope == GroupScope::SubGroup,
+            Operation::Ballot(_) => true,
+            Operation::Input(global) => matches!(
+                module.globals[global.0 as usize].home,
+                Home::Input(
+                    BuiltIn::SubgroupSize
+                        | BuiltIn::SubgroupMaxSize
+                        | BuiltIn::NumSubgroups
+                        | BuiltIn::NumEnqueuedSubgroups
+                        | BuiltIn::SubgroupId
+                        | BuiltIn::SubgroupLocalInvocationId
+                        | BuiltIn::SubgroupEqMask
+                        | BuiltIn::SubgroupGeMask
+                        | BuiltIn::SubgroupGtMask
+                        | BuiltIn::SubgroupLeMask
+                        | BuiltIn::SubgroupLtMask
+                )
+            ),
+            _ => false,
+        })
 }
 
 /// The kernel as LLVM IR.
@@ -121,7 +153,13 @@ fn write(
         let builder = Builder::new(&code);
         let contract = variant.contract && !module.kernels[0].contraction_off;
         let options = Options::of(&request.processor, &request.features, contract);
-        kernel::emit(&builder, Lanes::new(&builder, options), module, &plan, SYMBOL)?
+        kernel::emit(
+            &builder,
+            Lanes::new(&builder, options),
+            module,
+            &plan,
+            &symbol(&request.kernel),
+        )?
     };
     Ok((code, emitted))
 }

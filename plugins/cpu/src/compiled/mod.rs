@@ -34,6 +34,8 @@ pub(crate) use kept::Source;
 pub(crate) use kernel::CompiledKernel;
 #[doc(hidden)]
 pub use kernel::launch_compiled;
+#[doc(hidden)]
+pub use service::compile_with;
 
 /// The environment variable that says whether kernels are compiled: 0 or 1.
 const VARIABLE: &str = "OFFKIT_CPU_COMPILE";

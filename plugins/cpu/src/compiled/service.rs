@@ -5,6 +5,7 @@
 //! it inherits of the parent's is closed, and its first launch starts its own.
 
 use std::collections::VecDeque;
+use std::path::PathBuf;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -17,6 +18,7 @@ use offkit_llvm::{CompileRequest, Compiled, Effort, Worker, WorkerError};
 use super::code::Slot;
 use super::kept::Source;
 use crate::pool;
+use crate::sync::OnceLock;
 use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// How long the process is kept with nothing to do.
@@ -25,6 +27,9 @@ const IDLE: Duration = Duration::from_secs(10);
 /// How long it may take for a kernel.
 const LIMIT: Duration = Duration::from_secs(60);
 
+/// Takes what became of a job, with the libraries that the worker has LLVM in, or why nothing did.
+pub(super) type Done = Box<dyn FnOnce(Result<(Compiled, Option<&[FileId]>), String>) + Send>;
+
 /// A kernel to compile.
 pub(super) struct Job {
     pub(super) source: Arc<Source>,
@@ -32,7 +37,7 @@ pub(super) struct Job {
     /// Where the code goes; it is not needed when they are gone.
     pub(super) slots: Weak<[Slot]>,
     /// Takes what became of it and the libraries that it was made with, or why nothing did.
-    pub(super) done: Box<dyn FnOnce(Result<(Compiled, Option<&[FileId]>), String>) + Send>,
+    pub(super) done: Done,
 }
 
 #[derive(Default)]
@@ -47,6 +52,15 @@ struct State {
     jobs: VecDeque<Job>,
     /// Whether a thread is there that sees to them.
     is_served: bool,
+}
+
+/// The program of the process, where it isn't the one that is found.
+static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+
+/// Has kernels compiled by a program, from the next start of the process on. For tests of this crate.
+#[doc(hidden)]
+pub fn compile_with(program: PathBuf) {
+    _ = PROGRAM.set(program);
 }
 
 /// Has the process started if it isn't there: a kernel will be compiled soon.
@@ -170,7 +184,11 @@ impl Process {
         if !matches!(self, Process::Absent) {
             return;
         }
-        *self = match Worker::start() {
+        let started = match PROGRAM.get() {
+            Some(program) => Worker::start_program(program),
+            None => Worker::start(),
+        };
+        *self = match started {
             Ok(worker) => {
                 note_pipes(&worker);
                 let libraries = libraries(&worker);

@@ -1,17 +1,43 @@
 //! Programs and launches on the CPU device.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use offkit_compile::prepare;
 use offkit_kernel::ir;
-use offkit_plugin_cpu::{AllocationKind, Argument, LaunchOptions, Memory, NdRange, Program, launch_compiled};
+use offkit_plugin_cpu::{
+    AllocationKind, Argument, LaunchError, LaunchOptions, Memory, NdRange, Program, compile_with,
+    launch_compiled,
+};
 use offkit_spirv::{LinkInput, LinkOptions, Module, kernel_parameters, link};
 
 /// Whether kernels run as the compiler prepares them; the tests are the same.
 const IS_PREPARED: bool = matches!(env!("CARGO_CRATE_NAME").as_bytes(), b"prepared");
 
 /// Whether kernels run compiled, as far as they can be.
-const IS_COMPILED: bool = matches!(env!("CARGO_CRATE_NAME").as_bytes(), b"vectors");
+pub(crate) const IS_COMPILED: bool = matches!(env!("CARGO_CRATE_NAME").as_bytes(), b"vectors");
+
+/// Whether the program that compiles is there, which is built with the tests of the whole workspace. Without it kernels are
+/// interpreted, or tests fail when `OFFKIT_REQUIRE_TOOLS` is 1.
+#[expect(clippy::print_stderr, reason = "what is not tested is said")]
+fn has_worker() -> bool {
+    static FOUND: OnceLock<bool> = OnceLock::new();
+    *FOUND.get_or_init(|| {
+        let folder = std::env::current_exe().expect("the test's program");
+        let worker = folder.with_file_name("../offkit-llvm-worker");
+        let found = worker.exists();
+        assert!(
+            found || std::env::var_os("OFFKIT_REQUIRE_TOOLS").is_none_or(|value| value != "1"),
+            "{} is required and not found",
+            worker.display()
+        );
+        if found {
+            compile_with(worker);
+        } else {
+            eprintln!("SKIPPED: the worker is not built: cargo build -p offkit-llvm-worker");
+        }
+        found
+    })
+}
 
 /// A module whose kernels are as the compiler prepares them. It leaves recursion to the interpreter.
 fn prepared(module: &Module) -> Result<ir::Module, String> {
@@ -143,15 +169,9 @@ impl Device {
             print: Some(&print),
             ..LaunchOptions::default()
         };
-        let launched = match IS_COMPILED {
+        let launched = match IS_COMPILED && has_worker() {
             false => self.program.launch(kernel, range, &arguments, &options),
-            true => {
-                launch_compiled(&self.program, &self.spirv, kernel, range, &arguments, &options).map(|note| {
-                    if let Some(note) = note {
-                        eprintln!("INTERPRETED {note}");
-                    }
-                })
-            }
+            true => self.launch_compiled(kernel, range, &arguments, &options),
         };
         let mut outcome = Outcome {
             buffers: Vec::new(),
@@ -168,6 +188,21 @@ impl Device {
         launched.map_err(|error| error.to_string())?;
         outcome.printed = printed.into_inner().expect("no thread panics while it prints");
         Ok(outcome)
+    }
+
+    #[expect(clippy::print_stderr, reason = "what is interpreted is said")]
+    fn launch_compiled(
+        &self,
+        kernel: &str,
+        range: &NdRange,
+        arguments: &[Argument],
+        options: &LaunchOptions<'_>,
+    ) -> Result<(), LaunchError> {
+        let reason = launch_compiled(&self.program, &self.spirv, kernel, range, arguments, options)?;
+        if let Some(reason) = reason {
+            eprintln!("{reason}");
+        }
+        Ok(())
     }
 
     fn allocate(&self, bytes: &[u8]) -> Result<u64, String> {
