@@ -237,13 +237,16 @@ impl Rounds {
         round.immediate_post_dominator(node).filter(|found| *found != end)
     }
 
-    /// Whether all who come to a node come to another in the same round of their innermost loop.
+    /// Whether all who come to a node come to another in the same round of the node's innermost loop.
     pub(crate) fn leads_to(&self, graph: &Graph, mut node: usize, below: usize) -> bool {
+        let around = self.innermost(node);
         while node != below {
-            match self.meeting(graph, node) {
-                Some(next) => node = next,
-                None => return false,
-            }
+            let next = match around {
+                None => graph.immediate_post_dominator(node),
+                Some(number) => self.meeting_in(number, node),
+            };
+            let Some(next) = next else { return false };
+            node = next;
         }
         true
     }

@@ -8,7 +8,7 @@
 use std::collections::{HashMap, HashSet};
 
 use llvm_sys::LLVMIntPredicate as IntPredicate;
-use offkit_compile::{Region, Shape, ends_at_barrier};
+use offkit_compile::{Region, RegionLoop, Shape, ends_at_barrier};
 use offkit_kernel::ir::{BlockId, Operand, Terminator, ValueId};
 
 use super::builder::{Block, Value};
@@ -539,17 +539,22 @@ impl<'m> Emitter<'_, 'm> {
         let Some(control) = region.control[to.0 as usize] else {
             return;
         };
-        let place = |block: BlockId| region.order.iter().position(|other| *other == block).unwrap_or(0);
-        let back = region
-            .loops
-            .iter()
-            .position(|found| found.header == to && (found.range.0..=found.range.1).contains(&place(from)));
+        let back = back_to(region, from, to);
         let is_own = control.mask == to;
         let everybody = mask.unwrap_or_else(|| b.truth(self.width, true));
+        let leads_there = |other: &&BlockId| {
+            let code = &self.code.blocks[other.0 as usize];
+            !ends_at_barrier(code)
+                && code.terminator.successors().contains(&to)
+                && back_to(region, **other, to) == back
+        };
+        let ways_there = region.order.iter().filter(leads_there).count();
         self.move_phis(from, to, |phi, slots| {
             let next = back.and_then(|_| ways.next.get(&phi).cloned());
             let set = next.unwrap_or(slots);
-            let keeps = is_own || ways.meeting.contains(&to) || ways.outliving.contains(&phi);
+            // Others keep what they have if it is read once they are gone, or was given to them on another way.
+            let meets = (is_own || ways.meeting.contains(&to)) && ways_there > 1;
+            let keeps = meets || ways.outliving.contains(&phi);
             let kept = keeps.then(|| (everybody, set.clone()));
             (set, kept)
         });
@@ -659,4 +664,12 @@ impl<'m> Emitter<'_, 'm> {
         }
         outliving
     }
+}
+
+/// The loop that the way from a block to another goes back to the head of.
+fn back_to(region: &Region, from: BlockId, to: BlockId) -> Option<usize> {
+    let place = region.order.iter().position(|block| *block == from)?;
+    let goes_back =
+        |found: &RegionLoop| found.header == to && (found.range.0..=found.range.1).contains(&place);
+    region.loops.iter().position(goes_back)
 }

@@ -157,6 +157,11 @@ impl<'m> Emitter<'_, 'm> {
             .collect();
         let operands: Vec<&[Value<'m>]> = operands.iter().map(Vec::as_slice).collect();
         let shape = self.result_shape(instruction);
+        // Without operands the mask tells how many there are.
+        let mask = match operands.is_empty() {
+            true => Some(mask.unwrap_or_else(|| self.b.truth(self.width, true))),
+            false => mask,
+        };
         match self.lanes.collective(kind, mask, &operands, shape) {
             Some(words) => Ok(words),
             None => refuse(format!("{kind:?} of a sub-group")),

@@ -1,0 +1,176 @@
+//! What a plan says of kernels: who meets again where, what stays strided, what is between barriers.
+
+use offkit_compile::{Plan, Shape, Variant, prepare};
+use offkit_kernel::ir::{BlockId, Module, Terminator, ValueId};
+
+const TYPES: &str = r#"offkit-kernel 1
+type #0 void
+type #1 scalar i32
+type #2 pointer CrossWorkgroup #1
+type #3 scalar i64
+type #4 vector i64 3
+type #5 scalar bool
+variable &0 "id" input GlobalInvocationId i64x3 32
+kernel "k" @0
+
+function @0 "k" #0
+  parameter %0 #2
+  parameter %1 i32
+"#;
+
+fn plan(body: &str) -> Plan {
+    let module = Module::from_text(&format!("{TYPES}{body}")).expect("a module");
+    let prepared = prepare(&module, 0).expect("it is prepared");
+    let variant = Variant {
+        width: 8,
+        rows: true,
+        full: true,
+        narrow_ids: true,
+        contract: true,
+    };
+    Plan::new(&prepared, 0, variant).expect("a plan")
+}
+
+/// The shapes of all stored values and their addresses, in order.
+fn stored(plan: &Plan) -> Vec<(Shape, Shape)> {
+    let shape = |operand| match operand {
+        offkit_kernel::ir::Operand::Value(value) => plan.shapes.word(value, 0),
+        offkit_kernel::ir::Operand::Constant(_) => Shape::Uniform,
+    };
+    let blocks = plan.function.blocks.iter();
+    let instructions = blocks.flat_map(|block| &block.instructions);
+    let stores =
+        instructions.filter(|instruction| instruction.operation == offkit_kernel::ir::Operation::Store);
+    stores
+        .map(|store| (shape(store.operands[0]), shape(store.operands[1])))
+        .collect()
+}
+
+/// A loop that work-items leave one by one: what it counts is the same for those who are in it, and differs outside.
+#[test]
+fn what_leaves_a_loop_at_different_times_differs() {
+    let plan = plan(
+        r"block ^0
+  %2 i64x3 = input &0 ()
+  %3 i64 = extract 0 (%2)
+  %4 #2 = address 0 [4] (%0 %3) in_bounds
+  %5 i32 = load (%4) align 4
+  end jump ^1
+block ^1
+  %6 i32 = phi [^0 i32:0 ^2 %8]
+  %7 bool = op SLessThan (%6 %5)
+  end branch %7 ^2 ^3
+block ^2
+  %8 i32 = op IAdd (%6 i32:1)
+  end jump ^1
+block ^3
+  store (%4 %6) align 4
+  end return none
+",
+    );
+    assert_eq!(stored(&plan), [(Shape::Strided(4), Shape::Varying)]);
+    let region = &plan.regions[0];
+    assert!(!region.is_plain);
+    assert!(region.loops[0].is_divergent);
+}
+
+/// A loop whose rounds some work-items end early by its head, and others by another way: whoever goes round first comes
+/// to what is below in a later round.
+#[test]
+fn a_way_back_to_the_head_is_no_way_on() {
+    let plan = plan(
+        r"block ^0
+  %2 i64x3 = input &0 ()
+  %3 i64 = extract 0 (%2)
+  %4 #2 = address 0 [4] (%0 %3) in_bounds
+  %5 i32 = load (%4) align 4
+  end jump ^1
+block ^1
+  %6 i32 = phi [^0 %5 ^2 %8]
+  %7 bool = op SGreaterThan (%6 i32:100)
+  end branch %7 ^2 ^3
+block ^2
+  %8 i32 = op IAdd (%6 i32:4294967196)
+  end jump ^1
+block ^3
+  %9 bool = op SGreaterThan (%6 i32:50)
+  end branch %9 ^4 ^5
+block ^4
+  store (%4 i32:1) align 4
+  end jump ^5
+block ^5
+  end return none
+",
+    );
+    let region = &plan.regions[0];
+    assert_eq!(region.loops.len(), 1);
+    assert!(region.loops[0].is_divergent);
+    // What is behind the loop is executed by all who were there before it.
+    let blocks = plan.function.blocks.iter();
+    let last = blocks
+        .map(|block| &block.terminator)
+        .position(|end| *end == Terminator::Return(None));
+    let control = region.control[last.expect("an end")].expect("a block of the region");
+    assert_eq!(control.mask, BlockId(0));
+    // Not so in the loop: who goes back by the other way comes to its end in a later round.
+    let inside = region.loops[0].range;
+    let in_loop = region.order[inside.0..=inside.1].iter();
+    let masks = in_loop.map(|block| {
+        region.control[block.0 as usize]
+            .expect("a block of the region")
+            .mask
+    });
+    assert!(masks.into_iter().all(|mask| mask != BlockId(0)));
+}
+
+/// A 32-bit index may wrap; an address that is computed from it stays strided, anything else does not.
+#[test]
+fn addresses_stay_strided_where_an_index_may_wrap() {
+    let plan = plan(
+        r"block ^0
+  %2 i64x3 = input &0 ()
+  %3 i64 = extract 0 (%2)
+  %4 i32 = convert unsigned (%3)
+  %5 i32 = op IAdd (%4 %1)
+  %6 i64 = convert signed (%5)
+  %7 #2 = address 0 [4] (%0 %6) in_bounds
+  %8 i32 = op IMul (%1 i32:3)
+  %9 i32 = op IAdd (%4 %8)
+  %10 i64 = convert signed (%9)
+  %11 i64 = op ShiftRightArithmetic (%10 i64:8)
+  %12 i32 = convert unsigned (%11)
+  store (%7 %12) align 4
+  end return none
+",
+    );
+    assert_eq!(stored(&plan), [(Shape::Strided(4), Shape::Varying)]);
+    let wraps = (0..plan.function.values.len()).any(|value| plan.shapes.may_wrap(ValueId(value as u32)));
+    assert!(wraps);
+}
+
+/// A barrier in a loop makes two regions, and a third if the loop is left between.
+#[test]
+fn barriers_part_regions_wherever_they_are() {
+    let plan = plan(
+        r"block ^0
+  %2 i64x3 = input &0 ()
+  %3 i64 = extract 0 (%2)
+  %4 #2 = address 0 [4] (%0 %3) in_bounds
+  end jump ^1
+block ^1
+  %5 i32 = phi [^0 i32:0 ^1 %6]
+  store (%4 %5) align 4
+  collective barrier work_group uniform () order Workgroup 272
+  %6 i32 = op IAdd (%5 i32:1)
+  %7 bool = op SLessThan (%6 %1)
+  end branch %7 ^1 ^2
+block ^2
+  store (%4 i32:7) align 4
+  end return none
+",
+    );
+    assert_eq!(plan.regions.len(), 2);
+    // What the loop counts is kept from one round to the next.
+    assert!(plan.regions.iter().any(|region| !region.reads.is_empty()));
+    assert!(plan.regions.iter().all(|region| region.is_plain));
+}
