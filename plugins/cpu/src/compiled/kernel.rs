@@ -212,6 +212,7 @@ pub fn launch_compiled(
     range: &NdRange,
     arguments: &[Argument],
     options: &LaunchOptions<'_>,
+    at_full_effort: bool,
 ) -> Result<Option<String>, LaunchError> {
     let index = program.kernels().iter().position(|info| info.name == kernel);
     let Some(index) = index else {
@@ -227,7 +228,12 @@ pub fn launch_compiled(
     let geometry = kernel.geometry(range)?;
     if let Some((slot, number, variant)) = kernel.slot(&geometry) {
         if slot.is_to_be_asked_for() {
-            kernel.order(number, variant).place();
+            let effort = if at_full_effort {
+                Effort::Full
+            } else {
+                Effort::Light
+            };
+            kernel.order(number, variant).make(effort);
         }
         slot.wait();
     }

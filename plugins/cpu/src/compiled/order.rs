@@ -51,7 +51,8 @@ impl Order {
         }
     }
 
-    fn make(self, effort: Effort) {
+    /// Has code made at this cost, whatever is kept.
+    pub(super) fn make(self, effort: Effort) {
         let job = Job {
             source: Arc::clone(&self.source),
             request: self.request(effort),
