@@ -6,7 +6,7 @@
 use offkit_kernel::builtins::Scalar;
 use offkit_kernel::builtins::convert::Conversion;
 use offkit_kernel::ir::{
-    Attributes, BallotQuery, Collective, CollectiveKind, Function, GroupScope, Home, Instruction, Module,
+    BallotQuery, Collective, CollectiveKind, Function, GroupScope, Home, Instruction, Module,
     Operand, Operation, Terminator, TypeId, ValueId,
 };
 use offkit_spirv::grammar::{BuiltIn, Op};
@@ -265,7 +265,7 @@ impl Analysis<'_> {
     fn instruction(&self, instruction: &Instruction, result: TypeId) -> Words {
         let operands = &instruction.operands;
         match &instruction.operation {
-            Operation::Elementwise(op) => self.elementwise(*op, operands, &instruction.attributes),
+            Operation::Elementwise(op) => self.elementwise(*op, operands),
             Operation::Select => self.select(operands),
             Operation::Convert { kind, .. } => self.convert(*kind, operands, result, instruction.result),
             // A pointer and its number, and numbers of the same width, are the same.
@@ -344,8 +344,7 @@ impl Analysis<'_> {
         Some(self.module.operand_type(self.function, operand))
     }
 
-    fn elementwise(&self, op: Op, operands: &[Operand], attributes: &Attributes) -> Words {
-        let _ = attributes;
+    fn elementwise(&self, op: Op, operands: &[Operand]) -> Words {
         let all = self.all(operands);
         if all != Some(Shape::Varying) || operands.is_empty() {
             return Words::All(all);

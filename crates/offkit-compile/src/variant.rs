@@ -12,7 +12,8 @@ pub struct Variant {
     pub rows: bool,
     /// Whether all vectors have all their work-items: the size of every group is a multiple of the width.
     pub full: bool,
-    /// Whether all global ids are below 2^31, so that 32 bits of one are all of it.
+    /// Whether all global ids are below 2^31, so that 32 bits of one are all of it, and no object has 2^32 bytes, so that
+    /// 32-bit indices that wrap don't lead to the same object.
     pub narrow_ids: bool,
     /// Whether products and sums may be made one operation where the kernel allows it, as OpenCL does.
     pub contract: bool,

@@ -845,6 +845,9 @@ impl<'m> Emitter<'_, 'm> {
 
     /// The words of an operand, each as a vector.
     pub(super) fn vectors(&mut self, operand: Operand) -> Vec<Value<'m>> {
+        if matches!(operand, Operand::Value(value) if self.plan.shapes.may_wrap(value)) {
+            return vec![self.of_all(operand)];
+        }
         let shapes = self.shapes(operand);
         let words = self.operand(operand);
         words

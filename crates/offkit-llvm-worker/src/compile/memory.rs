@@ -30,25 +30,19 @@ impl<'e, 'm> Emitter<'e, 'm> {
         };
         let varies = self.plan.shapes.word(result, 0) == Shape::Varying;
         let operands = &instruction.operands;
-        let base_varies = self.shapes(operands[0])[0] == Shape::Varying;
-        let base = self.operand(operands[0])[0];
         let mut base = match (varies, self.shapes(operands[0])[0]) {
-            // A strided base is its first, and the rest part of what varies.
-            (true, Shape::Strided(_)) => self.spread(base, self.shapes(operands[0])[0]),
-            _ => base,
+            (true, Shape::Strided(_)) => self.of_all(operands[0]),
+            _ => self.operand(operands[0])[0],
         };
-        let _ = base_varies;
         base = self.coerce(base, b.pointer());
         // What is the same for all is added first.
         let mut sum = self.word(offset);
         let mut vectors = Vec::new();
         for (index, stride) in operands[1..].iter().zip(strides) {
-            let shape = self.shapes(*index)[0];
-            let word = self.operand(*index)[0];
-            if varies && shape != Shape::Uniform {
-                vectors.push((self.spread(word, shape), *stride));
+            if varies && self.shapes(*index)[0] != Shape::Uniform {
+                vectors.push((self.of_all(*index), *stride));
             } else {
-                let wide = b.sext_or_trunc(word, b.int(64));
+                let wide = b.sext_or_trunc(self.operand(*index)[0], b.int(64));
                 sum = b.add(sum, b.mul(wide, self.word(*stride)));
             }
         }
@@ -94,6 +88,63 @@ impl<'e, 'm> Emitter<'e, 'm> {
             place,
             b.mul(lane, self.b.signed(b.int(64), stride.wrapping_neg())),
         )
+    }
+
+    /// The value of an address, or of a part of one, for all work-items, as a vector.
+    pub(super) fn of_all(&mut self, operand: Operand) -> Value<'m> {
+        let b = self.b;
+        let (word, shape) = (self.operand(operand)[0], self.shapes(operand)[0]);
+        let definition = match operand {
+            Operand::Value(value) if self.width.is_some() && self.plan.shapes.may_wrap(value) => {
+                self.definition(value)
+            }
+            _ => None,
+        };
+        let Some(instruction) = definition else {
+            return self.spread(word, shape);
+        };
+        let wide = word.ty().vector(self.width);
+        let operands = &instruction.operands;
+        match &instruction.operation {
+            Operation::Convert { kind: Conversion::Signed, .. } => {
+                let narrow = self.of_all(operands[0]);
+                b.sext_or_trunc(narrow, wide)
+            }
+            Operation::Convert { .. } => {
+                let narrow = self.of_all(operands[0]);
+                b.zext_or_trunc(narrow, wide)
+            }
+            Operation::Reinterpret => {
+                let same = self.of_all(operands[0]);
+                self.coerce(same, word.ty())
+            }
+            Operation::Address { offset, strides } => {
+                let base = self.of_all(operands[0]);
+                let mut place = self.coerce(base, b.pointer());
+                place = b.offset(place, b.broadcast(self.word(*offset), self.width));
+                for (index, stride) in operands[1..].iter().zip(strides) {
+                    let index = self.of_all(*index);
+                    let index = b.sext_or_trunc(index, b.int(64).vector(self.width));
+                    place = b.offset(place, b.mul(index, b.broadcast(self.word(*stride), self.width)));
+                }
+                self.coerce(place, word.ty())
+            }
+            Operation::Elementwise(op) => {
+                let [left, right] = [0, 1].map(|index| self.of_all(operands[index]));
+                self.integers(*op, left, right)
+            }
+            _ => self.spread(word, shape),
+        }
+    }
+
+    /// The operations that addresses are computed with.
+    fn integers(&self, op: Op, left: Value<'m>, right: Value<'m>) -> Value<'m> {
+        match op {
+            Op::IAdd => self.b.add(left, right),
+            Op::ISub => self.b.sub(left, right),
+            Op::IMul => self.b.mul(left, right),
+            _ => self.b.shl(left, right),
+        }
     }
 
     /// The value of an address, or of a part of one, for one work-item.
@@ -145,12 +196,7 @@ impl<'e, 'm> Emitter<'e, 'm> {
             }
             Operation::Elementwise(op) => {
                 let [left, right] = [0, 1].map(|index| self.of_one(instruction.operands[index], lane));
-                match *op {
-                    Op::IAdd => b.add(left, right),
-                    Op::ISub => b.sub(left, right),
-                    Op::IMul => b.mul(left, right),
-                    _ => b.shl(left, right),
-                }
+                self.integers(*op, left, right)
             }
             _ => word,
         }

@@ -42,8 +42,8 @@ impl Widths {
         self.0.len() * CHOICES
     }
 
-    /// The number of the variant for a launch, and the variant.
-    pub(super) fn variant(&self, geometry: &Geometry) -> (usize, Variant) {
+    /// The number of the variant for a launch, and the variant; whether there is memory that 32-bit indices may wrap in.
+    pub(super) fn variant(&self, geometry: &Geometry, has_large: bool) -> (usize, Variant) {
         let suits = |width: &u32| {
             let (rows, full) = rows_and_full(geometry, *width);
             rows && full
@@ -52,7 +52,7 @@ impl Widths {
         let width = self.0[best];
         let (rows, full) = rows_and_full(geometry, width);
         let ends = [0, 1, 2].map(|index| geometry.offset[index] + geometry.global[index]);
-        let narrow_ids = ends.iter().all(|end| *end <= 1 << 31);
+        let narrow_ids = !has_large && ends.iter().all(|end| *end <= 1 << 31);
         self.numbered(best, rows, full, narrow_ids)
     }
 
@@ -133,7 +133,7 @@ mod tests {
     }
 
     fn width_rows_full(global: [usize; 3], local: [usize; 3]) -> (u32, bool, bool) {
-        let (_, variant) = Widths(vec![16, 8, 4]).variant(&geometry(global, local));
+        let (_, variant) = Widths(vec![16, 8, 4]).variant(&geometry(global, local), false);
         (variant.width, variant.rows, variant.full)
     }
 
@@ -158,7 +158,7 @@ mod tests {
         for x in [1, 3, 4, 8, 12, 16, 17, 64] {
             for y in [1, 2, 3, 16] {
                 for more in [0, 1, 5, 1 << 31] {
-                    let (number, variant) = widths.variant(&geometry([x * 4 + more, y * 2, 1], [x, y, 1]));
+                    let (number, variant) = widths.variant(&geometry([x * 4 + more, y * 2, 1], [x, y, 1]), false);
                     assert!(number < widths.variants());
                     assert_eq!(*seen.entry(number).or_insert(variant), variant);
                 }

@@ -347,6 +347,11 @@ impl Program {
         self.run(index, &geometry, &arguments, options)
     }
 
+    /// The memory that its kernels see.
+    pub(crate) fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
     /// What it is made of.
     pub(crate) fn module(&self) -> &ir::Module {
         &self.module

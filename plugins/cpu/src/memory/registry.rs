@@ -8,7 +8,7 @@ use super::index::{Entry, Index, Storage, host_entry};
 use super::published::Published;
 use super::snapshot::Snapshot;
 use super::{Allocation, AllocationKind, MemoryError, raw};
-use crate::sync::{self, Mutex, PoisonError};
+use crate::sync::{self, AtomicBool, Mutex, Ordering, PoisonError};
 
 /// Alignments above this are refused rather than asked of the host.
 const LARGEST_ALIGNMENT: usize = 1 << 29;
@@ -40,7 +40,13 @@ pub struct Memory {
     /// Held by whoever makes a new version.
     changing: Mutex<()>,
     slabs: Arc<Slabs>,
+    /// Whether there has been an allocation of [`LARGE`] bytes or more.
+    has_large: AtomicBool,
 }
+
+/// Bytes between two elements whose 32-bit indices are on both sides of a wrap, at least: code that was compiled for
+/// smaller allocations takes it that no access meets both.
+const LARGE: u64 = 1 << 32;
 
 impl Memory {
     /// An empty registry.
@@ -49,7 +55,20 @@ impl Memory {
             index: Published::new(Index::default()),
             changing: Mutex::new(()),
             slabs: Arc::default(),
+            has_large: AtomicBool::new(false),
         })
+    }
+
+    /// Whether there has been an allocation so large that 32-bit indices may wrap inside of it.
+    pub(crate) fn has_large(&self) -> bool {
+        self.has_large.load(Ordering::Relaxed)
+    }
+
+    /// Notes an allocation before anybody can know its address.
+    fn note_size(&self, size: u64) {
+        if size >= LARGE {
+            self.has_large.store(true, Ordering::Relaxed);
+        }
     }
 
     /// Allocates `size` zeroed bytes at a multiple of `align` (a power of two; at least 128 is used)
@@ -66,6 +85,7 @@ impl Memory {
         }
         let block = Block::new(&self.slabs, size, align);
         let block = block.ok_or(MemoryError::OutOfMemory(size))?;
+        self.note_size(size as u64);
         let base = block.base();
         let allocation = Allocation {
             base,
@@ -108,6 +128,7 @@ impl Memory {
         let size = size as u64;
         let end = address.checked_add(size).filter(|_| address != 0 && size != 0);
         let end = end.ok_or(MemoryError::ZeroSize)?;
+        self.note_size(size);
         self.change(|index| {
             let (rest, mut ranges) = without_host(index, address, end)?;
             ranges.push(address..end);

@@ -210,6 +210,11 @@ fn vectors() {
 }
 
 #[test]
+fn indices() {
+    check("indices.cl");
+}
+
+#[test]
 fn objects() {
     check("objects.clcpp");
 }
@@ -222,5 +227,5 @@ fn every_file_is_run() {
     let files = std::fs::read_dir(directory)
         .expect("the directory is there")
         .count();
-    assert_eq!(files, 6, "a file in language/ has no test here");
+    assert_eq!(files, 7, "a file in language/ has no test here");
 }
