@@ -11,7 +11,8 @@ use offkit_kernel::ir::{AtomicOperation, Instruction, Operation, Type as Kind, s
 use offkit_spirv::grammar::{Op, StorageClass};
 
 use super::builder::{Type, Value};
-use super::kernel::{Emitter, Result, alignment_of, refuse};
+use super::kernel::{Emitter, Result, refuse};
+use super::values::alignment_of;
 
 impl<'m> Emitter<'_, 'm> {
     /// Runs code once for each work-item of a mask: it gets the lane's number, as 64 bits.

@@ -12,7 +12,8 @@ use offkit_compile::{Region, RegionLoop, Shape, ends_at_barrier};
 use offkit_kernel::ir::{BlockId, Operand, Terminator, ValueId};
 
 use super::builder::{Block, Value};
-use super::kernel::{Emitter, Result, alignment_of};
+use super::kernel::{Emitter, Result};
+use super::values::alignment_of;
 
 /// The ways through a region that is being emitted.
 struct Ways<'m> {

@@ -8,7 +8,8 @@ use offkit_kernel::ir::{
 use offkit_spirv::grammar::BuiltIn;
 
 use super::builder::Value;
-use super::kernel::{Emitter, Result, alignment_of, refuse};
+use super::kernel::{Emitter, Result, refuse};
+use super::values::alignment_of;
 
 impl<'m> Emitter<'_, 'm> {
     /// Emits an instruction for the work-items of a mask, all of them without one. The result outlives the block for

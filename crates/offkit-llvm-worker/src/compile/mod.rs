@@ -9,13 +9,16 @@
 //! | `kernel` | the function: groups, regions, vectors of work-items, what is kept between regions |
 //! | `control` | blocks and the ways between them, as branches or masks |
 //! | `instruction` | instructions, as scalar or vector code |
-//! | `memory` | loads, stores, copies, addresses |
+//! | `values` | words of values: slots, constants, forms |
+//! | `addresses` | addresses, strided or of each work-item |
+//! | `memory` | loads, stores, copies |
 //! | `apart` | what is done for one work-item after the other |
 //! | `ids` | built-in variables |
 //! | `lanes` | what operations do to the lanes of values |
 //! | `math` | mathematics on vectors |
 //! | `builder` | LLVM's instructions |
 
+mod addresses;
 mod apart;
 mod builder;
 mod control;
@@ -25,6 +28,7 @@ mod kernel;
 mod lanes;
 mod math;
 mod memory;
+mod values;
 
 use offkit_compile::{Plan, Refusal, Variant, prepare};
 use offkit_kernel::ir::{self, GroupScope, Home, Operation};
