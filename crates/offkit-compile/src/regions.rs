@@ -5,7 +5,7 @@
 //! barrier they stand, and goes on with the region behind that one, whatever loops and branches the barriers are in.
 
 use offkit_kernel::ir::{
-    Block, BlockId, CollectiveKind, Function, GroupScope, Instruction, Operand, Operation, Terminator,
+    Block, BlockId, CollectiveKind, Function, GroupScope, Instruction, Operand, Operation, Phi, Terminator,
     ValueId,
 };
 
@@ -209,55 +209,35 @@ fn region(
     let mut seen = vec![false; function.values.len()];
     let mut writes = Vec::new();
     let is_ours = |definition: Definition| definition.block().is_some_and(|block| graph.is_reachable(block));
-    let mut read = |operand: &Operand, defined_here: bool| {
-        if let Operand::Value(value) = operand
-            && !defined_here
-            && definitions.of(*value) != Definition::Entry
-            && !std::mem::replace(&mut seen[value.0 as usize], true)
-        {
-            reads.push(*value);
-        }
-    };
     for block in &order {
         let found = &function.blocks[*block];
-        for operand in operands(found).chain(found.terminator.operand().as_ref()) {
-            if let Operand::Value(value) = operand {
-                read(
-                    operand,
-                    is_ours(definitions.of(*value))
-                        && defined_before_use(&graph, definitions, *value, *block),
-                );
+        // Phis of what follows are set here, those of the region behind a barrier too.
+        let following = found.terminator.successors();
+        let phis = following
+            .iter()
+            .flat_map(|next| &function.blocks[next.0 as usize].phis);
+        let set: Vec<&Phi> = phis.collect();
+        let given = set.iter().flat_map(|phi| &phi.incoming);
+        let given = given
+            .filter(|(from, _)| from.0 as usize == *block)
+            .map(|(_, operand)| *operand);
+        for operand in operands(found)
+            .copied()
+            .chain(found.terminator.operand())
+            .chain(given)
+        {
+            let Operand::Value(value) = operand else { continue };
+            let definition = definitions.of(value);
+            let is_here = is_ours(definition) && defined_before_use(&graph, definitions, value, *block);
+            if !is_here
+                && definition != Definition::Entry
+                && !std::mem::replace(&mut seen[value.0 as usize], true)
+            {
+                reads.push(value);
             }
         }
-        for successor in &graph.successors[*block] {
-            for phi in &function.blocks[*successor].phis {
-                for (from, operand) in &phi.incoming {
-                    if let Operand::Value(value) = operand
-                        && from.0 as usize == *block
-                    {
-                        let here = is_ours(definitions.of(*value))
-                            && defined_before_use(&graph, definitions, *value, *block);
-                        read(operand, here);
-                    }
-                }
-            }
-        }
-        // Behind a barrier phis of the next region's entry are set by this one.
         if ends_at_barrier(found) {
-            for BlockId(successor) in found.terminator.successors() {
-                for phi in &function.blocks[successor as usize].phis {
-                    for (from, operand) in &phi.incoming {
-                        if let Operand::Value(value) = operand
-                            && from.0 as usize == *block
-                        {
-                            let here = is_ours(definitions.of(*value))
-                                && defined_before_use(&graph, definitions, *value, *block);
-                            read(operand, here);
-                        }
-                    }
-                    writes.push(phi.result);
-                }
-            }
+            writes.extend(set.iter().map(|phi| phi.result));
         }
         writes.extend(found.phis.iter().map(|phi| phi.result));
         writes.extend(

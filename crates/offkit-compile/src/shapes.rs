@@ -6,8 +6,8 @@
 use offkit_kernel::builtins::Scalar;
 use offkit_kernel::builtins::convert::Conversion;
 use offkit_kernel::ir::{
-    BallotQuery, Collective, CollectiveKind, Function, GroupScope, Home, Instruction, Module,
-    Operand, Operation, Terminator, TypeId, ValueId,
+    BallotQuery, Collective, CollectiveKind, Function, GroupScope, Home, Instruction, Module, Operand,
+    Operation, Terminator, TypeId, ValueId,
 };
 use offkit_spirv::grammar::{BuiltIn, Op};
 

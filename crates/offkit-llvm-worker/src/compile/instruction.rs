@@ -243,17 +243,7 @@ impl<'m> Emitter<'_, 'm> {
         let shape = self.result_shape(instruction);
         // Scalar code gives the first work-item's result: all that is needed of what is the same or strided.
         let is_scalar = self.plan.shapes.of(result).all(|shape| shape != Shape::Varying);
-        let operands: Vec<Vec<Value<'m>>> = instruction
-            .operands
-            .iter()
-            .map(|operand| {
-                if is_scalar {
-                    self.firsts(*operand)
-                } else {
-                    self.vectors(*operand)
-                }
-            })
-            .collect();
+        let operands = self.arguments(&instruction.operands, is_scalar);
         let operands: Vec<&[Value<'m>]> = operands.iter().map(Vec::as_slice).collect();
         match self
             .lanes
@@ -262,6 +252,15 @@ impl<'m> Emitter<'_, 'm> {
             Some(words) => Ok(words),
             None => refuse(format!("{:?}", instruction.operation)),
         }
+    }
+
+    /// The words of operands, for the first work-item or as vectors.
+    fn arguments(&mut self, operands: &[Operand], is_scalar: bool) -> Vec<Vec<Value<'m>>> {
+        let words = |operand: &Operand| match is_scalar {
+            true => self.firsts(*operand),
+            false => self.vectors(*operand),
+        };
+        operands.iter().map(words).collect()
     }
 
     /// The words of an operand for the first work-item.
@@ -301,16 +300,7 @@ impl<'m> Emitter<'_, 'm> {
         });
         let values = instruction.operands.len() - usize::from(pointer.is_some());
         let is_scalar = pointer.is_none() && self.plan.shapes.of(result).all(|shape| shape != Shape::Varying);
-        let operands: Vec<Vec<Value<'m>>> = instruction.operands[..values]
-            .iter()
-            .map(|operand| {
-                if is_scalar {
-                    self.firsts(*operand)
-                } else {
-                    self.vectors(*operand)
-                }
-            })
-            .collect();
+        let operands = self.arguments(&instruction.operands[..values], is_scalar);
         let borrowed: Vec<&[Value<'m>]> = operands.iter().map(Vec::as_slice).collect();
         let found = self
             .lanes
