@@ -10,7 +10,7 @@ use offkit_link::device_link::LLVM_FOLDER_VARIABLE;
 use offkit_llvm::WORKER_VARIABLE;
 use offkit_opencl::icd;
 use offkit_pi::host::trace;
-use offkit_plugin_cpu::THREADS_VARIABLE;
+use offkit_plugin_cpu::{COMPILE_VARIABLE, GDB_VARIABLE, PERF_VARIABLE, THREADS_VARIABLE};
 use offkit_runtime::{COMPILE_OPTIONS_VARIABLE, LINK_OPTIONS_VARIABLE, filter, probe, search};
 
 /// Says what is logged, such as `offkit_runtime=debug`.
@@ -71,6 +71,18 @@ pub(crate) const VARIABLES: &[(&str, &str)] = &[
     (
         THREADS_VARIABLE,
         "says how many threads the CPU device runs a kernel on, instead of as many as affinity and control groups leave the process",
+    ),
+    (
+        COMPILE_VARIABLE,
+        "has the CPU device compile kernels if it is 1, and interpret them if it is 0; `offkit doctor` says what does that",
+    ),
+    (
+        PERF_VARIABLE,
+        "tells perf the names of compiled kernels if it is 1",
+    ),
+    (
+        GDB_VARIABLE,
+        "tells debuggers the names of compiled kernels if it is 1",
     ),
     (
         LOG,

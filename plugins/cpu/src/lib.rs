@@ -110,6 +110,8 @@ mod pool;
 
 use offkit_sync as sync;
 
+pub use code::{GDB_VARIABLE, PERF_VARIABLE};
+pub use compiled::COMPILE_VARIABLE;
 pub use compiled::Compiler;
 #[doc(hidden)]
 pub use compiled::{compile_with, launch_compiled};

@@ -72,7 +72,10 @@ impl CompiledKernel {
 
     /// The slot for a launch, and what belongs into it.
     fn slot(&self, geometry: &Geometry) -> Option<(&Slot, usize, Variant)> {
-        let (number, variant) = self.widths.as_ref()?.variant(geometry, self.program.memory().has_large());
+        let (number, variant) = self
+            .widths
+            .as_ref()?
+            .variant(geometry, self.program.memory().has_large());
         Some((self.slots.get(number)?, number, variant))
     }
 

@@ -38,7 +38,7 @@ pub use kernel::launch_compiled;
 pub use service::compile_with;
 
 /// The environment variable that says whether kernels are compiled: 0 or 1.
-const VARIABLE: &str = "OFFKIT_CPU_COMPILE";
+pub const COMPILE_VARIABLE: &str = "OFFKIT_CPU_COMPILE";
 
 /// Whether they are if it says nothing.
 const BY_DEFAULT: bool = false;
@@ -71,7 +71,7 @@ impl Compiler {
 pub(crate) fn is_on() -> bool {
     static ON: OnceLock<bool> = OnceLock::new();
     *ON.get_or_init(|| {
-        let asked = std::env::var_os(VARIABLE);
+        let asked = std::env::var_os(COMPILE_VARIABLE);
         let wanted = match asked.as_ref().and_then(|value| value.to_str()) {
             Some("1") => true,
             Some("0") => false,

@@ -158,7 +158,8 @@ mod tests {
         for x in [1, 3, 4, 8, 12, 16, 17, 64] {
             for y in [1, 2, 3, 16] {
                 for more in [0, 1, 5, 1 << 31] {
-                    let (number, variant) = widths.variant(&geometry([x * 4 + more, y * 2, 1], [x, y, 1]), false);
+                    let (number, variant) =
+                        widths.variant(&geometry([x * 4 + more, y * 2, 1], [x, y, 1]), false);
                     assert!(number < widths.variants());
                     assert_eq!(*seen.entry(number).or_insert(variant), variant);
                 }

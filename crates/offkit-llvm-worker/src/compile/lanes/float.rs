@@ -6,7 +6,7 @@ use llvm_sys::{
 };
 use offkit_kernel::builtins::Scalar;
 use offkit_kernel::builtins::float::Format;
-use offkit_spirv::grammar::{Op, OpenclStd100Op as Extended};
+use offkit_spirv::grammar::Op;
 
 use super::Lanes;
 use crate::compile::builder::{Type, Value};
@@ -60,8 +60,8 @@ impl<'m> Lanes<'_, 'm> {
             return self.integer(op, &[self.bits(*x), self.bits(*y)]);
         }
         Some(match (op, words) {
-            (Op::FRem, [_, _]) => self.mathematics(Extended::fmod, words)?.0,
-            (Op::FMod, [x, y]) => self.modulo_of_floats(*x, *y)?,
+            (Op::FRem, [x, y]) => self.float_remainder(*x, *y)?,
+            (Op::FMod, [x, y]) => self.float_modulo(*x, *y)?,
             (Op::FNegate, [x]) => self.negate(*x),
             (Op::GroupFMin, [x, y]) => self.least(*x, *y),
             (Op::GroupFMax, [x, y]) => self.greatest(*x, *y),
@@ -85,22 +85,6 @@ impl<'m> Lanes<'_, 'm> {
             }
             _ => return None,
         })
-    }
-
-    /// The remainder with the sign of the divisor.
-    fn modulo_of_floats(&self, x: Value<'m>, y: Value<'m>) -> Option<Value<'m>> {
-        let b = self.builder;
-        let (remainder, divisor) = (
-            self.single(self.mathematics(Extended::fmod, &[x, y])?.0),
-            self.single(y),
-        );
-        let zero = b.zero(remainder.ty());
-        let is_negative = |value| b.fcmp(RealPredicate::LLVMRealOLT, value, zero);
-        let other_sign = b.xor(is_negative(remainder), is_negative(divisor));
-        let is_zero = b.fcmp(RealPredicate::LLVMRealOEQ, remainder, zero);
-        let adjust = b.and(other_sign, b.not(is_zero));
-        let modulo = b.select(adjust, b.fadd(remainder, divisor), remainder);
-        Some(self.narrow_to(modulo, x.ty()))
     }
 
     /// A number of half precision in single precision; others as they are.

@@ -5,6 +5,7 @@
 //! | `integer` | functions of integers |
 //! | `real` | functions of numbers that arithmetic and rounding suffice for |
 //! | `parts` | those that take numbers apart, or put them together |
+//! | `remainder` | exact remainders |
 //! | `root` | reciprocal square roots |
 //! | `geometry` | those of whole vectors |
 
@@ -12,6 +13,7 @@ mod geometry;
 mod integer;
 mod parts;
 mod real;
+mod remainder;
 mod root;
 
 use llvm_sys::LLVMIntPredicate as IntPredicate;
@@ -24,7 +26,7 @@ use crate::compile::builder::Value;
 use crate::compile::math;
 
 /// A component of a result, and of the second one where there is one.
-pub(super) type Results<'m> = (Value<'m>, Option<Value<'m>>);
+type Results<'m> = (Value<'m>, Option<Value<'m>>);
 
 impl<'m> Lanes<'_, 'm> {
     pub(super) fn extended(
@@ -91,20 +93,20 @@ impl<'m> Lanes<'_, 'm> {
         if !first.ty().is_float() {
             return Some((self.function_of_integers(op, words, result.scalar)?, None));
         }
+        if let Some(results) = self.remainders(op, words) {
+            return Some(results);
+        }
         if let Some(results) = self.parts(op, words, result.scalar) {
             return Some(results);
         }
         if let Some(result) = self.function_of_reals(op, attributes, words) {
             return Some((result, None));
         }
-        self.mathematics(op, words)
-    }
-
-    pub(in crate::compile::lanes) fn mathematics(&self, op: Op, words: &[Value<'m>]) -> Option<Results<'m>> {
-        let ty = words.first()?.ty();
         let singles: Vec<_> = words.iter().map(|word| self.single(*word)).collect();
-        let results = math::extended(self.builder, self.options.processor, op, &singles)?;
-        let mut results = results.into_iter().map(|result| self.narrow_to(result, ty));
+        let results = math::extended(b, self.options.processor, op, &singles)?;
+        let mut results = results
+            .into_iter()
+            .map(|result| self.narrow_to(result, first.ty()));
         Some((results.next()?, results.next()))
     }
 

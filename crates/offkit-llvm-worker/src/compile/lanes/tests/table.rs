@@ -156,10 +156,21 @@ pub(super) fn of_floats() -> Vec<Case> {
 
 /// What double precision needs an instruction for products and sums for.
 pub(super) fn with_fused_products() -> Vec<Case> {
-    let mut cases = functions(&[(Cl::fma, 3), (Cl::mad, 3)], &[Scalar::F64], 0);
+    let mut cases = functions(
+        &[
+            (Cl::fma, 3),
+            (Cl::mad, 3),
+            (Cl::fmod, 2),
+            (Cl::remainder, 2),
+            (Cl::remquo, 2),
+        ],
+        &[Scalar::F64],
+        0,
+    );
     let three = shape(Scalar::F64, 3);
     cases.push(Case::new(Operation::Extended(Cl::cross), &[three, three], three));
     cases.extend(functions(&[(Cl::mad, 3)], &[Scalar::F16, Scalar::F32], 0));
+    cases.extend([Op::FRem, Op::FMod].map(|op| elementwise(op, Scalar::F64)));
     cases
 }
 
@@ -384,7 +395,7 @@ pub(super) fn functions_of_reals() -> Vec<Case> {
         (Cl::bitselect, 3),
     ];
     let mut cases = functions(&exact, &FLOATS, 0);
-    let all_but_double = [(Cl::fma, 3), (Cl::fmod, 2), (Cl::remainder, 2)];
+    let all_but_double = [(Cl::fma, 3), (Cl::fmod, 2), (Cl::remainder, 2), (Cl::remquo, 2)];
     cases.extend(functions(&all_but_double, &[Scalar::F16, Scalar::F32], 0));
     cases.extend(functions(
         &[(Cl::rsqrt, 1), (Cl::native_rsqrt, 1), (Cl::half_rsqrt, 1)],
