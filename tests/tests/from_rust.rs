@@ -39,7 +39,8 @@ fn the_example_links_lists_packs_and_launches() {
 
     let programs = programs();
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args(["build", "--quiet", "-p", "offkit-tests", "--example", "from_rust"]);
+    // With the features of all, as the programs: what the example shares with them is built once.
+    cargo.args(["build", "--quiet", "--workspace", "--example", "from_rust"]);
     if programs.ends_with("release") {
         cargo.arg("--release");
     }
