@@ -73,9 +73,7 @@ pub fn compile(spirv: &[u8], request: &CompileRequest) -> Result<Compiled, Error
         .iter()
         .position(|kernel| kernel.name == request.kernel);
     let kernel = kernel.ok_or_else(|| Error::new(format!("there is no kernel `{}`", request.kernel)))?;
-    let mut prepared = prepare(&module, kernel)?;
-    prepared.kernels.truncate(1);
-    generate(&prepared, request)
+    generate(&prepare(&module, kernel)?, request)
 }
 
 /// Compiles the one kernel of a module; what can't be vector code becomes scalar code.
@@ -91,9 +89,11 @@ fn generate(module: &ir::Module, request: &CompileRequest) -> Result<Compiled, E
                 full: true,
                 ..variant
             };
-            let written = write(&context, module, scalar, request)?;
+            let (code, mut emitted) = write(&context, module, scalar, request)?;
+            // The memory is told for each of the vectors that were asked for: each work-item of one needs its own.
+            emitted.scratch = emitted.scratch.saturating_mul(u64::from(variant.width));
             notes.push(format!("scalar code: {refusal}"));
-            written
+            (code, emitted)
         }
         Err(refusal) => return Err(refusal.into()),
     };

@@ -129,3 +129,11 @@ kernel void volatiles(global int *out, global const int *in) {
     x = x * 2;
     out[4 * i] = x + *p;
 }
+
+// More private memory than the work-items of a vector have together: such a kernel is compiled as scalar code.
+kernel void large_array(global int *out, global const int *in) {
+    size_t i = get_global_id(0);
+    int table[40000];
+    for (int j = 0; j < 40000; j++) table[j] = (int)((uint)in[i] + j * 3u);
+    for (int j = 0; j < 4; j++) out[4 * i + j] = table[(uint)in[i + j] % 40000u];
+}
