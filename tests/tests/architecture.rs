@@ -590,3 +590,41 @@ fn a_circle_is_seen() {
     let circle = ["b", "c"].map(str::to_owned);
     assert_eq!(found, BTreeSet::from([BTreeSet::from(circle)]));
 }
+
+/// The features of each package, in the tree of these kinds of dependencies.
+fn features(kinds: &str) -> BTreeSet<String> {
+    let output = Command::new(env!("CARGO"))
+        .args([
+            "tree",
+            "--workspace",
+            "--offline",
+            "--prefix=none",
+            "--format={p} [{f}]",
+            "--edges",
+            kinds,
+        ])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .expect("cargo runs");
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{error}");
+    let text = String::from_utf8_lossy(&output.stdout);
+    text.lines()
+        .map(|line| line.trim_end_matches(" (*)").to_owned())
+        .collect()
+}
+
+/// Tests build programs while tests run. With other features they would put other libraries in the place of those that
+/// the documentation's tests are built with, and these fail.
+#[test]
+fn programs_alone_have_the_features_that_they_have_with_tests() {
+    let with_tests = features("normal,build,dev");
+    let missing: Vec<String> = features("normal,build")
+        .difference(&with_tests)
+        .cloned()
+        .collect();
+    assert!(
+        missing.is_empty(),
+        "other features without the dependencies of tests: {missing:#?}"
+    );
+}
