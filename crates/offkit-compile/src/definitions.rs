@@ -1,6 +1,6 @@
 //! Where the values of a function are defined.
 
-use offkit_kernel::ir::{Function, ValueId};
+use offkit_kernel::ir::{BlockId, Function, Instruction, Operand, ValueId};
 
 /// What defines a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +24,7 @@ impl Definition {
 }
 
 /// The definitions of all values.
+#[derive(Clone, Debug)]
 pub(crate) struct Definitions(Vec<Definition>);
 
 impl Definitions {
@@ -45,4 +46,31 @@ impl Definitions {
     pub(crate) fn of(&self, value: ValueId) -> Definition {
         self.0[value.0 as usize]
     }
+
+    /// The instruction that gives a value of the function.
+    pub(crate) fn instruction<'f>(&self, function: &'f Function, value: ValueId) -> Option<&'f Instruction> {
+        match self.of(value) {
+            Definition::Instruction(block, index) => Some(&function.blocks[block].instructions[index]),
+            _ => None,
+        }
+    }
+}
+
+/// What a block reads: its instructions, its end, and the phis of what follows, which are set on the way there.
+pub fn reads(function: &Function, block: BlockId) -> impl Iterator<Item = Operand> {
+    let code = &function.blocks[block.0 as usize];
+    let instructions = code
+        .instructions
+        .iter()
+        .flat_map(|instruction| &instruction.operands);
+    let following = code.terminator.successors().into_iter();
+    let phis = following.flat_map(|next| &function.blocks[next.0 as usize].phis);
+    let given = phis
+        .flat_map(|phi| &phi.incoming)
+        .filter(move |(from, _)| *from == block);
+    let given = given.map(|(_, operand)| *operand);
+    instructions
+        .copied()
+        .chain(code.terminator.operand())
+        .chain(given)
 }

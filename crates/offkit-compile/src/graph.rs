@@ -1,5 +1,7 @@
 //! Control flow as a graph: who dominates whom, which loops there are.
 
+use offkit_kernel::ir::{Block, BlockId, Function};
+
 /// A control-flow graph of nodes that are numbers; those that the entry doesn't reach have no place in it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Graph {
@@ -273,6 +275,20 @@ impl Rounds {
         }
         false
     }
+}
+
+/// The blocks behind each block of a function, each once; none behind those that end something.
+pub(crate) fn successors(function: &Function, ends: impl Fn(&Block) -> bool) -> Vec<Vec<usize>> {
+    let blocks = function.blocks.iter().map(|block| {
+        let mut behind: Vec<usize> = Vec::new();
+        for BlockId(next) in block.terminator.successors() {
+            if !ends(block) && !behind.contains(&(next as usize)) {
+                behind.push(next as usize);
+            }
+        }
+        behind
+    });
+    blocks.collect()
 }
 
 fn reverse_post_order<'s>(

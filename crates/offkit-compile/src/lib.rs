@@ -77,8 +77,10 @@ mod plan;
 mod prepare;
 mod regions;
 mod shapes;
+mod split_block;
 mod variant;
 
+pub use definitions::reads;
 pub use plan::Plan;
 pub use prepare::prepare;
 pub use regions::{Control, Region, RegionLoop, ends_at_barrier};

@@ -1,9 +1,9 @@
 //! The plan of a kernel: everything that is decided before code is generated.
 
-use offkit_kernel::ir::{BlockId, Function, Module, Terminator};
+use offkit_kernel::ir::{BlockId, Function, Instruction, Module, Terminator, ValueId};
 
 use crate::definitions::Definitions;
-use crate::graph::{Graph, Rounds};
+use crate::graph::{Graph, Rounds, successors};
 use crate::regions::{self, Region, ends_at_barrier};
 use crate::shapes::{self, Shapes};
 use crate::{Refusal, Variant};
@@ -19,6 +19,7 @@ pub struct Plan {
     pub shapes: Shapes,
     /// What is executed between barriers; the kernel begins with the first.
     pub regions: Vec<Region>,
+    definitions: Definitions,
 }
 
 impl Plan {
@@ -33,16 +34,7 @@ impl Plan {
             return Err(Refusal(format!("kernel {} has no code", kernel.name)));
         }
         regions::split_at_barriers(&mut function);
-        let successors = function.blocks.iter().map(|block| {
-            let mut successors: Vec<usize> = Vec::new();
-            for BlockId(successor) in block.terminator.successors() {
-                if !successors.contains(&(successor as usize)) {
-                    successors.push(successor as usize);
-                }
-            }
-            successors
-        });
-        let graph = Graph::new(0, successors.collect());
+        let graph = Graph::new(0, successors(&function, |_| false));
         let rounds = match Rounds::new(&graph) {
             Some(rounds) => rounds,
             None if variant.width == 1 => Rounds::of(&graph, Vec::new()),
@@ -56,7 +48,21 @@ impl Plan {
             function,
             shapes,
             regions,
+            definitions,
         })
+    }
+
+    /// The instruction that gives a value; parameters, variables and phis have none.
+    pub fn definition(&self, value: ValueId) -> Option<&Instruction> {
+        self.definitions.instruction(&self.function, value)
+    }
+
+    /// The block that a value is made in; parameters and variables are there before.
+    pub fn home(&self, value: ValueId) -> Option<BlockId> {
+        self.definitions
+            .of(value)
+            .block()
+            .map(|block| BlockId(block as u32))
     }
 
     /// The region behind a block that ends at a barrier.

@@ -5,14 +5,15 @@
 //! barrier they stand, and goes on with the region behind that one, whatever loops and branches the barriers are in.
 
 use offkit_kernel::ir::{
-    Block, BlockId, CollectiveKind, Function, GroupScope, Instruction, Operand, Operation, Phi, Terminator,
+    Block, BlockId, CollectiveKind, Function, GroupScope, Instruction, Operand, Operation, Terminator,
     ValueId,
 };
 
 use crate::Refusal;
-use crate::definitions::{Definition, Definitions};
-use crate::graph::{Graph, Loop, Rounds};
+use crate::definitions::{Definition, Definitions, reads as reads_of};
+use crate::graph::{Graph, Loop, Rounds, successors};
 use crate::shapes::Shapes;
+use crate::split_block::split_block;
 
 /// What is executed from the start of a kernel or from behind a barrier on.
 #[derive(Clone, Debug)]
@@ -51,8 +52,6 @@ pub struct Control {
     pub mask: BlockId,
     /// The block that is executed exactly when this one is: itself where that is found out when it is reached.
     pub guard: BlockId,
-    /// The innermost loop that it is in.
-    pub inside: Option<usize>,
 }
 
 /// Whether an instruction is where all work-items of a group wait for each other.
@@ -64,33 +63,11 @@ pub(crate) fn is_barrier(instruction: &Instruction) -> bool {
 /// Has every barrier be the last instruction of its block, and followed by a jump.
 pub(crate) fn split_at_barriers(function: &mut Function) {
     let mut index = 0;
-    while index < function.blocks.len() {
-        let block = &mut function.blocks[index];
-        let barrier = block.instructions.iter().position(is_barrier);
-        if let Some(at) = barrier {
-            let rest = block.instructions.split_off(at + 1);
-            let is_split = rest.is_empty() && matches!(block.terminator, Terminator::Jump(_));
-            if !is_split {
-                let next = BlockId(function.blocks.len() as u32);
-                let block = &mut function.blocks[index];
-                let behind = Block {
-                    phis: Vec::new(),
-                    instructions: rest,
-                    merge: block.merge.take(),
-                    terminator: std::mem::replace(&mut block.terminator, Terminator::Jump(next)),
-                    line: block.line,
-                };
-                let successors = behind.terminator.successors();
-                function.blocks.push(behind);
-                for BlockId(successor) in successors {
-                    for phi in &mut function.blocks[successor as usize].phis {
-                        for (from, _) in &mut phi.incoming {
-                            if from.0 as usize == index {
-                                *from = next;
-                            }
-                        }
-                    }
-                }
+    while let Some(block) = function.blocks.get(index) {
+        if let Some(at) = block.instructions.iter().position(is_barrier) {
+            let is_last = at + 1 == block.instructions.len();
+            if !(is_last && matches!(block.terminator, Terminator::Jump(_))) {
+                split_block(function, index, at + 1);
             }
         }
         index += 1;
@@ -100,14 +77,6 @@ pub(crate) fn split_at_barriers(function: &mut Function) {
 /// Whether a block ends at a barrier.
 pub fn ends_at_barrier(block: &Block) -> bool {
     block.instructions.last().is_some_and(is_barrier)
-}
-
-/// What is where the values of a block's instructions are read.
-fn operands(block: &Block) -> impl Iterator<Item = &Operand> {
-    block
-        .instructions
-        .iter()
-        .flat_map(|instruction| &instruction.operands)
 }
 
 /// The regions of a function whose barriers end their blocks: the first is the one that the kernel begins with.
@@ -150,19 +119,7 @@ fn region(
     shapes: &Shapes,
     definitions: &Definitions,
 ) -> Result<Region, Refusal> {
-    let successors = function.blocks.iter().map(|block| {
-        if ends_at_barrier(block) {
-            return Vec::new();
-        }
-        let mut successors: Vec<usize> = Vec::new();
-        for BlockId(successor) in block.terminator.successors() {
-            if !successors.contains(&(successor as usize)) {
-                successors.push(successor as usize);
-            }
-        }
-        successors
-    });
-    let graph = Graph::new(entry, successors.collect());
+    let graph = Graph::new(entry, successors(function, ends_at_barrier));
     let loops = graph.loops();
     let parts = |block: usize| shapes.parts(&function.blocks[block].terminator);
     let is_plain = !graph.order.iter().any(|block| parts(*block));
@@ -171,8 +128,6 @@ fn region(
             "a loop that is entered at two places has a branch that work-items part at".to_owned(),
         ));
     };
-    // The entry of a region can be the header of a loop that leads back to it without a barrier; that needs a place
-    // before the loop, which the emitter makes.
     let rounds = Rounds::of(&graph, loops);
     let loops = &rounds.loops;
     let order = in_one_piece(&graph, loops);
@@ -211,21 +166,7 @@ fn region(
     let is_ours = |definition: Definition| definition.block().is_some_and(|block| graph.is_reachable(block));
     for block in &order {
         let found = &function.blocks[*block];
-        // Phis of what follows are set here, those of the region behind a barrier too.
-        let following = found.terminator.successors();
-        let phis = following
-            .iter()
-            .flat_map(|next| &function.blocks[next.0 as usize].phis);
-        let set: Vec<&Phi> = phis.collect();
-        let given = set.iter().flat_map(|phi| &phi.incoming);
-        let given = given
-            .filter(|(from, _)| from.0 as usize == *block)
-            .map(|(_, operand)| *operand);
-        for operand in operands(found)
-            .copied()
-            .chain(found.terminator.operand())
-            .chain(given)
-        {
+        for operand in reads_of(function, BlockId(*block as u32)) {
             let Operand::Value(value) = operand else { continue };
             let definition = definitions.of(value);
             let is_here = is_ours(definition) && defined_before_use(&graph, definitions, value, *block);
@@ -236,8 +177,9 @@ fn region(
                 reads.push(value);
             }
         }
-        if ends_at_barrier(found) {
-            writes.extend(set.iter().map(|phi| phi.result));
+        // Phis of the region behind a barrier are set here.
+        if let (true, Terminator::Jump(BlockId(next))) = (ends_at_barrier(found), &found.terminator) {
+            writes.extend(function.blocks[*next as usize].phis.iter().map(|phi| phi.result));
         }
         writes.extend(found.phis.iter().map(|phi| phi.result));
         writes.extend(
@@ -348,7 +290,7 @@ fn control(
                 mask = shared;
             }
         }
-        control[block] = Some(Control { mask, guard, inside });
+        control[block] = Some(Control { mask, guard });
     }
     control
 }

@@ -11,7 +11,7 @@ use offkit_kernel::ir::{
 };
 use offkit_spirv::grammar::{BuiltIn, Op};
 
-use crate::definitions::{Definition, Definitions};
+use crate::definitions::Definitions;
 use crate::graph::{Graph, Loop, Rounds};
 use crate::{Refusal, Variant};
 
@@ -67,7 +67,7 @@ impl Shapes {
     }
 
     /// Whether the work-items of a vector may leave a block by different ways.
-    pub(crate) fn parts(&self, terminator: &Terminator) -> bool {
+    pub fn parts(&self, terminator: &Terminator) -> bool {
         match terminator {
             Terminator::Branch {
                 condition,
@@ -270,16 +270,9 @@ impl Analysis<'_> {
             Operation::Convert { kind, .. } => self.convert(*kind, operands, result, instruction.result),
             // A pointer and its number, and numbers of the same width, are the same.
             Operation::Reinterpret => {
-                let same = self.module.types.scalar(result).map(Scalar::bits)
-                    == self
-                        .kind(operands[0])
-                        .and_then(|kind| self.module.types.scalar(kind))
-                        .map(Scalar::bits);
-                let is_float = |kind: Option<TypeId>| {
-                    kind.and_then(|kind| self.module.types.scalar(kind))
-                        .is_some_and(Scalar::is_float)
-                };
-                if same && !is_float(Some(result)) && !is_float(self.kind(operands[0])) {
+                let [from, to] = [self.kind(operands[0]), result].map(|kind| self.module.types.scalar(kind));
+                let is_float = |scalar: Option<Scalar>| scalar.is_some_and(Scalar::is_float);
+                if from.map(Scalar::bits) == to.map(Scalar::bits) && !is_float(from) && !is_float(to) {
                     Words::Each(self.words(operands[0]))
                 } else {
                     Words::All(self.all(operands))
@@ -324,7 +317,6 @@ impl Analysis<'_> {
                 _ => Words::All(Some(Shape::Varying)),
             },
             Operation::Load if !instruction.attributes.volatile => Words::All(self.all(operands)),
-            Operation::Memory(_) => Words::All(self.all(operands)),
             Operation::Collective(collective) => Words::All(self.collective(collective, operands)),
             Operation::Ballot(
                 BallotQuery::Bit | BallotQuery::Count | BallotQuery::FindLow | BallotQuery::FindHigh,
@@ -340,8 +332,8 @@ impl Analysis<'_> {
         }
     }
 
-    fn kind(&self, operand: Operand) -> Option<TypeId> {
-        Some(self.module.operand_type(self.function, operand))
+    fn kind(&self, operand: Operand) -> TypeId {
+        self.module.operand_type(self.function, operand)
     }
 
     fn elementwise(&self, op: Op, operands: &[Operand]) -> Words {
@@ -427,8 +419,7 @@ impl Analysis<'_> {
     ) -> Words {
         let words = self.words(operands[0]);
         let (Some(from), Some(to)) = (
-            self.kind(operands[0])
-                .and_then(|kind| self.module.types.scalar(kind)),
+            self.module.types.scalar(self.kind(operands[0])),
             self.module.types.scalar(result),
         ) else {
             return Words::All(self.all(operands));
@@ -457,21 +448,27 @@ impl Analysis<'_> {
     /// addresses are 2^32 elements apart: with no object as large as that, all that take part in an access are on the
     /// same side. The address is that of one of them, then; see [`Shapes::may_wrap`].
     fn extended(&self, operand: Operand, bits: u32, signed: bool, value: Option<ValueId>) -> Option<Shape> {
-        let shape = self.scalar(operand);
-        let width = self
-            .kind(operand)
-            .and_then(|kind| self.module.types.scalar(kind))
-            .map_or(64, Scalar::bits);
-        match shape {
-            Some(Shape::Strided(_)) if width < bits && !self.stays_in_range(operand, signed, 8) => {
-                let is_address = value.is_some_and(|value| self.addresses[value.0 as usize]);
-                match is_address && width == 32 && self.variant.narrow_ids {
-                    true => shape,
-                    false => Some(Shape::Varying),
-                }
-            }
-            shape => shape,
+        if !self.may_wrap(operand, bits, signed) {
+            return self.scalar(operand);
         }
+        let is_address = value.is_some_and(|value| self.addresses[value.0 as usize]);
+        match is_address && self.width(operand) == 32 && self.variant.narrow_ids {
+            true => self.scalar(operand),
+            false => Some(Shape::Varying),
+        }
+    }
+
+    /// Bits of a scalar.
+    fn width(&self, operand: Operand) -> u32 {
+        let scalar = self.module.types.scalar(self.kind(operand));
+        scalar.map_or(64, Scalar::bits)
+    }
+
+    /// Whether a strided integer that is extended to so many bits may wrap between the work-items of a vector.
+    fn may_wrap(&self, operand: Operand, bits: u32, signed: bool) -> bool {
+        matches!(self.scalar(operand), Some(Shape::Strided(_)))
+            && self.width(operand) < bits
+            && !self.stays_in_range(operand, signed, 8)
     }
 
     /// Whether it is known that a strided integer doesn't wrap between the work-items of a vector: it is an id, or
@@ -486,7 +483,7 @@ impl Analysis<'_> {
         if self.shapes.of(value).all(|shape| shape == Shape::Uniform) {
             return true;
         }
-        let Some(definition) = self.definition(value) else {
+        let Some(definition) = self.definitions.instruction(self.function, value) else {
             return false;
         };
         let rest = |operands: &[Operand]| {
@@ -528,12 +525,6 @@ impl Analysis<'_> {
                 {
                     continue;
                 }
-                let narrow = |operand: &Operand| {
-                    let width = self
-                        .kind(*operand)
-                        .and_then(|kind| self.module.types.scalar(kind));
-                    width == Some(Scalar::I32) && matches!(self.scalar(*operand), Some(Shape::Strided(_)))
-                };
                 let wraps = |operand: &Operand| match operand {
                     Operand::Value(value) => self.shapes.may_wrap[value.0 as usize],
                     Operand::Constant(_) => false,
@@ -541,27 +532,18 @@ impl Analysis<'_> {
                 let operands = &instruction.operands;
                 let itself = match &instruction.operation {
                     Operation::Convert { kind, .. } => {
-                        let signed = *kind == Conversion::Signed;
-                        let is_wider =
-                            self.module.types.scalar(function.values[result.0 as usize]) == Some(Scalar::I64);
-                        is_wider && narrow(&operands[0]) && !self.stays_in_range(operands[0], signed, 8)
+                        let bits = self.width(Operand::Value(result));
+                        self.may_wrap(operands[0], bits, *kind == Conversion::Signed)
                     }
-                    Operation::Address { .. } => operands[1..]
-                        .iter()
-                        .any(|index| narrow(index) && !self.stays_in_range(*index, true, 8)),
+                    Operation::Address { .. } => {
+                        operands[1..].iter().any(|index| self.may_wrap(*index, 64, true))
+                    }
                     _ => false,
                 };
                 if itself || operands.iter().any(wraps) {
                     self.shapes.may_wrap[result.0 as usize] = true;
                 }
             }
-        }
-    }
-
-    fn definition(&self, value: ValueId) -> Option<&Instruction> {
-        match self.definitions.of(value) {
-            Definition::Instruction(block, index) => Some(&self.function.blocks[block].instructions[index]),
-            _ => None,
         }
     }
 

@@ -8,7 +8,7 @@ use offkit_kernel::ir::{
     Operand, Operation, Phi, Terminator, Type, TypeId, ValueId, scalar_size,
 };
 
-use crate::graph::Graph;
+use crate::graph::{Graph, successors};
 
 /// Composites of more scalars are left as they are.
 pub(super) const MOST_PARTS: u64 = 64;
@@ -171,11 +171,7 @@ impl Body {
     }
 
     pub(super) fn graph(&self) -> Graph {
-        let successors = self.function.blocks.iter().map(|block| {
-            let successors = block.terminator.successors().into_iter();
-            successors.map(|BlockId(successor)| successor as usize).collect()
-        });
-        Graph::forward(0, successors.collect())
+        Graph::forward(0, successors(&self.function, |_| false))
     }
 
     /// Replaces values everywhere.
@@ -185,29 +181,6 @@ impl Body {
                 visit_operands(block, |operand| *operand = replaced.resolve(*operand));
             }
         }
-    }
-
-    /// Cuts a block in two, the second of which is new; the first jumps there.
-    pub(super) fn split_block(&mut self, index: usize, at: usize) -> BlockId {
-        let behind = BlockId(self.function.blocks.len() as u32);
-        let block = &mut self.function.blocks[index];
-        let rest = Block {
-            phis: Vec::new(),
-            instructions: block.instructions.split_off(at),
-            merge: block.merge.take(),
-            terminator: std::mem::replace(&mut block.terminator, Terminator::Jump(behind)),
-            line: block.line,
-        };
-        for BlockId(successor) in rest.terminator.successors() {
-            let phis = self.function.blocks[successor as usize].phis.iter_mut();
-            for (from, _) in phis.flat_map(|phi| &mut phi.incoming) {
-                if from.0 as usize == index {
-                    *from = behind;
-                }
-            }
-        }
-        self.function.blocks.push(rest);
-        behind
     }
 
     /// Leaves only some blocks, in an order; jumps lead to none of the others.

@@ -9,6 +9,8 @@ use offkit_kernel::ir::{
 };
 use offkit_spirv::grammar::{BuiltIn, Op, StorageClass};
 
+use crate::split_block::split_block;
+
 use super::body::Body;
 use super::emit::Emit;
 
@@ -32,7 +34,7 @@ pub(super) fn lower(body: &mut Body) -> bool {
                 });
         if let Some((at, kind)) = found.next() {
             changed = true;
-            let behind = body.split_block(index, at + 1);
+            let behind = split_block(&mut body.function, index, at + 1);
             if let Some(instruction) = body.function.blocks[index].instructions.pop()
                 && Lowering::new(body, index, behind, &instruction)
                     .lower(kind, &instruction)
