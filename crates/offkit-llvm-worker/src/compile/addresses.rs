@@ -2,7 +2,7 @@
 
 use offkit_compile::Shape;
 use offkit_kernel::builtins::convert::Conversion;
-use offkit_kernel::ir::{Instruction, Operand, Operation, ValueId};
+use offkit_kernel::ir::{Instruction, Operand, Operation};
 use offkit_spirv::grammar::Op;
 
 use super::builder::Value;
@@ -88,7 +88,7 @@ impl<'e, 'm> Emitter<'e, 'm> {
         let (word, shape) = (self.operand(operand)[0], self.shapes(operand)[0]);
         let definition = match operand {
             Operand::Value(value) if self.width.is_some() && self.plan.shapes.may_wrap(value) => {
-                self.definition(value)
+                self.plan.definition(value)
             }
             _ => None,
         };
@@ -159,7 +159,7 @@ impl<'e, 'm> Emitter<'e, 'm> {
             let lane = b.zext_or_trunc(lane, word.ty());
             return b.add(word, b.mul(lane, b.signed(word.ty(), stride)));
         }
-        let Some(instruction) = self.definition(value) else {
+        let Some(instruction) = self.plan.definition(value) else {
             return word;
         };
         let wide = b.int(64);
@@ -195,10 +195,5 @@ impl<'e, 'm> Emitter<'e, 'm> {
             }
             _ => word,
         }
-    }
-
-    fn definition(&self, value: ValueId) -> Option<&'e Instruction> {
-        let mut instructions = self.code.blocks.iter().flat_map(|block| &block.instructions);
-        instructions.find(|instruction| instruction.result == Some(value))
     }
 }

@@ -90,15 +90,12 @@ impl<'m> Emitter<'_, 'm> {
         );
         let words: Vec<Value<'m>> = operands.iter().map(|operand| self.vectors(*operand)[0]).collect();
         let ty = b.scalar(scalar);
-        let result = instruction.result.map(|result| self.types_of(result));
         let form = ty.vector(self.width);
         let slot = instruction.result.map(|_| {
             let slot = self.slot(form);
             b.store(b.zero(form), slot, alignment_of(form));
             slot
         });
-        let flag = matches!(operation, AtomicOperation::TestAndSet | AtomicOperation::Clear);
-        let ty = if flag { b.int(32) } else { ty };
         self.each(mask, &mut |emitter, lane| {
             let place = emitter.of_lane(words[0], lane);
             let place = emitter.coerce(place, b.pointer());
@@ -161,7 +158,6 @@ impl<'m> Emitter<'_, 'm> {
                 AtomicOperation::Exchange | AtomicOperation::TestAndSet | AtomicOperation::Update(_) => {
                     let value = match operation {
                         AtomicOperation::TestAndSet => b.integer(ty, 1),
-                        AtomicOperation::Update(_) if words.len() < 2 => b.integer(ty, 1),
                         _ => operand(1),
                     };
                     let Some(update) = update_of(operation) else {
@@ -171,29 +167,21 @@ impl<'m> Emitter<'_, 'm> {
                 }
             };
             if let Some(slot) = slot {
-                let old = match operation {
-                    AtomicOperation::TestAndSet => b.icmp(IntPredicate::LLVMIntNE, old, b.zero(old.ty())),
-                    _ => old,
+                let (place, align) = match form.width() {
+                    None => (slot, alignment_of(form)),
+                    Some(_) => (b.element(ty, slot, lane), 1),
                 };
-                match form.width() {
-                    None if old.ty() == form => _ = b.store(old, slot, alignment_of(form)),
-                    None => {}
-                    Some(_) if old.ty() == form.lane() => {
-                        let place = b.element(form.lane(), slot, lane);
-                        b.store(old, place, 1);
-                    }
-                    Some(_) => {}
-                }
+                b.store(old, place, align);
             }
             Ok(())
         })?;
-        if flag && instruction.result.is_some() {
-            return refuse("an atomic flag");
-        }
-        match (slot, result) {
-            (Some(slot), Some(_)) => Ok(vec![b.load(form, slot, alignment_of(form))]),
-            _ => Ok(Vec::new()),
-        }
+        let Some(slot) = slot else { return Ok(Vec::new()) };
+        let old = b.load(form, slot, alignment_of(form));
+        Ok(vec![match operation {
+            // Whether the flag was set.
+            AtomicOperation::TestAndSet => b.icmp(IntPredicate::LLVMIntNE, old, b.zero(form)),
+            _ => old,
+        }])
     }
 
     /// Reads, combines and writes; a group's own memory is seen by one thread only.

@@ -6,12 +6,13 @@
 //! is behind, and then goes back.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::RangeInclusive;
 
 use llvm_sys::LLVMIntPredicate as IntPredicate;
-use offkit_compile::{Region, RegionLoop, Shape, ends_at_barrier};
+use offkit_compile::{Region, RegionLoop, Shape, ends_at_barrier, reads};
 use offkit_kernel::ir::{BlockId, Operand, Terminator, ValueId};
 
-use super::builder::{Block, Value};
+use super::builder::{Block, Type, Value};
 use super::kernel::{Emitter, Result};
 use super::values::alignment_of;
 
@@ -20,7 +21,7 @@ struct Ways<'m> {
     /// The guard of each block that has one: a mask if that is its own, else a truth.
     guards: HashMap<BlockId, Value<'m>>,
     /// Who goes back to the head of each loop.
-    back: Vec<Option<Value<'m>>>,
+    back: Vec<Value<'m>>,
     /// What phis of a loop's head are in the next round.
     next: HashMap<ValueId, Vec<Value<'m>>>,
     /// Where each place of the order begins, and what is behind the last.
@@ -54,12 +55,7 @@ impl<'m> Emitter<'_, 'm> {
         let mask = self.current.as_ref().and_then(|current| current.mask);
         if let Some(mask) = mask.filter(|_| !self.partial.is_empty()) {
             // Perhaps nobody has come to this region.
-            let bits = b.mask_bits(mask);
-            b.branch(
-                b.icmp(IntPredicate::LLVMIntNE, bits, b.zero(bits.ty())),
-                blocks[&region.entry],
-                end,
-            );
+            b.branch(self.any(mask), blocks[&region.entry], end);
         } else {
             b.jump(blocks[&region.entry]);
         }
@@ -86,8 +82,7 @@ impl<'m> Emitter<'_, 'm> {
                 })
             };
             match &code.terminator {
-                Terminator::Return(_) => b.jump(end),
-                Terminator::Unreachable => b.jump(end),
+                Terminator::Return(_) | Terminator::Unreachable => b.jump(end),
                 Terminator::Jump(to) => {
                     let to = way(self, *to);
                     b.jump(to);
@@ -235,24 +230,15 @@ impl<'m> Emitter<'_, 'm> {
             meeting: self.meeting(region),
             outliving: self.outliving(region),
         };
-        let truth = b.int(1);
         for block in &region.order {
-            let Some(control) = region.control[block.0 as usize] else {
-                continue;
-            };
-            if control.guard == *block {
-                let is_mask = control.mask == *block;
-                let ty = if is_mask { truth.vector(self.width) } else { truth };
-                let slot = self.fresh_slot(ty);
+            if region.control[block.0 as usize].is_some_and(|control| control.guard == *block) {
+                let slot = self.fresh_slot(self.guard_type(region, *block));
                 ways.guards.insert(*block, slot);
             }
         }
         for found in &region.loops {
-            let is_mask =
-                region.control[found.header.0 as usize].is_some_and(|control| control.mask == found.header);
-            let ty = if is_mask { truth.vector(self.width) } else { truth };
-            let slot = self.fresh_slot(ty);
-            ways.back.push(Some(slot));
+            ways.back
+                .push(self.fresh_slot(self.guard_type(region, found.header)));
             let code = self.code;
             for phi in &code.blocks[found.header.0 as usize].phis {
                 let slots = self
@@ -301,18 +287,16 @@ impl<'m> Emitter<'_, 'm> {
     fn begin_round(&mut self, region: &Region, ways: &Ways<'m>, number: usize) {
         let b = self.b;
         let found = &region.loops[number];
-        let clear = |slot: Value<'m>, is_mask: bool| {
-            let nobody = b.truth(if is_mask { self.width } else { None }, false);
+        let clear = |slot: Value<'m>, block: BlockId| {
+            let nobody = b.zero(self.guard_type(region, block));
             b.store(nobody, slot, alignment_of(nobody.ty()));
         };
         for block in &region.order[found.range.0 + 1..=found.range.1] {
-            if let (Some(slot), Some(control)) = (ways.guards.get(block), region.control[block.0 as usize]) {
-                clear(*slot, control.mask == *block);
+            if let Some(slot) = ways.guards.get(block) {
+                clear(*slot, *block);
             }
         }
-        if let (Some(slot), Some(control)) = (ways.back[number], region.control[found.header.0 as usize]) {
-            clear(slot, control.mask == found.header);
-        }
+        clear(ways.back[number], found.header);
         // Who doesn't go on has in the next round what it has in this one.
         let code = self.code;
         for phi in &code.blocks[found.header.0 as usize].phis {
@@ -329,22 +313,12 @@ impl<'m> Emitter<'_, 'm> {
         let b = self.b;
         let found = &region.loops[number];
         b.at_end(ways.ends[number]);
-        let (Some(slot), Some(guard)) = (ways.back[number], ways.guards.get(&found.header)) else {
-            return;
-        };
-        let is_mask =
-            region.control[found.header.0 as usize].is_some_and(|control| control.mask == found.header);
-        let ty = if is_mask {
-            b.int(1).vector(self.width)
-        } else {
-            b.int(1)
-        };
-        let back = b.load(ty, slot, alignment_of(ty));
+        let ty = self.guard_type(region, found.header);
+        let back = b.load(ty, ways.back[number], alignment_of(ty));
         let again = b.block(self.function, "loop.again");
-        let condition = if is_mask { self.any(back) } else { back };
-        b.branch(condition, again, after);
+        b.branch(self.any(back), again, after);
         b.at_end(again);
-        b.store(back, *guard, alignment_of(ty));
+        b.store(back, ways.guards[&found.header], alignment_of(ty));
         let code = self.code;
         for phi in &code.blocks[found.header.0 as usize].phis {
             let slots = self.slots_of(phi.result);
@@ -356,8 +330,17 @@ impl<'m> Emitter<'_, 'm> {
         b.jump(ways.places[found.range.0]);
     }
 
-    /// Whether somebody is in a mask.
+    /// The type of a block's guard: a mask if it has one of its own, else a truth.
+    fn guard_type(&self, region: &Region, block: BlockId) -> Type<'m> {
+        let has_mask = region.control[block.0 as usize].is_some_and(|control| control.mask == block);
+        self.b.int(1).vector(self.width.filter(|_| has_mask))
+    }
+
+    /// Whether somebody is in a mask; a truth is that itself.
     fn any(&self, mask: Value<'m>) -> Value<'m> {
+        if mask.ty().width().is_none() {
+            return mask;
+        }
         let bits = self.b.mask_bits(mask);
         self.b.icmp(IntPredicate::LLVMIntNE, bits, self.b.zero(bits.ty()))
     }
@@ -375,32 +358,23 @@ impl<'m> Emitter<'_, 'm> {
             return Ok(());
         };
         let code = &self.code.blocks[block.0 as usize];
-        let ty = b.int(1).vector(self.width);
-        let load_mask = |of: BlockId| {
-            ways.guards
-                .get(&of)
-                .map(|slot| b.load(ty, *slot, alignment_of(ty)))
+        let load = |of: BlockId| {
+            let ty = self.guard_type(region, of);
+            b.load(ty, ways.guards[&of], alignment_of(ty))
         };
 
-        // Nobody may have come.
-        let is_entry =
-            control.guard == region.entry && everybody.is_none() && !self.heads_loop(region, region.entry);
-        if !is_entry && let Some(slot) = ways.guards.get(&control.guard) {
-            let is_mask =
-                region.control[control.guard.0 as usize].is_some_and(|own| own.mask == control.guard);
-            let somebody = if is_mask {
-                self.any(b.load(ty, *slot, alignment_of(ty)))
-            } else {
-                b.load(b.int(1), *slot, 1)
-            };
+        // All of the region's are in its entry's mask, unless it is a loop's head, where fewer come round by round.
+        let is_everybody = |of: BlockId| of == region.entry && !self.heads_loop(region, of);
+        if !(is_everybody(control.guard) && everybody.is_none()) {
+            // Nobody may have come.
+            let somebody = self.any(load(control.guard));
             let body = b.block(self.function, &format!("b{}.body", block.0));
             b.branch(somebody, body, behind);
             b.at_end(body);
         }
-        let mask = if control.mask == region.entry && !self.heads_loop(region, region.entry) {
-            everybody
-        } else {
-            load_mask(control.mask)
+        let mask = match is_everybody(control.mask) {
+            true => everybody,
+            false => Some(load(control.mask)),
         };
         for instruction in &code.instructions {
             let outlives = instruction
@@ -419,13 +393,7 @@ impl<'m> Emitter<'_, 'm> {
                 self.way(region, ways, block, *to, mask);
                 b.jump(behind);
             }
-            Terminator::Branch {
-                condition,
-                accept,
-                reject,
-                ..
-            } if accept == reject => {
-                _ = condition;
+            Terminator::Branch { accept, reject, .. } if accept == reject => {
                 self.way(region, ways, block, *accept, mask);
                 b.jump(behind);
             }
@@ -560,7 +528,7 @@ impl<'m> Emitter<'_, 'm> {
             (set, kept)
         });
         let slot = match back {
-            Some(number) => ways.back[number],
+            Some(number) => Some(ways.back[number]),
             None if control.guard == to => ways.guards.get(&to).copied(),
             None => None,
         };
@@ -583,11 +551,7 @@ impl<'m> Emitter<'_, 'm> {
             if ends_at_barrier(code) {
                 continue;
             }
-            let parts = match &code.terminator {
-                Terminator::Branch { condition, .. } => !self.plan.shapes.is_uniform(*condition),
-                Terminator::Switch { selector, .. } => !self.plan.shapes.is_uniform(*selector),
-                _ => false,
-            };
+            let parts = self.plan.shapes.parts(&code.terminator);
             for to in code.terminator.successors() {
                 if parts || mask(to) != mask(*block) {
                     meeting.insert(to);
@@ -599,69 +563,34 @@ impl<'m> Emitter<'_, 'm> {
 
     /// The values that are made in a loop which work-items leave one by one, and read outside of it.
     fn outliving(&self, region: &Region) -> HashSet<ValueId> {
-        let mut place = HashMap::new();
-        for (index, block) in region.order.iter().enumerate() {
-            place.insert(*block, index);
-        }
-        let divergent: Vec<(usize, usize)> = region
-            .loops
-            .iter()
-            .filter(|found| found.is_divergent)
-            .map(|found| found.range)
-            .collect();
+        let divergent = region.loops.iter().filter(|found| found.is_divergent);
+        let divergent: Vec<RangeInclusive<usize>> =
+            divergent.map(|found| found.range.0..=found.range.1).collect();
         let mut outliving = HashSet::new();
         if divergent.is_empty() {
             return outliving;
         }
-        let mut made = HashMap::new();
-        for (index, block) in region.order.iter().enumerate() {
-            let code = &self.code.blocks[block.0 as usize];
-            let results = code
-                .instructions
-                .iter()
-                .filter_map(|instruction| instruction.result);
-            for result in results.chain(code.phis.iter().map(|phi| phi.result)) {
-                made.insert(result, index);
-            }
-        }
-        let mut read = |operand: &Operand, reader: usize| {
-            if let Operand::Value(value) = operand
-                && let Some(maker) = made.get(value)
-                && divergent.iter().any(|(first, last)| {
-                    (*first..=*last).contains(maker) && !(*first..=*last).contains(&reader)
+        let places: HashMap<BlockId, usize> = region.order.iter().copied().zip(0..).collect();
+        // Readers behind the region have no place in it.
+        let mut read = |value: ValueId, reader: Option<usize>| {
+            let home = self.plan.home(value).and_then(|home| places.get(&home));
+            if let Some(home) = home
+                && divergent.iter().any(|range| {
+                    range.contains(home) && !reader.is_some_and(|reader| range.contains(&reader))
                 })
             {
-                outliving.insert(*value);
+                outliving.insert(value);
             }
         };
-        for (index, block) in region.order.iter().enumerate() {
-            let code = &self.code.blocks[block.0 as usize];
-            for operand in code
-                .instructions
-                .iter()
-                .flat_map(|instruction| &instruction.operands)
-            {
-                read(operand, index);
-            }
-            if let Some(operand) = code.terminator.operand() {
-                read(&operand, index);
-            }
-            for phi in &code.phis {
-                for (from, operand) in &phi.incoming {
-                    if let Some(from) = place.get(from) {
-                        read(operand, *from);
-                    }
+        for (place, block) in region.order.iter().enumerate() {
+            for operand in reads(self.code, *block) {
+                if let Operand::Value(value) = operand {
+                    read(value, Some(place));
                 }
             }
         }
         for value in &region.writes {
-            if let Some(maker) = made.get(value)
-                && divergent
-                    .iter()
-                    .any(|(first, last)| (*first..=*last).contains(maker))
-            {
-                outliving.insert(*value);
-            }
+            read(*value, None);
         }
         outliving
     }

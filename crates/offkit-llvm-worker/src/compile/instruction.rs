@@ -118,7 +118,6 @@ impl<'m> Emitter<'_, 'm> {
             Operation::Store => self.store(instruction, mask).map(|()| Vec::new()),
             Operation::Copy => self.copy(instruction, mask).map(|()| Vec::new()),
             Operation::Atomic { operation, scalar } => self.atomic(instruction, *operation, *scalar, mask),
-            Operation::Memory(function) => self.memory_function(instruction, *function, mask),
             Operation::Fence => {
                 self.fence();
                 Ok(Vec::new())

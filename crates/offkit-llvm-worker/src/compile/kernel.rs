@@ -9,8 +9,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use offkit_compile::{Plan, Refusal, Region, Shape};
-use offkit_kernel::ir::{self, Home, Operand, Type as Kind, ValueId};
+use offkit_compile::{Plan, Refusal, Region, Shape, reads};
+use offkit_kernel::ir::{self, BlockId, Home, Operand, Type as Kind, ValueId};
 use offkit_spirv::grammar::StorageClass;
 
 use llvm_sys::{LLVMIntPredicate as IntPredicate, LLVMOpcode as Opcode};
@@ -287,38 +287,14 @@ impl<'m> Emitter<'_, 'm> {
 
     /// Which values other blocks read than the one that makes them.
     fn find_shared(&mut self) {
-        let mut made = HashMap::new();
         for (number, block) in self.code.blocks.iter().enumerate() {
-            for phi in &block.phis {
-                self.shared.insert(phi.result);
-            }
-            for instruction in &block.instructions {
-                if let Some(result) = instruction.result {
-                    made.insert(result, number);
-                }
-            }
-        }
-        let mut read = |operand: &Operand, block: usize| {
-            if let Operand::Value(value) = operand
-                && made.get(value).is_some_and(|home| *home != block)
-            {
-                self.shared.insert(*value);
-            }
-        };
-        for (number, block) in self.code.blocks.iter().enumerate() {
-            for operand in block
-                .instructions
-                .iter()
-                .flat_map(|instruction| &instruction.operands)
-            {
-                read(operand, number);
-            }
-            if let Some(operand) = block.terminator.operand() {
-                read(&operand, number);
-            }
-            for phi in &block.phis {
-                for (from, operand) in &phi.incoming {
-                    read(operand, from.0 as usize);
+            self.shared.extend(block.phis.iter().map(|phi| phi.result));
+            let number = BlockId(number as u32);
+            for operand in reads(self.code, number) {
+                if let Operand::Value(value) = operand
+                    && self.plan.home(value).is_some_and(|home| home != number)
+                {
+                    self.shared.insert(value);
                 }
             }
         }

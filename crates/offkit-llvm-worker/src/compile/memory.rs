@@ -1,9 +1,9 @@
 //! Memory: which accesses are one of a vector, which are one for all, and which are one for each work-item.
 
-use llvm_sys::{LLVMIntPredicate as IntPredicate, LLVMOpcode as Opcode};
+use llvm_sys::LLVMIntPredicate as IntPredicate;
 use offkit_compile::Shape;
 use offkit_kernel::builtins::Scalar;
-use offkit_kernel::ir::{Instruction, Leaf, MemoryFunction, Operand, Type as Kind, TypeId, scalar_size};
+use offkit_kernel::ir::{Instruction, Leaf, Operand, Type as Kind, TypeId, scalar_size};
 
 use super::builder::{Type, Value};
 use super::kernel::{Emitter, Result, refuse};
@@ -361,90 +361,6 @@ impl<'m> Emitter<'_, 'm> {
             self.store_word(leaf, target, to_shape, word, shape, at, mask);
         }
         Ok(())
-    }
-
-    /// Loads and stores of OpenCL.std.
-    pub(super) fn memory_function(
-        &mut self,
-        instruction: &Instruction,
-        function: MemoryFunction,
-        mask: Option<Value<'m>>,
-    ) -> Result<Vec<Value<'m>>> {
-        let b = self.b;
-        let (value, offset, pointer) = match function {
-            MemoryFunction::LoadVector | MemoryFunction::LoadHalf { .. } => {
-                (None, instruction.operands[0], instruction.operands[1])
-            }
-            MemoryFunction::StoreVector | MemoryFunction::StoreHalf { .. } => (
-                Some(instruction.operands[0]),
-                instruction.operands[1],
-                instruction.operands[2],
-            ),
-        };
-        let kind = match (value, instruction.result) {
-            (Some(value), _) => self.module.operand_type(self.code, value),
-            (None, Some(result)) => self.code.values[result.0 as usize],
-            (None, None) => return Ok(Vec::new()),
-        };
-        let count = u64::from(self.module.types.lanes(kind));
-        let in_value = self.module.types.scalar(kind).unwrap_or(Scalar::I32);
-        let (in_memory, step) = match function {
-            MemoryFunction::LoadHalf { aligned } | MemoryFunction::StoreHalf { aligned, .. } => {
-                (Scalar::F16, if aligned && count == 3 { 4 } else { count })
-            }
-            _ => (in_value, count),
-        };
-        if let MemoryFunction::StoreHalf { .. } = function {
-            return refuse("vstore_half");
-        }
-        let size = scalar_size(in_memory);
-        let leaves: Vec<Leaf> = (0..count)
-            .map(|index| Leaf {
-                offset: index * size,
-                scalar: in_memory,
-            })
-            .collect();
-        // The address, in whatever form both parts have together.
-        let (offset_shape, pointer_shape) = (self.shapes(offset)[0], self.shapes(pointer)[0]);
-        let (offset, place) = (self.operand(offset)[0], self.operand(pointer)[0]);
-        let bytes = step * size;
-        let (place, shape) = match (pointer_shape, offset_shape) {
-            (Shape::Uniform, Shape::Uniform) => {
-                let wide = b.zext_or_trunc(offset, b.int(64));
-                (b.offset(place, b.mul(wide, self.word(bytes))), Shape::Uniform)
-            }
-            (Shape::Uniform, Shape::Strided(stride)) if offset.ty().bits() == 64 => {
-                let by = stride.wrapping_mul(bytes as i64);
-                (
-                    b.offset(place, b.mul(offset, self.word(bytes))),
-                    Shape::Strided(by),
-                )
-            }
-            _ => {
-                let offset = self.spread(offset, offset_shape);
-                let wide = b.zext_or_trunc(offset, b.int(64).vector(self.width));
-                let bytes = b.mul(wide, b.broadcast(self.word(bytes), self.width));
-                (b.offset(self.spread(place, pointer_shape), bytes), Shape::Varying)
-            }
-        };
-        let Some(value) = value else {
-            let words = self.load_leaves(&leaves, place, shape, size, mask);
-            let words = words.into_iter().map(|word| {
-                let ty = b.scalar(in_value).vector(word.ty().width());
-                if word.ty() == ty {
-                    word
-                } else {
-                    b.cast(Opcode::LLVMFPExt, word, ty)
-                }
-            });
-            return Ok(words.collect());
-        };
-        let shapes = self.shapes(value);
-        let words = self.operand(value);
-        for ((leaf, word), word_shape) in leaves.iter().zip(words).zip(shapes) {
-            self.store_word(leaf, place, shape, word, word_shape, size as u32, mask);
-        }
-        Ok(Vec::new())
     }
 }
 
