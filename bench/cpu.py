@@ -1,0 +1,294 @@
+"""Measures offkit's CPU device beside Intel's OpenCL runtime and PoCL: ./dev bench cpu [--pocl LIBRARY] [ROW...]
+
+The same kernels, inputs and checks for all; offkit and Intel's runtime get SPIR-V, Debian's PoCL OpenCL C, since it takes
+no SPIR-V. A PoCL that does is measured too where --pocl names its library. Each driver's results have to equal those
+of Intel's. Rows go by the words in their names. Exits with 1 if a goal is missed.
+"""
+
+import math
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from measure import FOLDER, RELEASE, ROOT, TARGET
+
+KERNELS = ROOT / "bench" / "cpu" / "kernels.cl"
+OWN = FOLDER / "cpu"
+HOST = OWN / "host"
+PASSES = 3
+SECONDS = 0.5  # for one row of one driver in one pass
+MI = 1 << 20
+
+
+@dataclass
+class Row:
+    """One kernel with its inputs, and what one launch does, in units a second."""
+
+    title: str
+    kernel: str
+    range: str
+    local: str
+    arguments: str
+    work: float
+    unit: str
+    tolerance: float = 1e-4
+
+
+def streams(count, buffers, size=4):
+    return count * buffers * size / 1e9
+
+
+ROWS = [
+    Row("vector add, 64 K", "vector_add", f"{64 << 10}", "256",
+        "random:f32:65536:0:1 random:f32:65536:0:1 out:f32:65536", streams(64 << 10, 3), "GB/s"),
+    Row("vector add, 16 M", "vector_add", f"{16 * MI}", "256",
+        f"random:f32:{16 * MI}:0:1 random:f32:{16 * MI}:0:1 out:f32:{16 * MI}", streams(16 * MI, 3), "GB/s"),
+    Row("vector add, 16 M, any local size", "vector_add", f"{16 * MI}", "-",
+        f"random:f32:{16 * MI}:0:1 random:f32:{16 * MI}:0:1 out:f32:{16 * MI}", streams(16 * MI, 3), "GB/s"),
+    Row("saxpy with a guard, 16 M", "saxpy", f"{16 * MI}", "256",
+        f"f32:2.5 random:f32:{16 * MI}:0:1 out:f32:{16 * MI} i32:{16 * MI - 5}", streams(16 * MI, 2), "GB/s"),
+    Row("saxpy, f16, 16 M", "saxpy_f16", f"{16 * MI}", "256",
+        f"random:f16:{16 * MI}:0:1 out:f16:{16 * MI}", streams(16 * MI, 2, 2), "GB/s", 4e-3),
+    Row("stencil, 4096 x 2048", "stencil", "4096x2048", "64x4",
+        f"random:f32:{8 * MI}:0:1 out:f32:{8 * MI} i32:4096 i32:2048", streams(8 * MI, 2), "GB/s"),
+    Row("convolution, 7 x 7", "convolve", "2048x1024", "64x4",
+        f"random:f32:{2 * MI}:0:1 random:f32:49:0:1 out:f32:{2 * MI} i32:2048 i32:1024", 2 * MI * 98 / 1e9, "GFLOP/s"),
+    Row("transposition, tiled", "transpose", "4096x2048", "16x16",
+        f"random:f32:{8 * MI}:0:1 out:f32:{8 * MI} i32:4096 i32:2048", streams(8 * MI, 2), "GB/s"),
+    Row("gather, 8 M", "gather", f"{8 * MI}", "256",
+        f"random:i32:{8 * MI}:0:{8 * MI} random:f32:{8 * MI}:0:1 out:f32:{8 * MI}", 8 * MI / 1e9, "Gelem/s"),
+    Row("sparse product, 32 in a row", "sparse", f"{MI // 4}", "64",
+        f"steps:i32:{MI // 4 + 1}:32 random:i32:{8 * MI}:0:{MI // 4} random:f32:{8 * MI}:0:1 "
+        f"random:f32:{MI // 4}:0:1 out:f32:{MI // 4}", 8 * MI * 2 / 1e9, "GFLOP/s"),
+    Row("matrix product, naive, 512", "matrix_naive", "512x512", "64x4",
+        f"random:f32:{MI // 4}:0:1 random:f32:{MI // 4}:0:1 out:f32:{MI // 4} i32:512", 2 * 512**3 / 1e9, "GFLOP/s"),
+    Row("matrix product, tiled, 512", "matrix_tiled", "512x512", "16x16",
+        f"random:f32:{MI // 4}:0:1 random:f32:{MI // 4}:0:1 out:f32:{MI // 4} i32:512", 2 * 512**3 / 1e9, "GFLOP/s"),
+    Row("bodies, 8192", "bodies", "8192", "64",
+        "random:f32:32768:0:1 out:f32:32768 i32:8192", 20 * 8192**2 / 1e9, "GFLOP/s", 1e-3),
+    Row("bodies, tiled, 8192", "bodies_tiled", "8192", "64",
+        "random:f32:32768:0:1 out:f32:32768 i32:8192 local:1024", 20 * 8192**2 / 1e9, "GFLOP/s", 1e-3),
+    Row("options (exp, log)", "options", f"{2 * MI}", "64",
+        f"random:f32:{2 * MI}:5:30 random:f32:{2 * MI}:1:100 random:f32:{2 * MI}:0.25:10 out:f32:{2 * MI}",
+        2 * MI / 1e9, "Gopt/s", 1e-3),
+    Row("sin and cos", "waves", f"{2 * MI}", "64",
+        f"random:f32:{2 * MI}:-10:10 out:f32:{2 * MI}", 2 * MI / 1e9, "Gelem/s"),
+    Row("mandelbrot", "mandelbrot", "1024x1024", "64x1",
+        f"out:i32:{MI} i32:1024 i32:1024 i32:256", MI / 1e9, "Gpixel/s", 0),
+    Row("reduction, barriers", "reduce", f"{4 * MI}", "256",
+        f"random:f32:{4 * MI}:0:1 out:f32:{4 * MI // 256} local:1024", streams(4 * MI, 1), "GB/s"),
+    Row("reduction, sub-groups", "reduce_sub_groups", f"{4 * MI}", "256",
+        f"random:f32:{4 * MI}:0:1 out:f32:{4 * MI // 256} local:1024", streams(4 * MI, 1), "GB/s"),
+    Row("scan", "scan", f"{4 * MI}", "256",
+        f"random:f32:{4 * MI}:0:1 out:f32:{4 * MI} local:1024", streams(4 * MI, 2), "GB/s"),
+    Row("histogram, global atomics", "histogram", f"{2 * MI}", "256",
+        f"random:i32:{2 * MI}:0:256 out:i32:256", 2 * MI / 1e9, "Gatom/s", 0),
+    Row("histogram, local atomics", "histogram_local", f"{MI // 4}", "64",
+        f"random:i32:{4 * MI}:0:256 out:i32:256 i32:16", 4 * MI / 1e9, "Gatom/s", 0),
+    Row("sort step", "sort_step", f"{4 * MI}", "256",
+        f"random:i32:{4 * MI}:0:{1 << 30} out:i32:{4 * MI} i32:64 i32:1024", streams(4 * MI, 2), "GB/s", 0),
+    Row("fourier step", "fourier_step", f"{MI}", "256",
+        f"random:f32:{4 * MI}:-1:1 out:f32:{4 * MI} i32:64", streams(4 * MI, 2), "GB/s", 1e-3),
+    Row("integer mixing", "mix_bits", f"{MI}", "256",
+        f"random:i32:{MI}:1:{1 << 30} out:i32:{MI} i32:64", MI * 64 * 6 / 1e9, "Gop/s", 0),
+    Row("polynomial, f64", "polynomial_f64", f"{MI}", "256",
+        f"random:f64:{MI}:0:1 out:f64:{MI}", MI * 128 / 1e9, "GFLOP/s", 1e-9),
+    Row("exp, f64", "exp_f64", f"{MI}", "256",
+        f"random:f64:{MI}:-10:10 out:f64:{MI}", MI / 1e9, "Gelem/s", 1e-9),
+]  # fmt: skip
+
+# Two cores that fight over 256 counters settle at the same, whoever made the code.
+LEFT_OUT = {"histogram, global atomics"}
+
+EMPTY = [("launch and finish, 1 item", "1", "1", 1.5), ("launch and finish, 64 x 64 items", "4096", "64", 3.0)]
+
+# From the start of a process to the first result: five kernels, small.
+FIRST = ["vector add, 64 K", "bodies, 8192", "matrix product, tiled, 512", "options (exp, log)", "histogram, local atomics"]
+
+
+@dataclass
+class Driver:
+    """An OpenCL driver, and what kind of module it gets."""
+
+    name: str
+    takes_spirv: bool
+    variables: dict
+
+
+def icd(name, library):
+    """The variables by which the loader finds one driver alone."""
+    folder = OWN / f"{name}.drivers"
+    folder.mkdir(exist_ok=True)
+    (folder / "one.icd").write_text(f"{library}\n")
+    return {"OCL_ICD_VENDORS": f"{folder}/", "OCL_ICD_FILENAMES": ""}
+
+
+def intel():
+    """The library of Intel's runtime, fetched if it isn't there."""
+    for folder in (TARGET / "sycl-runtime-2026.2.0", TARGET / "opencl-runtime-2026.2.0"):
+        if (folder / "lib" / "libintelocl.so").exists():
+            return folder / "lib"
+    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+    packages = ["intel-opencl-rt==2026.2.0", "intel-cmplr-lib-rt==2026.2.0"]
+    subprocess.run([folder / "bin" / "pip", "install", "--quiet", *packages], check=True)
+    return folder / "lib"
+
+
+def drivers(newer_pocl):
+    """Intel's first: what it writes is what the others have to write."""
+    library = intel()
+    found = [
+        Driver("intel", True, icd("intel", library / "libintelocl.so") | {"LD_LIBRARY_PATH": str(library)}),
+        Driver("offkit", True, icd("offkit", RELEASE / "liboffkit_opencl.so")),
+    ]
+    found[1].variables |= {"OFFKIT_CPU_COMPILE": "1", "OFFKIT_LLVM_WORKER": str(RELEASE / "offkit-llvm-worker")}
+    for line in Path("/etc/OpenCL/vendors/pocl.icd").read_text().split():
+        found.append(Driver("pocl", False, icd("pocl", line)))
+    if newer_pocl:
+        found.append(Driver("pocl/spv", True, icd("pocl-spirv", newer_pocl)))
+    return found
+
+
+def module(kernel=None):
+    """The kernels as OpenCL C and as SPIR-V; one alone, with what it calls, where it is named."""
+    source = KERNELS.read_text()
+    if kernel:
+        kernels = re.compile(r"^kernel void (\w+)\((?:[^\n]*\}\n|.*?^\}\n)", re.MULTILINE | re.DOTALL)
+        source = kernels.sub(lambda found: found[0] if found[1] == kernel else "", source)
+    path = OWN / f"{kernel or 'kernels'}.cl"
+    path.write_text(source)
+    spirv = path.with_suffix(".spv")
+    target = ["--target=spirv64v1.2", "-cl-std=CL3.0", "-O2", "-c"]
+    subprocess.run(["clang-22", *target, path, "-o", spirv], check=True)
+    return path, spirv
+
+
+def launch(driver, paths, row, seconds, cache=None):
+    """Milliseconds to the first result, and seconds for a launch; nothing where the driver can't do it."""
+    reference = OWN / f"{row.title.replace(' ', '-')}.expected"
+    path = paths[1] if driver.takes_spirv else paths[0]
+    command = [HOST, path, row.kernel, row.range, row.local, reference, row.tolerance, seconds, *row.arguments.split()]
+    caches = str(cache or OWN / "cache")
+    variables = driver.variables | {"XDG_CACHE_HOME": caches, "POCL_CACHE_DIR": caches}
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, env=os.environ | variables)
+    if done.returncode == 3:
+        return None
+    if done.returncode:
+        sys.exit(f"{row.title}, {driver.name}: exit {done.returncode}: {done.stderr.strip()[-500:]}")
+    return [float(word) for word in done.stdout.split()]
+
+
+def mean(ratios):
+    return math.exp(sum(map(math.log, ratios)) / len(ratios)) if ratios else float("nan")
+
+
+def line(title, cells, rest=""):
+    print(f"{title:36s}" + "".join(f"{cell:>11s}" for cell in cells) + f"  {rest}", flush=True)
+
+
+def throughput(found, rows):
+    """All rows in turn on all drivers; the median of the passes' medians."""
+    missed = []
+    paths = module()
+    ratios = {driver.name: [] for driver in found}
+    for row in rows:
+        times = {driver.name: [] for driver in found}
+        for _ in range(PASSES):
+            for driver in found:
+                if one := launch(driver, paths, row, SECONDS):
+                    times[driver.name].append(one[2])
+        rates = {name: row.work / statistics.median(series) for name, series in times.items() if series}
+        verdict = "not run by offkit" if "offkit" not in rates else ""
+        for name, rate in rates.items() if "offkit" in rates else ():
+            if name != "offkit" and row.title not in LEFT_OUT:
+                ratios[name].append(rates["offkit"] / rate)
+        if "offkit" in rates and "intel" in rates:
+            ratio = rates["offkit"] / rates["intel"]
+            verdict = f"{ratio:.2f} of intel" + (", MISSED" if ratio < 0.95 and row.title not in LEFT_OUT else "")
+        if verdict.endswith("MISSED") or "offkit" not in rates:
+            missed.append(row.title)
+        cells = [f"{rates[driver.name]:.3g}" if driver.name in rates else "-" for driver in found]
+        line(f"{row.title}, {row.unit}", cells, verdict)
+    for name, goal in (("intel", 1.5), ("pocl", 4.0), ("pocl/spv", 3.2)):
+        if ratios.get(name):
+            value = mean(ratios[name])
+            print(f"geometric mean, offkit : {name}: {value:.2f} over {len(ratios[name])} rows, at least {goal}, "
+                  f"{'met' if value >= goal else 'MISSED'}")  # fmt: skip
+            if value < goal:
+                missed.append(f"the mean to {name}")
+    return missed
+
+
+def launches(found):
+    missed = []
+    paths = module("empty")
+    for title, count, local, goal in EMPTY:
+        row = Row(title, "empty", count, local, "", 0, "µs")
+        times = {driver.name: launch(driver, paths, row, 0.3) for driver in found}
+        own = times["offkit"][2] * 1e6
+        line(f"{title}, µs", [f"{one[2] * 1e6:.2f}" if one else "-" for one in times.values()],
+             f"at most {goal}, {'met' if own <= goal else 'MISSED'}")  # fmt: skip
+        if own > goal:
+            missed.append(title)
+    return missed
+
+
+def firsts(found):
+    """From a process's start to its first result, with empty caches and then from them."""
+    missed = []
+    for title in FIRST:
+        row = next(row for row in ROWS if row.title == title)
+        paths = module(row.kernel)
+        for which, goal in (("new", 20.0), ("cached", 1.0)):
+            cells = []
+            for driver in found:
+                series = []
+                for _ in range(PASSES):
+                    cache = OWN / f"first.{driver.name.replace('/', '-')}"
+                    if which == "new":
+                        shutil.rmtree(cache, ignore_errors=True)
+                        cache.mkdir()
+                    if one := launch(driver, paths, row, 0, cache):
+                        series.append(one[0])
+                cells.append(min(series) if series else None)
+            own = cells[1]
+            met = own is not None and own <= goal
+            shown = [f"{cell:.1f}" if cell is not None else "-" for cell in cells]
+            line(f"first result, {row.kernel}, {which}, ms", shown, f"at most {goal}, {'met' if met else 'MISSED'}")
+            if not met:
+                missed.append(f"first result of {row.kernel}, {which}")
+    return missed
+
+
+def main():
+    words = sys.argv[1:]
+    newer_pocl = None
+    if "--pocl" in words:
+        at = words.index("--pocl")
+        newer_pocl = words[at + 1]
+        del words[at : at + 2]
+    rows = [row for row in ROWS if not words or any(word in row.title for word in words)]
+    OWN.mkdir(parents=True, exist_ok=True)
+    for old in OWN.glob("*.expected"):
+        old.unlink()
+    build = ["cargo", "build", "--quiet", "--release", "-p", "offkit-opencl-front", "-p", "offkit-llvm-worker"]
+    subprocess.run(build, check=True)
+    source = KERNELS.with_name("host.c")
+    subprocess.run(["cc", "-O2", "-Wall", "-o", HOST, source, "-l:libOpenCL.so.1", "-lm"], check=True)
+    found = drivers(newer_pocl)
+    line("", [driver.name for driver in found])
+    missed = throughput(found, rows)
+    if not words:
+        missed += launches(found) + firsts(found)
+    if missed:
+        print(f"missed: {'; '.join(missed)}")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
