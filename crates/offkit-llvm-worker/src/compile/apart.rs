@@ -14,6 +14,14 @@ use super::builder::{Type, Value};
 use super::kernel::{Emitter, Result, refuse};
 use super::values::alignment_of;
 
+/// A word whose lanes are read one by one.
+#[derive(Clone, Copy)]
+struct Apart<'m> {
+    word: Value<'m>,
+    /// Its lanes in memory; single bits have no places there.
+    slot: Option<Value<'m>>,
+}
+
 impl<'m> Emitter<'_, 'm> {
     /// Runs code once for each work-item of a mask: it gets the lane's number, as 64 bits.
     fn each(
@@ -50,11 +58,26 @@ impl<'m> Emitter<'_, 'm> {
         Ok(())
     }
 
+    /// Puts a vector into memory, where single lanes are read from: LLVM would write all of it for each lane that is
+    /// extracted.
+    fn apart(&self, word: Value<'m>) -> Apart<'m> {
+        let ty = word.ty();
+        let has_bytes = ty.lane().is_pointer() || ty.lane().bits() >= 8;
+        let slot = (ty.width().is_some() && has_bytes).then(|| {
+            let slot = self.slot(ty);
+            self.b.store(word, slot, alignment_of(ty));
+            slot
+        });
+        Apart { word, slot }
+    }
+
     /// A word for the work-item of a lane.
-    fn of_lane(&self, word: Value<'m>, lane: Value<'m>) -> Value<'m> {
-        match word.ty().width() {
-            Some(_) => self.b.extract_at(word, lane),
-            None => word,
+    fn of_lane(&self, word: Apart<'m>, lane: Value<'m>) -> Value<'m> {
+        let ty = word.word.ty();
+        match (word.slot, ty.width()) {
+            (Some(slot), _) => self.b.load(ty.lane(), self.b.element(ty.lane(), slot, lane), 1),
+            (None, Some(_)) => self.b.extract_at(word.word, lane),
+            (None, None) => word.word,
         }
     }
 
@@ -88,7 +111,11 @@ impl<'m> Emitter<'_, 'm> {
                 ..
             }
         );
-        let words: Vec<Value<'m>> = operands.iter().map(|operand| self.vectors(*operand)[0]).collect();
+        let mut words = Vec::new();
+        for operand in &operands {
+            let word = self.vectors(*operand)[0];
+            words.push(self.apart(word));
+        }
         let ty = b.scalar(scalar);
         let form = ty.vector(self.width);
         let slot = instruction.result.map(|_| {
@@ -295,8 +322,9 @@ impl<'m> Emitter<'_, 'm> {
         let ty = b.function_type(b.void(), &[b.pointer(), b.pointer(), b.pointer(), b.pointer()]);
         let one_lane = (is_scalar && self.width.is_some())
             .then(|| b.insert(b.truth(self.width, false), b.truth(None, true), 0));
+        let operands: Vec<Apart<'m>> = operands.iter().flatten().map(|word| self.apart(*word)).collect();
         self.each(one_lane.or(mask), &mut |emitter, lane| {
-            for (index, operand) in operands.iter().flatten().enumerate() {
+            for (index, operand) in operands.iter().enumerate() {
                 let value = emitter.of_lane(*operand, lane);
                 let bits = match value.ty().is_float() {
                     true => b.bit_cast(value, b.int(value.ty().bits())),
