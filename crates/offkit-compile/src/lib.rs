@@ -72,6 +72,7 @@
 
 mod definitions;
 mod graph;
+pub mod launch;
 pub mod math;
 mod plan;
 mod prepare;

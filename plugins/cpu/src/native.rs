@@ -17,10 +17,12 @@
 #![expect(unsafe_code, reason = "machine code is called")]
 
 use std::collections::HashMap;
+use std::mem::offset_of;
 use std::ptr::null_mut;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use offkit_compile::launch;
 use offkit_spirv::Parameter;
 
 use crate::kernel::{Claims, KernelCode, Pace, share_groups};
@@ -65,6 +67,18 @@ pub struct NativeLaunch {
     /// The addresses of what the code needs from outside.
     pub externals: *const u64,
 }
+
+// Compiled code reads it at these places.
+const _: () = {
+    assert!(offset_of!(NativeLaunch, arguments) as u64 == 8 * launch::ARGUMENTS);
+    assert!(offset_of!(NativeLaunch, dimensions) as u64 == 8 * launch::DIMENSIONS);
+    assert!(offset_of!(NativeLaunch, offset) as u64 == 8 * launch::OFFSET);
+    assert!(offset_of!(NativeLaunch, global) as u64 == 8 * launch::GLOBAL);
+    assert!(offset_of!(NativeLaunch, local) as u64 == 8 * launch::LOCAL);
+    assert!(offset_of!(NativeLaunch, groups) as u64 == 8 * launch::GROUPS);
+    assert!(offset_of!(NativeLaunch, scratch) as u64 == 8 * launch::SCRATCH);
+    assert!(offset_of!(NativeLaunch, externals) as u64 == 8 * launch::EXTERNALS);
+};
 
 /// A kernel that is a function.
 #[derive(Debug)]

@@ -9,7 +9,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use offkit_compile::{Plan, Refusal, Region, Shape, reads};
+use offkit_compile::{Plan, Refusal, Region, Shape, launch, reads};
 use offkit_kernel::ir::{self, BlockId, Home, Operand, Type as Kind, ValueId};
 use offkit_spirv::grammar::StorageClass;
 
@@ -18,18 +18,6 @@ use llvm_sys::{LLVMIntPredicate as IntPredicate, LLVMOpcode as Opcode};
 use super::builder::{Block, Builder, Type, Value};
 use super::lanes::Lanes;
 use super::values::{alignment_of, size_of};
-
-/// Offsets in the launch that the function is given, in words: `NativeLaunch` of the CPU device.
-pub(super) mod launch {
-    pub(crate) const ARGUMENTS: u64 = 0;
-    pub(crate) const DIMENSIONS: u64 = 2;
-    pub(crate) const OFFSET: u64 = 3;
-    pub(crate) const GLOBAL: u64 = 6;
-    pub(crate) const LOCAL: u64 = 9;
-    pub(crate) const GROUPS: u64 = 12;
-    pub(crate) const SCRATCH: u64 = 15;
-    pub(crate) const EXTERNALS: u64 = 16;
-}
 
 /// Scratch memory of a group and of its vectors begins at multiples of this.
 const SCRATCH_ALIGNMENT: u64 = 64;
