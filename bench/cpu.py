@@ -2,7 +2,8 @@
 
 The same kernels, inputs and checks for all; offkit and Intel's runtime get SPIR-V, Debian's PoCL OpenCL C, since it takes
 no SPIR-V. A PoCL that does is measured too where --pocl names its library. Each driver's results have to equal those
-of Intel's. Rows go by the words in their names. Exits with 1 if a goal is missed.
+of Intel's, whose library is in the folder that BENCH_INTEL names. Rows go by the words in their names. Exits with 1 if
+a goal is missed.
 """
 
 import math
@@ -15,7 +16,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from measure import FOLDER, RELEASE, ROOT, TARGET
+from measure import FOLDER, RELEASE, ROOT
 
 KERNELS = ROOT / "bench" / "cpu" / "kernels.cl"
 OWN = FOLDER / "cpu"
@@ -136,20 +137,9 @@ def icd(name, library):
     return {"OCL_ICD_VENDORS": f"{folder}/", "OCL_ICD_FILENAMES": ""}
 
 
-def intel():
-    """The library of Intel's runtime, fetched if it isn't there."""
-    for folder in (TARGET / "sycl-runtime-2026.2.0", TARGET / "opencl-runtime-2026.2.0"):
-        if (folder / "lib" / "libintelocl.so").exists():
-            return folder / "lib"
-    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-    packages = ["intel-opencl-rt==2026.2.0", "intel-cmplr-lib-rt==2026.2.0"]
-    subprocess.run([folder / "bin" / "pip", "install", "--quiet", *packages], check=True)
-    return folder / "lib"
-
-
 def drivers(newer_pocl):
     """Intel's first: what it writes is what the others have to write."""
-    library = intel()
+    library = Path(os.environ["BENCH_INTEL"])
     found = [
         Driver("intel", True, icd("intel", library / "libintelocl.so") | {"LD_LIBRARY_PATH": str(library)}),
         Driver("offkit", True, icd("offkit", RELEASE / "liboffkit_opencl.so")),

@@ -130,6 +130,7 @@ impl<'m> Lanes<'_, 'm> {
         let is_number = b.or(is_finite, of_infinity);
         (b.select(is_number, remainder, nan), quotient)
     }
+
     /// So many bits of a quotient can be multiplied with an operand's significand exactly.
     fn multiples(&self, of: Value<'m>) -> Option<i64> {
         match (self.options.processor.fma, of.ty().scalar()) {
