@@ -1,6 +1,9 @@
 //! Conversions between number types, and bytes as other types.
 
-use llvm_sys::{LLVMIntPredicate as IntPredicate, LLVMOpcode as Opcode, LLVMRealPredicate as RealPredicate};
+use llvm_sys::{
+    LLVMFastMathNone, LLVMIntPredicate as IntPredicate, LLVMOpcode as Opcode,
+    LLVMRealPredicate as RealPredicate,
+};
 use offkit_kernel::builtins::Scalar;
 use offkit_kernel::builtins::convert::Conversion;
 use offkit_kernel::ir::scalar_size;
@@ -13,8 +16,7 @@ use crate::compile::builder::Value;
 const BEYOND_HALF: i64 = 1 << 17;
 
 impl<'m> Lanes<'_, 'm> {
-    /// Numbers out of range of an integer become the nearest in it, NaN zero. `None` for integers of 64 bits rounded to
-    /// wider floats other than to nearest.
+    /// Numbers out of range of an integer become the nearest in it, NaN zero.
     pub(super) fn convert(
         &self,
         kind: Conversion,
@@ -22,15 +24,15 @@ impl<'m> Lanes<'_, 'm> {
         rounding: Option<Rounding>,
         value: Value<'m>,
         to: Scalar,
-    ) -> Option<Value<'m>> {
+    ) -> Value<'m> {
         let b = self.builder;
         let value = self.plain(value);
         let ty = self.like(value, to);
-        Some(match kind {
+        match kind {
             Conversion::FloatToUnsigned => self.to_integer(value, to, rounding, false),
             Conversion::FloatToSigned => self.to_integer(value, to, rounding, true),
-            Conversion::UnsignedToFloat => self.to_float(value, to, rounding, false)?,
-            Conversion::SignedToFloat => self.to_float(value, to, rounding, true)?,
+            Conversion::UnsignedToFloat => self.to_float(value, to, rounding, false),
+            Conversion::SignedToFloat => self.to_float(value, to, rounding, true),
             Conversion::Float => self.between_floats(value, to, rounding),
             Conversion::Unsigned if saturate => self.clamp_above(value, to, false),
             Conversion::Unsigned => b.zext_or_trunc(value, ty),
@@ -42,7 +44,7 @@ impl<'m> Lanes<'_, 'm> {
             }
             Conversion::SaturateToSigned => self.clamp_above(value, to, true),
             Conversion::QuantizeToHalf => self.widen_half(self.narrow_to_half(value)),
-        })
+        }
     }
 
     fn to_integer(
@@ -100,13 +102,7 @@ impl<'m> Lanes<'_, 'm> {
         b.select(above, b.integer(ty, u64::MAX >> (64 - bits)), converted)
     }
 
-    fn to_float(
-        &self,
-        value: Value<'m>,
-        to: Scalar,
-        rounding: Option<Rounding>,
-        signed: bool,
-    ) -> Option<Value<'m>> {
+    fn to_float(&self, value: Value<'m>, to: Scalar, rounding: Option<Rounding>, signed: bool) -> Value<'m> {
         let b = self.builder;
         let opcode = if signed {
             Opcode::LLVMSIToFP
@@ -122,7 +118,7 @@ impl<'m> Lanes<'_, 'm> {
             _ => false,
         };
         let nearest = matches!(rounding, None | Some(Rounding::RTE));
-        Some(match to {
+        match to {
             Scalar::F16 => {
                 let small = match bits > 16 {
                     true => self.within(value, BEYOND_HALF, signed),
@@ -132,8 +128,49 @@ impl<'m> Lanes<'_, 'm> {
             }
             _ if nearest || exact(to) => cast(value, to),
             Scalar::F32 if exact(Scalar::F64) => self.between_floats(cast(value, Scalar::F64), to, rounding),
-            _ => return None,
-        })
+            Scalar::F32 => self.between_floats(self.long_to_odd(value, signed), to, rounding),
+            _ => self.long_to_double(value, rounding, signed),
+        }
+    }
+
+    /// An integer of 64 bits as the nearest number of double precision, and what that is too little or too much by.
+    fn long_and_error(&self, value: Value<'m>, signed: bool) -> (Value<'m>, Value<'m>) {
+        let b = self.builder;
+        let (double, half) = (self.like(value, Scalar::F64), self.like(value, Scalar::I32));
+        let high = b.zext_or_trunc(b.lshr(value, b.integer(value.ty(), 32)), half);
+        let opcode = match signed {
+            true => Opcode::LLVMSIToFP,
+            false => Opcode::LLVMUIToFP,
+        };
+        let high = b.fmul(b.cast(opcode, high, double), b.float(double, 2f64.powi(32)));
+        let low = b.cast(Opcode::LLVMUIToFP, b.zext_or_trunc(value, half), double);
+        // Both parts are exact, and so is the rest: the higher part is zero, or greater than the lower.
+        let sum = b.fadd(high, low);
+        (sum, b.fsub(low, b.fsub(sum, high)))
+    }
+
+    fn long_to_double(&self, value: Value<'m>, rounding: Option<Rounding>, signed: bool) -> Value<'m> {
+        let b = self.builder;
+        let flags = b.set_flags(LLVMFastMathNone);
+        let (nearest, error) = self.long_and_error(value, signed);
+        b.set_flags(flags);
+        // The error is compared instead of the numbers, of which one has too many bits.
+        self.redirect(nearest, b.zero(error.ty()), error, rounding)
+    }
+
+    /// An integer of 64 bits cut to double precision; where that loses something, the last bit is set, so that it is on the
+    /// same side of every number of lower precision.
+    fn long_to_odd(&self, value: Value<'m>, signed: bool) -> Value<'m> {
+        let b = self.builder;
+        let flags = b.set_flags(LLVMFastMathNone);
+        let (nearest, error) = self.long_and_error(value, signed);
+        b.set_flags(flags);
+        let none = b.zero(error.ty());
+        let cut = self.redirect(nearest, none, error, Some(Rounding::RTZ));
+        let bits = self.bits(cut);
+        let is_inexact = b.fcmp(RealPredicate::LLVMRealUNE, error, none);
+        let odd = b.or(bits, b.zext_or_trunc(is_inexact, bits.ty()));
+        b.bit_cast(odd, cut.ty())
     }
 
     /// An integer, or the bound that it is beyond; of a wide one 32 bits.

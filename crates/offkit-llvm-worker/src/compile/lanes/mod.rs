@@ -96,7 +96,7 @@ impl<'b, 'm> Lanes<'b, 'm> {
                 },
                 _,
             ) => self.each(operands, count, |words| {
-                self.convert(*kind, *saturate, *rounding, *words.first()?, result.scalar)
+                Some(self.convert(*kind, *saturate, *rounding, *words.first()?, result.scalar))
             }),
             (Operation::Reinterpret, [value]) => Some(self.reinterpret(value, result.scalar)),
             (Operation::Extract(first), [value]) => {

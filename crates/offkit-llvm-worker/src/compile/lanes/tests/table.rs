@@ -204,10 +204,6 @@ pub(super) fn conversions() -> Vec<Case> {
                     false => &[None],
                 };
                 for rounding in modes {
-                    let directed = !matches!(rounding, None | Some(Rounding::RTE));
-                    if directed && *from == Scalar::I64 && matches!(to, Scalar::F32 | Scalar::F64) {
-                        continue;
-                    }
                     for saturate in [false, true]
                         .into_iter()
                         .filter(|saturate| !saturate || to.is_integer())
