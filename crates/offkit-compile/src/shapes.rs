@@ -328,6 +328,8 @@ impl Analysis<'_> {
             | Operation::Extended(_) => Words::All(self.all(operands)),
             Operation::GenericCast(_) => Words::All(self.all(operands)),
             Operation::Expect => Words::Each(self.words(operands[0])),
+            // That it succeeded.
+            Operation::Print => Words::All(Some(Shape::Uniform)),
             _ => Words::All(Some(Shape::Varying)),
         }
     }

@@ -25,6 +25,7 @@ use std::sync::atomic::AtomicBool;
 use offkit_compile::launch;
 use offkit_spirv::Parameter;
 
+use crate::compiled::Printing;
 use crate::kernel::{Claims, KernelCode, Pace, share_groups};
 use crate::launch::{Arguments, Geometry};
 use crate::pool::{self, Arena, FloatMode, LOCAL_ALIGNMENT};
@@ -66,6 +67,8 @@ pub struct NativeLaunch {
     pub scratch: u64,
     /// The addresses of what the code needs from outside.
     pub externals: *const u64,
+    /// What some of that has to know of the launch.
+    pub(crate) printing: *const Printing<'static>,
 }
 
 // Compiled code reads it at these places.
@@ -141,6 +144,7 @@ impl KernelCode for NativeKernel {
             function: self.function,
             scratch: 0,
             externals: &[],
+            files: &[],
             pace: &self.pace,
         };
         // SAFETY: who made the kernel vouches for the function.
@@ -161,6 +165,8 @@ pub(crate) struct GroupCode<'c> {
     pub(crate) scratch: usize,
     /// The addresses of what it needs from outside.
     pub(crate) externals: &'c [u64],
+    /// The source files that it may name.
+    pub(crate) files: &'c [String],
     pub(crate) pace: &'c Pace,
 }
 
@@ -182,6 +188,7 @@ impl GroupCode<'_> {
             0 => arguments.local_size(),
             _ => arguments.local_size().next_multiple_of(LOCAL_ALIGNMENT),
         };
+        let printing = Printing::new(options.printer(), self.kernel, self.files, geometry, &stop);
         let launch = NativeLaunch {
             arguments: arguments.words().as_ptr(),
             cancel: options.cancel.unwrap_or(&never),
@@ -192,6 +199,7 @@ impl GroupCode<'_> {
             groups: geometry.groups,
             scratch: scratch as u64,
             externals: self.externals.as_ptr(),
+            printing: (&raw const printing).cast(),
         };
         let launch = Shared(&launch);
         let size = scratch.saturating_add(self.scratch);
@@ -209,7 +217,7 @@ impl GroupCode<'_> {
                 0 => run(0, count, null_mut()),
                 _ => Arena::with(|arena| run(0, count, arena.local(size))),
             }
-            return Ok(());
+            return printing.outcome();
         }
         let work = |claims: &mut Claims<'_>| {
             Arena::with(|arena| {
@@ -220,7 +228,7 @@ impl GroupCode<'_> {
             });
         };
         let chunk = count / (pool::threads() as u64 * CHUNKS);
-        share_groups(
+        let outcome = share_groups(
             count,
             chunk.max(1),
             self.pace,
@@ -228,7 +236,8 @@ impl GroupCode<'_> {
             options.cancel,
             &cancelled,
             &work,
-        )
+        );
+        printing.outcome().and(outcome)
     }
 }
 

@@ -16,7 +16,7 @@ use super::values::alignment_of;
 
 /// A word whose lanes are read one by one.
 #[derive(Clone, Copy)]
-struct Apart<'m> {
+pub(super) struct Apart<'m> {
     word: Value<'m>,
     /// Its lanes in memory; single bits have no places there.
     slot: Option<Value<'m>>,
@@ -24,7 +24,7 @@ struct Apart<'m> {
 
 impl<'m> Emitter<'_, 'm> {
     /// Runs code once for each work-item of a mask: it gets the lane's number, as 64 bits.
-    fn each(
+    pub(super) fn each(
         &mut self,
         mask: Option<Value<'m>>,
         code: &mut dyn FnMut(&mut Self, Value<'m>) -> Result<()>,
@@ -60,7 +60,7 @@ impl<'m> Emitter<'_, 'm> {
 
     /// Puts a vector into memory, where single lanes are read from: LLVM would write all of it for each lane that is
     /// extracted.
-    fn apart(&self, word: Value<'m>) -> Apart<'m> {
+    pub(super) fn apart(&self, word: Value<'m>) -> Apart<'m> {
         let ty = word.ty();
         let has_bytes = ty.lane().is_pointer() || ty.lane().bits() >= 8;
         let slot = (ty.width().is_some() && has_bytes).then(|| {
@@ -79,6 +79,17 @@ impl<'m> Emitter<'_, 'm> {
             (None, Some(_)) => self.b.extract_at(word.word, lane),
             (None, None) => word.word,
         }
+    }
+
+    /// A word for the work-item of a lane, as 64 bits: of a number its bits.
+    pub(super) fn word_of_lane(&self, word: Apart<'m>, lane: Value<'m>) -> Value<'m> {
+        let b = self.b;
+        let (value, wide) = (self.of_lane(word, lane), b.int(64));
+        let bits = match value.ty().is_float() {
+            true => b.bit_cast(value, b.int(value.ty().bits())),
+            false => self.coerce(value, wide),
+        };
+        b.zext_or_trunc(bits, wide)
     }
 
     pub(super) fn fence(&mut self) {
@@ -325,12 +336,7 @@ impl<'m> Emitter<'_, 'm> {
         let operands: Vec<Apart<'m>> = operands.iter().flatten().map(|word| self.apart(*word)).collect();
         self.each(one_lane.or(mask), &mut |emitter, lane| {
             for (index, operand) in operands.iter().enumerate() {
-                let value = emitter.of_lane(*operand, lane);
-                let bits = match value.ty().is_float() {
-                    true => b.bit_cast(value, b.int(value.ty().bits())),
-                    false => emitter.coerce(value, word),
-                };
-                let wide = b.zext_or_trunc(bits, word);
+                let wide = emitter.word_of_lane(*operand, lane);
                 b.store(wide, b.offset(given, emitter.word(index as u64 * 8)), 8);
             }
             b.call(ty, function, &[call, given, first, second]);

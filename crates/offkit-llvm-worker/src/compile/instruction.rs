@@ -122,6 +122,7 @@ impl<'m> Emitter<'_, 'm> {
                 self.fence();
                 Ok(Vec::new())
             }
+            Operation::Print => self.print(instruction, mask),
             Operation::Collective(collective) => match (collective.kind, collective.scope) {
                 // The end of a region, or of nothing: a vector's work-items are never apart.
                 (CollectiveKind::Barrier, _) => Ok(Vec::new()),
@@ -152,6 +153,8 @@ impl<'m> Emitter<'_, 'm> {
         kind: CollectiveKind,
         mask: Option<Value<'m>>,
     ) -> Result<Vec<Value<'m>>> {
+        // What was printed before comes before what others print then.
+        self.flush_printed();
         let operands: Vec<_> = (instruction.operands.iter())
             .map(|operand| self.vectors(*operand))
             .collect();

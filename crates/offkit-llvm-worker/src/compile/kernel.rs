@@ -100,6 +100,8 @@ pub(super) struct Emitter<'e, 'm> {
     pub(super) locals: HashMap<u32, u64>,
     pub(super) shared_size: u64,
     pub(super) group_scratch: Option<Value<'m>>,
+    /// Whether the vector has handed over what it prints, where it is printed later.
+    pub(super) printed: Option<Value<'m>>,
     /// The region to go on with.
     pub(super) next: Option<Value<'m>>,
     /// The masks of those that have come to barriers, by the region behind.
@@ -151,6 +153,7 @@ pub(super) fn emit<'m>(
         locals: HashMap::new(),
         shared_size: 0,
         group_scratch: None,
+        printed: None,
         next: None,
         arrived: HashMap::new(),
     };
@@ -487,6 +490,9 @@ impl<'m> Emitter<'_, 'm> {
         self.words.clear();
         self.fresh.clear();
         self.begin_vector(number, index);
+        if self.width.is_some() && self.prints() {
+            self.printed = Some(self.fresh_slot(b.int(1)));
+        }
         if index == 0 {
             self.initialize_variables()?;
         }
@@ -508,6 +514,7 @@ impl<'m> Emitter<'_, 'm> {
 
         b.at_end(end);
         self.keep(region);
+        self.flush_printed();
         let next = b.add(number, self.word(1));
         b.incoming(number, next, b.current());
         b.jump(head);

@@ -13,6 +13,7 @@
 //! | `addresses` | addresses, strided or of each work-item |
 //! | `memory` | loads, stores, copies |
 //! | `apart` | what is done for one work-item after the other |
+//! | `print` | printf |
 //! | `ids` | built-in variables |
 //! | `lanes` | what operations do to the lanes of values |
 //! | `math` | mathematics on vectors |
@@ -28,6 +29,7 @@ mod kernel;
 mod lanes;
 mod math;
 mod memory;
+mod print;
 mod values;
 
 use offkit_compile::{Plan, Refusal, Variant, prepare};

@@ -167,6 +167,7 @@ impl KernelCode for CompiledKernel {
             function: code.function,
             scratch: memory as usize,
             externals: &code.externals,
+            files: &self.program.module().files,
             pace: &self.pace,
         };
         #[expect(unsafe_code, reason = "machine code is called")]

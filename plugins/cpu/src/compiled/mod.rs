@@ -20,6 +20,7 @@ mod kept;
 mod kernel;
 mod order;
 mod outside;
+mod printing;
 mod service;
 mod shape;
 
@@ -34,6 +35,7 @@ pub(crate) use kept::Source;
 pub(crate) use kernel::CompiledKernel;
 #[doc(hidden)]
 pub use kernel::launch_compiled;
+pub(crate) use printing::Printing;
 #[doc(hidden)]
 pub use service::compile_with;
 

@@ -7,6 +7,7 @@ use std::slice;
 use offkit_kernel::builtins::{self, Scalar, Shape};
 use offkit_spirv::grammar::OpenclStd100Op;
 
+use super::printing;
 use crate::Program;
 
 /// The most operands of a function of OpenCL.std, without a pointer.
@@ -37,8 +38,11 @@ struct BuiltinShape {
 
 /// The address of what a compiled kernel of the program needs by that name.
 pub(super) fn address(program: &Program, name: &str) -> Result<u64, String> {
-    if name == "builtin" {
-        return Ok(builtin as *const () as u64);
+    match name {
+        "builtin" => return Ok(builtin as *const () as u64),
+        "print" => return Ok(printing::print as *const () as u64),
+        "printed" => return Ok(printing::printed as *const () as u64),
+        _ => {}
     }
     let variable = name.strip_prefix("global:");
     let variable = variable.and_then(|number| program.variable_address(number.parse().ok()?));

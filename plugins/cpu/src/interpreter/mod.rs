@@ -13,7 +13,6 @@ mod limits;
 mod machine;
 mod memory_steps;
 mod operations;
-mod print;
 mod program;
 mod report;
 mod space;

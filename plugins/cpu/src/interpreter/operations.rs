@@ -1,10 +1,9 @@
 //! The steps of each operation.
 
 use super::decode::{Registers, mask, part_of};
-use super::print;
 use super::space::sign_extended;
 use super::step::{CollectiveStep, Move, Site, Slot, Step, Typed};
-use crate::launch::Fault;
+use crate::launch::{Fault, printf};
 use offkit_kernel::ReadError;
 use offkit_kernel::builtins::convert::{Conversion, convert_lane};
 use offkit_kernel::builtins::{Scalar, Shape};
@@ -248,9 +247,14 @@ impl Decoder<'_> {
             Operation::Print => {
                 let operands: Box<[Typed]> = operands.iter().map(|operand| self.typed(*operand)).collect();
                 Step::other(move |r, machine, view| {
-                    let text = print::format(&operands, r, view)?;
-                    (machine.print)(&text)
-                        .map_err(|error| Fault::Undefined(format!("printf cannot write: {error}")))?;
+                    let words = |operand: &Typed| {
+                        let lanes = operand.shape.lanes as usize;
+                        (&r[operand.slot as usize..][..lanes], operand.shape)
+                    };
+                    let given: Vec<_> = operands.iter().map(words).collect();
+                    let mut read = |address| Ok(view.load(address, 1, 0)? as u8);
+                    let text = printf::format(&given, &mut read)?;
+                    (machine.print)(&text).map_err(Fault::of_print)?;
                     r[to as usize] = 0;
                     Ok(())
                 })

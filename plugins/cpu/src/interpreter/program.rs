@@ -1,7 +1,6 @@
 //! Programs: modules made executable, and their kernels launched.
 
 use std::collections::BTreeSet;
-use std::io::{self, Write};
 use std::sync::Arc;
 
 use offkit_pi::NdRange;
@@ -401,7 +400,7 @@ impl Program {
             arguments,
             needs,
             limits: Limits::new(options.max_instructions, options.cancel, waiting),
-            print: options.print.unwrap_or(&write_to_stdout),
+            print: options.printer(),
             addresses: &self.addresses,
         };
         launch.run()
@@ -432,13 +431,5 @@ impl KernelCode for Interpreted {
         let work_items: u64 = geometry.global.iter().product();
         let most = self.program.most_steps(self.index);
         most.is_some_and(|most| most.saturating_mul(work_items) <= MOST_SMALL_STEPS)
-    }
-}
-
-/// Where printf goes by default. A reader that has seen enough is no error; a full disk is.
-fn write_to_stdout(text: &str) -> io::Result<()> {
-    match io::stdout().lock().write_all(text.as_bytes()) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        result => result,
     }
 }

@@ -27,6 +27,13 @@ pub(crate) enum Fault {
     Divergence(String),
 }
 
+impl Fault {
+    /// The text of a printf wasn't taken.
+    pub(crate) fn of_print(error: std::io::Error) -> Fault {
+        Fault::Undefined(format!("printf cannot write: {error}"))
+    }
+}
+
 impl From<Violation> for Fault {
     fn from(violation: Violation) -> Fault {
         Fault::Access(violation)

@@ -1,5 +1,6 @@
 //! What is known of a kernel, and how a launch of it may be limited.
 
+use std::io::{self, Write as _};
 use std::sync::atomic::AtomicBool;
 
 use offkit_pi::NdRange;
@@ -12,7 +13,7 @@ use super::range::Geometry;
 pub const MAX_LOCAL_MEMORY: u64 = 1 << 20;
 
 /// Takes the text of a printf; an error ends the launch.
-pub(crate) type Print<'a> = dyn Fn(&str) -> std::io::Result<()> + Sync + 'a;
+pub(crate) type Print<'a> = dyn Fn(&str) -> io::Result<()> + Sync + 'a;
 
 /// A kernel of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,6 +78,13 @@ pub struct LaunchOptions<'o> {
     pub print: Option<&'o Print<'o>>,
 }
 
+impl<'o> LaunchOptions<'o> {
+    /// Takes the text of each printf.
+    pub(crate) fn printer(&self) -> &'o Print<'o> {
+        self.print.unwrap_or(&write_to_stdout)
+    }
+}
+
 impl std::fmt::Debug for LaunchOptions<'_> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let LaunchOptions {
@@ -90,5 +98,13 @@ impl std::fmt::Debug for LaunchOptions<'_> {
             .field("cancel", cancel)
             .field("print", &print.is_some())
             .finish()
+    }
+}
+
+/// Where printf goes by default. A reader that has seen enough is no error; a full disk is.
+fn write_to_stdout(text: &str) -> io::Result<()> {
+    match io::stdout().lock().write_all(text.as_bytes()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => result,
     }
 }

@@ -3,6 +3,7 @@
 mod argument;
 mod fault;
 mod info;
+pub(crate) mod printf;
 mod range;
 
 pub use argument::{Argument, ArgumentError};

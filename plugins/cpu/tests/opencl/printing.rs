@@ -1,5 +1,13 @@
 //! `printf`.
 
+use std::io;
+
+use offkit_plugin_cpu::NdRange;
+use offkit_spirv::grammar::OpenclStd100Op;
+use rspirv::binary::Assemble;
+use rspirv::dr;
+use rspirv::spirv::Op;
+
 use crate::clang::{self, Options};
 use crate::device::{Device, Operand};
 
@@ -127,4 +135,138 @@ fn every_item_prints_its_line_whole() {
         .collect();
     expected.sort_unstable();
     assert_eq!(lines, expected);
+}
+
+/// What a kernel prints that is launched as one group.
+fn printed(source: &str, count: usize) -> Vec<String> {
+    let printed = Options::all().map(|options| {
+        let device = Device::new(&clang::compile(source, options).expect("compiles")).expect("builds");
+        device.run("k", &[count], &[count], &[]).expect("runs").printed
+    });
+    printed.to_vec()
+}
+
+#[test]
+fn work_items_of_a_group_print_one_after_the_other() {
+    if !clang::is_available() {
+        return;
+    }
+    let source = r#"constant char names[3][6] = {"zero", "one", "two"};
+    kernel void k() {
+        local int sum;
+        int i = get_local_id(0);
+        if (i == 0) sum = 0;
+        printf("%d is %s\n", i, names[i % 3]);
+        for (int n = 0; n < i % 4; n++) {
+            if ((i + n) % 3 == 1) continue;
+            printf(" round %d of %v2d: %f\n", n, (int2)(i, -i), i * 0.5f);
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        atomic_add(&sum, i);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (i % 5 == 2) printf("%d: %d\n", i, sum);
+    }"#;
+    let count = 37;
+    let mut expected = String::new();
+    for i in 0..count {
+        expected += &format!("{i} is {}\n", ["zero", "one", "two"][i % 3]);
+        for n in (0..i % 4).filter(|n| (i + n) % 3 != 1) {
+            expected += &format!(" round {n} of {i},-{i}: {:.6}\n", i as f32 * 0.5);
+        }
+    }
+    expected = expected.replace("0,-0", "0,0");
+    for i in (0..count).filter(|i| i % 5 == 2) {
+        expected += &format!("{i}: {}\n", count * (count - 1) / 2);
+    }
+    for printed in printed(source, count) {
+        assert_eq!(printed, expected);
+    }
+}
+
+#[test]
+fn all_of_much_is_printed() {
+    if !clang::is_available() {
+        return;
+    }
+    let source = r#"kernel void k() {
+        for (int n = 0; n < 300; n++) printf("%64d|%d\n", n, (int)get_global_id(0));
+    }"#;
+    for printed in printed(source, 32) {
+        // Of each work-item all lines, in their order.
+        for item in 0..32 {
+            let end = format!("|{item}");
+            let lines = printed.lines().filter_map(|line| line.strip_suffix(&end));
+            let numbers: Vec<_> = lines.map(|line| line.trim_start().parse().ok()).collect();
+            assert_eq!(
+                numbers,
+                (0..300).map(Some).collect::<Vec<Option<u32>>>(),
+                "{item}"
+            );
+        }
+    }
+}
+
+/// A module whose calls of printf are in a line of a file: clang 22 doesn't tell.
+fn with_lines(spirv: Vec<u8>) -> Vec<u8> {
+    let mut module = rspirv::dr::load_bytes(spirv).expect("clang writes modules");
+    let header = module.header.as_mut().expect("a module has a header");
+    let file = header.bound;
+    header.bound += 1;
+    let name = vec![dr::Operand::LiteralString("kernel.cl".to_owned())];
+    let name = dr::Instruction::new(Op::String, None, Some(file), name);
+    module.debug_string_source.push(name);
+    let place = [
+        dr::Operand::IdRef(file),
+        dr::Operand::LiteralBit32(17),
+        dr::Operand::LiteralBit32(3),
+    ];
+    let blocks = module
+        .functions
+        .iter_mut()
+        .flat_map(|function| &mut function.blocks);
+    for block in blocks {
+        let printf = dr::Operand::LiteralExtInstInteger(OpenclStd100Op::printf.0);
+        let is_printf = |instruction: &dr::Instruction| instruction.operands.get(1) == Some(&printf);
+        if let Some(at) = block.instructions.iter().position(is_printf) {
+            let line = dr::Instruction::new(Op::Line, None, None, place.to_vec());
+            block.instructions.insert(at, line);
+        }
+    }
+    module.assemble().into_iter().flat_map(u32::to_le_bytes).collect()
+}
+
+#[test]
+fn what_cannot_be_printed_ends_the_launch() {
+    if !clang::is_available() {
+        return;
+    }
+    let source = r#"kernel void k() {
+        if (get_global_id(0) >= 19) printf("%d", (int)get_global_id(0));
+    }"#;
+    let spirv = with_lines(clang::compile(source, Options::DEFAULT).expect("compiles"));
+    let device = Device::new(&spirv).expect("builds");
+    let range = NdRange {
+        local: Some([16, 1, 1]),
+        ..NdRange::new([32])
+    };
+    let full = |_: &str| Err(io::Error::other("the disk is full"));
+    let error = device.run_printing("k", &range, &[], &full).expect_err("fails");
+    let place = "work-item [19, 0, 0] (local id [3, 0, 0] of work-group [1, 0, 0])";
+    assert!(
+        error.contains("printf cannot write: the disk is full") && error.contains(place),
+        "{error}"
+    );
+    assert!(error.ends_with("at kernel.cl:17"), "{error}");
+    // Who takes the text may fail in any way.
+    let panics = |_: &str| panic!("no printing today");
+    let run = || device.run_printing("k", &range, &[], &panics);
+    let payload = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).expect_err("panics");
+    assert_eq!(payload.downcast_ref(), Some(&"no printing today"));
+    assert!(
+        device
+            .run_range("k", &range, &[])
+            .expect("runs")
+            .printed
+            .contains("31")
+    );
 }

@@ -1,19 +1,23 @@
-//! printf.
+//! printf: what it is given as text, however the kernel is run.
 
-use super::space::View;
-use super::step::Typed;
-use crate::launch::Fault;
-use offkit_kernel::builtins::{convert, sign_extend};
+use super::fault::Fault;
+use offkit_kernel::builtins::{Scalar, Shape, convert, sign_extend};
 
 /// The longest string, in bytes.
 const LONGEST_STRING: usize = 1 << 16;
 
+/// What a printf is given: words, and what they are.
+pub(crate) type Given<'w> = (&'w [u64], Shape);
+
+/// Reads a byte of memory at an address.
+type Read<'r> = dyn FnMut(u64) -> Result<u8, Fault> + 'r;
+
 /// The text of a printf whose first operand points to the format.
-pub(super) fn format(operands: &[Typed], registers: &[u64], view: &mut View<'_>) -> Result<String, Fault> {
-    let Some((format, values)) = operands.split_first() else {
+pub(crate) fn format(operands: &[Given<'_>], read: &mut Read<'_>) -> Result<String, Fault> {
+    let Some(((format, _), values)) = operands.split_first() else {
         return Ok(String::new());
     };
-    let format = string(registers[format.slot as usize], view)?;
+    let format = string(first(format), read)?;
     let mut out = Vec::new();
     let mut values = values.iter();
     let mut rest = format.as_slice();
@@ -29,13 +33,13 @@ pub(super) fn format(operands: &[Typed], registers: &[u64], view: &mut View<'_>)
             out.push(b'%');
             continue;
         }
-        let Some(value) = values.next() else { break };
-        let words = &registers[value.slot as usize..][..value.shape.lanes as usize];
+        let Some((words, shape)) = values.next() else {
+            break;
+        };
         if specification.conversion == b's' {
-            let text = if words[0] == 0 {
-                b"(null)".to_vec()
-            } else {
-                string(words[0], view)?
+            let text = match first(words) {
+                0 => b"(null)".to_vec(),
+                address => string(address, read)?,
             };
             let length = specification
                 .precision
@@ -47,18 +51,22 @@ pub(super) fn format(operands: &[Typed], registers: &[u64], view: &mut View<'_>)
             if index > 0 {
                 out.push(b',');
             }
-            let text = specification.number(*word, value);
+            let text = specification.number(*word, shape.scalar);
             specification.pad(text.as_bytes(), &mut out);
         }
     }
     Ok(String::from_utf8_lossy(&out).into_owned())
 }
 
+fn first(words: &[u64]) -> u64 {
+    words.first().copied().unwrap_or(0)
+}
+
 /// The bytes up to a zero.
-fn string(mut address: u64, view: &mut View<'_>) -> Result<Vec<u8>, Fault> {
+fn string(mut address: u64, read: &mut Read<'_>) -> Result<Vec<u8>, Fault> {
     let mut bytes = Vec::new();
     while bytes.len() < LONGEST_STRING {
-        match view.load(address, 1, 0)? as u8 {
+        match read(address)? {
             0 => break,
             byte => bytes.push(byte),
         }
@@ -119,8 +127,7 @@ impl Specification {
         (specification, rest)
     }
 
-    fn number(&self, word: u64, value: &Typed) -> String {
-        let scalar = value.shape.scalar;
+    fn number(&self, word: u64, scalar: Scalar) -> String {
         if scalar.is_float() {
             return self.float(convert::to_f64(scalar, word));
         }
@@ -305,17 +312,12 @@ fn hexadecimal(value: f64, precision: Option<usize>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use offkit_kernel::builtins::{Scalar, Shape};
 
     fn one(format: &str, scalar: Scalar, word: u64) -> String {
         let (specification, rest) = Specification::parse(format.as_bytes());
         assert!(rest.is_empty());
         let mut out = Vec::new();
-        let value = Typed {
-            slot: 0,
-            shape: Shape { scalar, lanes: 1 },
-        };
-        specification.pad(specification.number(word, &value).as_bytes(), &mut out);
+        specification.pad(specification.number(word, scalar).as_bytes(), &mut out);
         String::from_utf8(out).unwrap()
     }
 

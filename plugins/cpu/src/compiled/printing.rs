@@ -1,0 +1,255 @@
+//! printf of compiled code.
+//!
+//! Work-items of a vector come to a printf together; the interpreter runs one after the other. So that both print the same,
+//! texts are kept until a vector has come to its end or to where its work-items meet, and are then printed in the order of
+//! the work-items.
+
+#![expect(unsafe_code, reason = "machine code calls, with pointers")]
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::slice;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use offkit_kernel::builtins::{Scalar, Shape};
+
+use crate::LaunchError;
+use crate::launch::{Fault, Geometry, KernelFault, Place, Print, printf};
+use crate::memory::{AccessKind, Reason, Violation};
+use crate::native::NativeLaunch;
+use crate::sync::{Mutex, PoisonError};
+
+/// Bytes of text that a thread keeps at most.
+const MOST_KEPT: usize = 1 << 16;
+
+/// Addresses up to here are taken for null pointers.
+const NULL_PAGE: u64 = 4096;
+
+/// Where the printfs of a launch go, and what became of them.
+#[derive(Debug)]
+pub(crate) struct Printing<'l> {
+    to: To<'l>,
+    kernel: &'l str,
+    files: &'l [String],
+    geometry: &'l Geometry,
+    /// Has the launch stop.
+    stop: &'l AtomicBool,
+    failure: Mutex<Option<Failure>>,
+}
+
+/// Takes texts.
+struct To<'l>(&'l Print<'l>);
+
+impl std::fmt::Debug for To<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("To")
+    }
+}
+
+#[derive(Debug)]
+enum Failure {
+    /// Of a work-group.
+    Error(u64, LaunchError),
+    /// Of who takes the texts.
+    Panic(Box<dyn Any + Send>),
+}
+
+/// A printf that a work-item has come to.
+struct Text {
+    group: u64,
+    /// The work-item's number there.
+    item: u64,
+    line: Line,
+    text: Result<String, Fault>,
+}
+
+/// A source file's number and a line of it; zero where there is none.
+type Line = [u32; 2];
+
+/// What a thread has not printed yet.
+#[derive(Default)]
+struct Kept {
+    texts: Vec<Text>,
+    bytes: usize,
+}
+
+thread_local! {
+    static KEPT: RefCell<Kept> = RefCell::default();
+}
+
+impl<'l> Printing<'l> {
+    pub(crate) fn new(
+        to: &'l Print<'l>,
+        kernel: &'l str,
+        files: &'l [String],
+        geometry: &'l Geometry,
+        stop: &'l AtomicBool,
+    ) -> Printing<'l> {
+        Printing {
+            to: To(to),
+            kernel,
+            files,
+            geometry,
+            stop,
+            failure: Mutex::new(None),
+        }
+    }
+
+    /// Whether all could be printed.
+    pub(crate) fn outcome(self) -> Result<(), LaunchError> {
+        match self.failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            None => Ok(()),
+            Some(Failure::Error(_, error)) => Err(error),
+            Some(Failure::Panic(payload)) => resume_unwind(payload),
+        }
+    }
+
+    /// Prints what the thread has kept.
+    fn print(&self, kept: Kept) {
+        let mut texts = kept.texts;
+        // Those of one work-item stay in their order.
+        texts.sort_by_key(|text| text.item);
+        for Text {
+            group,
+            item,
+            line,
+            text,
+        } in texts
+        {
+            let printed = text.and_then(|text| {
+                // An unwinding must not come to compiled code.
+                match catch_unwind(AssertUnwindSafe(|| (self.to.0)(&text))) {
+                    Ok(printed) => printed.map_err(Fault::of_print),
+                    Err(payload) => {
+                        self.fail(Failure::Panic(payload));
+                        Ok(())
+                    }
+                }
+            });
+            if let Err(fault) = printed {
+                self.fail(Failure::Error(group, self.error(group, item, line, fault)));
+                return;
+            }
+        }
+    }
+
+    /// Has the launch end; the failure of the lowest work-group counts.
+    fn fail(&self, failure: Failure) {
+        self.stop.store(true, Ordering::Relaxed);
+        let mut first = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        let comes_first = match (&*first, &failure) {
+            (None, _) => true,
+            (Some(Failure::Error(other, _)), Failure::Error(group, _)) => group < other,
+            (Some(_), _) => false,
+        };
+        if comes_first {
+            *first = Some(failure);
+        }
+    }
+
+    fn error(&self, group: u64, item: u64, [file, line]: Line, fault: Fault) -> LaunchError {
+        let group = self.geometry.group(group);
+        let local_id = group.local_id(item);
+        let place = Place {
+            geometry: self.geometry,
+            group,
+            local_id,
+            number: item,
+        };
+        let file = (file as usize)
+            .checked_sub(1)
+            .and_then(|file| self.files.get(file));
+        let (what, address) = match fault {
+            Fault::Access(violation) => (
+                format!("printf reads a string at {:#x}: null pointer", violation.address),
+                Some(violation.address),
+            ),
+            Fault::Undefined(what) => (what, None),
+            other => (format!("printf: {other:?}"), None),
+        };
+        LaunchError::Kernel(Box::new(KernelFault {
+            kernel: self.kernel.to_owned(),
+            what,
+            global_id: place.global_id(),
+            local_id,
+            group_id: group.id,
+            location: match file {
+                Some(file) => format!("at {file}:{line}"),
+                None => "in compiled code".to_owned(),
+            },
+            address,
+        }))
+    }
+}
+
+/// Keeps the text of a printf that a work-item has come to.
+///
+/// # Safety
+/// `launch` is that of the code that calls. `call` is among the constants of the code: a source file's number and a line in
+/// it; the number of operands; and for each the number of its scalar among [`Scalar::ALL`] in the low half and of its
+/// components in the high half. `words` are the words of all operands. Addresses of strings lead to such.
+pub(super) unsafe extern "C" fn print(
+    launch: *const NativeLaunch,
+    call: *const u64,
+    words: *const u64,
+    group: u64,
+    item: u64,
+) {
+    // SAFETY: the caller's.
+    let (line, count) = unsafe { ([*call, *call.add(1)], *call.add(2) as usize) };
+    // SAFETY: the caller's: a word for each operand.
+    let shapes = unsafe { slice::from_raw_parts(call.add(3), count) };
+    let mut next = words;
+    let given = shapes.iter().map(|shape| {
+        let scalar = Scalar::ALL.get((*shape & 0xffff_ffff) as usize);
+        let shape = Shape {
+            scalar: scalar.copied().unwrap_or(Scalar::I64),
+            lanes: (*shape >> 32) as u32,
+        };
+        // SAFETY: the caller's: the words of all operands are there.
+        unsafe {
+            let words = slice::from_raw_parts(next, shape.lanes as usize);
+            next = next.add(words.len());
+            (words, shape)
+        }
+    });
+    let given: Vec<_> = given.collect();
+    let mut read = |address: u64| match address {
+        ..NULL_PAGE => Err(Fault::Access(Violation {
+            kind: AccessKind::Load,
+            address,
+            size: 1,
+            reason: Reason::OutOfBounds,
+        })),
+        // SAFETY: the caller's: a string is there.
+        _ => Ok(unsafe { (address as *const u8).read() }),
+    };
+    let text = Text {
+        group,
+        item,
+        line: line.map(|word| word as u32),
+        text: printf::format(&given, &mut read),
+    };
+    let is_much = KEPT.with_borrow_mut(|kept| {
+        kept.bytes += size_of::<Text>() + text.text.as_ref().map_or(0, String::len);
+        kept.texts.push(text);
+        kept.bytes > MOST_KEPT
+    });
+    if is_much {
+        // SAFETY: the caller's.
+        unsafe { printed(launch) };
+    }
+}
+
+/// Prints what this thread has kept.
+///
+/// # Safety
+/// `launch` is that of the code that calls.
+pub(super) unsafe extern "C" fn printed(launch: *const NativeLaunch) {
+    // Taken first: who gets the texts may launch kernels that print.
+    let kept = KEPT.take();
+    // SAFETY: the caller's; it lives as long as the launch.
+    let printing = unsafe { &*(*launch).printing };
+    printing.print(kept);
+}
