@@ -122,6 +122,8 @@ impl<'m> Emitter<'_, 'm> {
                 self.fence();
                 Ok(Vec::new())
             }
+            Operation::GenericCast(class) => self.generic_cast(instruction, *class),
+            Operation::PointerSemantics => self.pointer_semantics(instruction),
             Operation::Print => self.print(instruction, mask),
             Operation::Collective(collective) => match (collective.kind, collective.scope) {
                 // The end of a region, or of nothing: a vector's work-items are never apart.

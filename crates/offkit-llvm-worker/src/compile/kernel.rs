@@ -95,7 +95,7 @@ pub(super) struct Emitter<'e, 'm> {
     /// Private variables, from the start of a vector's scratch memory: work-item after work-item.
     variables: HashMap<ValueId, u64>,
     private_size: u64,
-    scratch: u64,
+    pub(super) scratch: u64,
     /// Variables in local memory, from the start of a group's.
     pub(super) locals: HashMap<u32, u64>,
     pub(super) shared_size: u64,
@@ -321,6 +321,8 @@ impl<'m> Emitter<'_, 'm> {
                 self.shared_size = at.saturating_add(self.module.types.layout(global.kind).size);
             }
         }
+        let gap = u64::from(self.tells_spaces_apart());
+        self.shared_size = self.shared_size.saturating_add(gap);
         self.shared_size = self.shared_size.next_multiple_of(SCRATCH_ALIGNMENT);
         let mut size = 0u64;
         for variable in &self.code.variables {
@@ -388,7 +390,7 @@ impl<'m> Emitter<'_, 'm> {
                 }
             }
         }
-        self.scratch = at.next_multiple_of(SCRATCH_ALIGNMENT);
+        self.scratch = at.saturating_add(gap).next_multiple_of(SCRATCH_ALIGNMENT);
         if self.scratch > 1 << 20 {
             return refuse(format!(
                 "a vector of work-items needs {} bytes of private memory",

@@ -14,6 +14,7 @@
 //! | `memory` | loads, stores, copies |
 //! | `apart` | what is done for one work-item after the other |
 //! | `print` | printf |
+//! | `spaces` | which memory addresses lead to |
 //! | `ids` | built-in variables |
 //! | `lanes` | what operations do to the lanes of values |
 //! | `math` | mathematics on vectors |
@@ -30,6 +31,7 @@ mod lanes;
 mod math;
 mod memory;
 mod print;
+mod spaces;
 mod values;
 
 use offkit_compile::{Plan, Refusal, Variant, prepare};
