@@ -1,6 +1,8 @@
 //! What the work-items of a group do together, but for waiting, told as what sub-groups do, local memory and barriers;
 //! and the blocks of memory that a sub-group reads and writes, as loads and stores of each work-item.
 
+mod exchange;
+
 use offkit_kernel::builtins::Scalar;
 use offkit_kernel::builtins::convert::Conversion;
 use offkit_kernel::ir::{
@@ -62,7 +64,19 @@ fn is_lowered(collective: Collective) -> bool {
                     | K::ExclusiveScan(_)
                     | K::All
                     | K::Any
+                    | K::AllEqual
+                    | K::Elect
+                    | K::Ballot
                     | K::Broadcast
+                    | K::BroadcastFirst
+                    | K::ClusteredReduce(..)
+                    | K::Shuffle
+                    | K::ShuffleXor
+                    | K::ShuffleUp
+                    | K::ShuffleDown
+                    | K::Rotate(_)
+                    | K::QuadBroadcast
+                    | K::QuadSwap(_)
                     | K::AsyncCopy { .. }
                     | K::WaitEvents
             )
@@ -114,12 +128,24 @@ impl<'b> Lowering<'b> {
                 None
             }
             (K::Broadcast, [value, index]) => Some(self.broadcast(*value, *index)?),
+            (K::BroadcastFirst, [value]) => {
+                let is_first = self.elect()?;
+                Some(self.broadcast_from(*value, is_first)?)
+            }
+            (K::Elect, _) => Some(self.elect()?),
+            (K::AllEqual, [value]) => Some(self.all_equal(*value)?),
+            (K::Ballot, [predicate]) => Some(self.ballot(*predicate)?),
+            (K::ClusteredReduce(reduction, size), [value]) => {
+                Some(self.reduce_clusters(reduction, size, *value)?)
+            }
             (K::Reduce(reduction), [value]) => Some(self.reduce(kind, reduction.op, *value)?),
             (K::All, [value]) => Some(self.reduce(kind, Op::LogicalAnd, *value)?),
             (K::Any, [value]) => Some(self.reduce(kind, Op::LogicalOr, *value)?),
             (K::InclusiveScan(reduction) | K::ExclusiveScan(reduction), [value]) => {
                 Some(self.scan(kind, reduction, *value)?)
             }
+            (_, [value]) => Some(self.exchange(kind, *value, None)?),
+            (_, [value, argument]) => Some(self.exchange(kind, *value, Some(*argument))?),
             _ => return None,
         };
         if let (Some(id), Some(result)) = (instruction.result, result) {
@@ -190,6 +216,28 @@ impl<'b> Lowering<'b> {
         self.emit()
             .push(Some(result), Operation::Elementwise(op), operands, attributes);
         Operand::Value(result)
+    }
+
+    fn wide(&mut self) -> Option<TypeId> {
+        self.body.scalar_kind(Scalar::I64)
+    }
+
+    fn truth(&mut self) -> Option<TypeId> {
+        self.body.scalar_kind(Scalar::Bool)
+    }
+
+    /// Work-items of the group.
+    fn group_size(&mut self) -> Option<Operand> {
+        let wide = self.wide()?;
+        let sizes = self.input(BuiltIn::WorkgroupSize, 3)?;
+        let mut count = self.emit().value(wide, Operation::Extract(0), vec![sizes]);
+        for dimension in 1..3 {
+            let size = self
+                .emit()
+                .value(wide, Operation::Extract(dimension), vec![sizes]);
+            count = self.elementwise(wide, Op::IMul, vec![count, size]);
+        }
+        Some(count)
     }
 
     /// A scalar integer as 64 bits.
@@ -359,9 +407,22 @@ impl<'b> Lowering<'b> {
             Some(end) => end,
             None => self.input(BuiltIn::NumSubgroups, 1)?,
         };
-        let wide = self.body.scalar_kind(Scalar::I64)?;
+        let wide = self.wide()?;
         let one = self.number(wide, 1);
-        let repeated = self.count(one, end, Some((first, kind)))?;
+        self.combine_up_to(op, (room, stride), [one, end], first)
+    }
+
+    /// Combines a value with those that were left in local memory, from a number up to another.
+    fn combine_up_to(
+        &mut self,
+        op: Op,
+        (room, stride): (Operand, u64),
+        [from, end]: [Operand; 2],
+        first: Operand,
+    ) -> Option<Operand> {
+        let (wide, kind) = (self.wide()?, self.body.kind(first));
+        let one = self.number(wide, 1);
+        let repeated = self.count(from, end, Some((first, kind)))?;
         let address = self.place(room, Operand::Value(repeated.number), stride);
         let other = self.emit().load(address, kind, Attributes::default());
         let sum = Operand::Value(repeated.carried?);
@@ -395,8 +456,6 @@ impl<'b> Lowering<'b> {
     }
 
     fn broadcast(&mut self, value: Operand, index: Operand) -> Option<Operand> {
-        let kind = self.body.kind(value);
-        let (room, _) = self.room(kind)?;
         let (wide, bool) = (
             self.body.scalar_kind(Scalar::I64)?,
             self.body.scalar_kind(Scalar::Bool)?,
@@ -421,11 +480,18 @@ impl<'b> Lowering<'b> {
                 None => same,
             });
         }
+        self.broadcast_from(value, condition?)
+    }
+
+    /// The value of the work-item for which a condition holds.
+    fn broadcast_from(&mut self, value: Operand, condition: Operand) -> Option<Operand> {
+        let kind = self.body.kind(value);
+        let (room, _) = self.room(kind)?;
         // The value of the last time may still be read.
         self.barrier();
         let (source, after) = (self.block(Vec::new()), self.block(Vec::new()));
         self.close(Terminator::Branch {
-            condition: condition?,
+            condition,
             accept: source,
             reject: after,
             weights: None,
@@ -486,14 +552,7 @@ impl<'b> Lowering<'b> {
         let count = self.widened(count, Conversion::Unsigned)?;
         let stride = self.widened(stride, Conversion::Unsigned)?;
         let first = self.input(BuiltIn::LocalInvocationIndex, 1)?;
-        let sizes = self.input(BuiltIn::WorkgroupSize, 3)?;
-        let mut step = self.emit().value(wide, Operation::Extract(0), vec![sizes]);
-        for dimension in 1..3 {
-            let size = self
-                .emit()
-                .value(wide, Operation::Extract(dimension), vec![sizes]);
-            step = self.elementwise(wide, Op::IMul, vec![step, size]);
-        }
+        let step = self.group_size()?;
         let repeated = self.count(first, count, None)?;
         let number = Operand::Value(repeated.number);
         let far = self.elementwise(wide, Op::IMul, vec![number, stride]);

@@ -15,7 +15,8 @@ pub(super) struct Meeting<'m> {
     /// Numbers of those that take part, in ascending order.
     pub(super) members: &'m [usize],
     pub(super) group: &'m Group,
-    pub(super) sub_group_size: usize,
+    /// Work-items of a full sub-group, or of the group that meets as a whole.
+    pub(super) size: usize,
 }
 
 impl Meeting<'_> {
@@ -37,12 +38,12 @@ impl Meeting<'_> {
         item.registers[(base + step.to) as usize..][..words.len()].copy_from_slice(words);
     }
 
-    /// A member's number in its sub-group.
+    /// A member's number in its sub-group, or in the group.
     fn lane(&self, member: usize) -> u64 {
-        (member % self.sub_group_size) as u64
+        (member % self.size) as u64
     }
 
-    /// The member with a number in the sub-group of those that have come.
+    /// Who of those that have come has that number.
     fn at_lane(&self, lane: u64) -> Option<usize> {
         self.members
             .iter()
@@ -227,7 +228,7 @@ fn set_each(step: &CollectiveStep, meeting: &mut Meeting<'_>, results: &[Vec<u64
 
 /// Shuffles over two values laid one after the other, each as long as the sub-group.
 fn shuffle_pair(step: &CollectiveStep, meeting: &mut Meeting<'_>) {
-    let size = meeting.sub_group_size as u64;
+    let size = meeting.size as u64;
     let down = step.collective.kind == Kind::ShuffleDownPair;
     let results: Vec<Vec<u64>> = meeting
         .members
@@ -263,7 +264,7 @@ fn block_access(step: &CollectiveStep, meeting: &mut Meeting<'_>, view: &mut Vie
             vec![0; lanes as usize]
         };
         for (component, word) in (0u64..).zip(&mut words) {
-            let element = component * meeting.sub_group_size as u64 + meeting.lane(*member);
+            let element = component * meeting.size as u64 + meeting.lane(*member);
             let address = base.wrapping_add(element * step.element);
             if write {
                 view.store(address, step.element as usize, *word, 0)?;

@@ -252,12 +252,15 @@ impl<'l> Worker<'l> {
             local: &mut self.scratch.local,
             input: &input_bytes,
         };
-        let sub_group_size = launch.geometry.sub_group_size as usize;
+        let size = match step.collective.scope {
+            GroupScope::SubGroup => launch.geometry.sub_group_size as usize,
+            GroupScope::WorkGroup => members.len(),
+        };
         let mut meeting = collective::Meeting {
             items: &mut self.scratch.items,
             members,
             group,
-            sub_group_size,
+            size,
         };
         collective::perform(step, &mut meeting, &mut view)?;
         for member in members {

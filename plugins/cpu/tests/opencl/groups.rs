@@ -1,5 +1,9 @@
 //! Functions of a group as a whole: what work-groups and sub-groups have in common, and the former.
 
+use rspirv::binary::Assemble;
+use rspirv::dr;
+use rspirv::spirv::{Op, Scope};
+
 use crate::case::HEADER;
 use crate::clang::{self, Options};
 use crate::device::{Device, Operand};
@@ -97,6 +101,51 @@ fn value(element: Element, item: usize) -> f64 {
 }
 
 pub(crate) fn check(tests: &[Test], sub_groups: bool, ways: &[Options]) {
+    check_as(tests, sub_groups, ways, |spirv| spirv);
+}
+
+/// Checks functions of sub-groups on whole work-groups, which OpenCL C has no names for.
+fn check_widened(tests: &[Test], ways: &[Options]) {
+    check_as(tests, false, ways, widened);
+}
+
+/// A module in which work-groups do what sub-groups do in another.
+fn widened(spirv: Vec<u8>) -> Vec<u8> {
+    let mut module = rspirv::dr::load_bytes(spirv).expect("clang writes modules");
+    let is_int = |found: &&dr::Instruction| {
+        found.class.opcode == Op::TypeInt && found.operands.first() == Some(&dr::Operand::LiteralBit32(32))
+    };
+    let int = module.types_global_values.iter().find(is_int);
+    let int = int.and_then(|int| int.result_id).expect("places are integers");
+    let header = module.header.as_mut().expect("a module has a header");
+    let scope = header.bound;
+    header.bound += 1;
+    let value = dr::Operand::LiteralBit32(Scope::Workgroup as u32);
+    let constant = dr::Instruction::new(Op::Constant, Some(int), Some(scope), vec![value]);
+    module.types_global_values.push(constant);
+    let mut count = 0;
+    for instruction in module.all_inst_iter_mut() {
+        let opcode = instruction.class.opcode;
+        let is_wide = format!("{opcode:?}").starts_with("GroupNonUniform")
+            && !matches!(
+                opcode,
+                // Questions that work-items answer by themselves.
+                Op::GroupNonUniformInverseBallot
+                    | Op::GroupNonUniformBallotBitExtract
+                    | Op::GroupNonUniformBallotBitCount
+                    | Op::GroupNonUniformBallotFindLSB
+                    | Op::GroupNonUniformBallotFindMSB
+            );
+        if is_wide {
+            instruction.operands[0] = dr::Operand::IdScope(scope);
+            count += 1;
+        }
+    }
+    assert!(count > 0, "nothing to widen");
+    module.assemble().into_iter().flat_map(u32::to_le_bytes).collect()
+}
+
+fn check_as(tests: &[Test], sub_groups: bool, ways: &[Options], change: fn(Vec<u8>) -> Vec<u8>) {
     if !clang::is_available() {
         return;
     }
@@ -123,7 +172,7 @@ pub(crate) fn check(tests: &[Test], sub_groups: bool, ways: &[Options]) {
     let mut failures = Vec::new();
     for &options in ways {
         let spirv = clang::compile(&source, options).unwrap_or_else(|error| panic!("{options:?}: {error}"));
-        let device = Device::new(&spirv);
+        let device = Device::new(&change(spirv));
         for (index, test) in tests.iter().enumerate() {
             let Err(error) = device
                 .as_ref()
@@ -389,4 +438,80 @@ fn work_group_broadcast_in_more_dimensions() {
             assert_eq!(word, (x + 12 * z) as u64, "{options:?}");
         }
     }
+}
+
+#[test]
+fn work_groups_do_what_sub_groups_do() {
+    let mut tests = Vec::new();
+    for element in [Char, Int, Long, Half, Float, Double] {
+        tests.push(Test::new("sub_group_broadcast_first(a)", element, element, |x| {
+            vec![x[0]; x.len()]
+        }));
+        tests.push(Test::new(
+            "sub_group_shuffle(a, (i * 7 + 3) % 24)",
+            element,
+            element,
+            |x| (0..x.len()).map(|at| x[(at * 7 + 3) % x.len()]).collect(),
+        ));
+        let sum = "sub_group_clustered_reduce_add(a, 16)";
+        tests.push(Test::new(sum, element, element, |x| {
+            let sums = x.chunks(16).map(|cluster| (cluster.iter().sum(), cluster.len()));
+            sums.flat_map(|(sum, count)| vec![sum; count]).collect()
+        }));
+    }
+    tests.push(Test::new("sub_group_elect()", Int, Int, |x| {
+        (0..x.len()).map(|at| f64::from(at == 0)).collect()
+    }));
+    tests.push(Test::new("sub_group_non_uniform_all_equal(a)", Int, Int, |x| {
+        vec![f64::from(x.iter().all(|other| *other == x[0])); x.len()]
+    }));
+    tests.push(Test::new(
+        "sub_group_non_uniform_all_equal(i / 24 == 1 && i > 40 ? a : 3.0f)",
+        Float,
+        Int,
+        |x| {
+            // Of the second group some have another value.
+            let is_second = x.iter().enumerate().all(|(at, x)| *x == value(Float, 24 + at));
+            let others = is_second && (17..24).any(|at| x[at] != 3.0);
+            vec![f64::from(!others); x.len()]
+        },
+    ));
+    tests.push(Test::new(
+        "sub_group_non_uniform_all_equal(i / 24)",
+        Int,
+        Int,
+        |x| vec![1.0; x.len()],
+    ));
+    tests.push(Test::new("sub_group_ballot(a > 0).x", Int, Uint, |x| {
+        let bits = x.iter().enumerate().filter(|(_, x)| **x > 0.0);
+        vec![f64::from(bits.fold(0u32, |bits, (at, _)| bits | 1 << at)); x.len()]
+    }));
+    tests.push(Test::new("sub_group_ballot(a > 0).y", Int, Uint, |x| {
+        vec![0.0; x.len()]
+    }));
+    tests.push(Test::new("sub_group_shuffle_xor(a, 9)", Int, Int, |x| {
+        let other = |at: usize| x.get(at ^ 9).copied().unwrap_or(x[at]);
+        (0..x.len()).map(other).collect()
+    }));
+    tests.push(Test::new("sub_group_shuffle_down(a, 11)", Int, Int, |x| {
+        (0..x.len())
+            .map(|at| x.get(at + 11).copied().unwrap_or(x[at]))
+            .collect()
+    }));
+    tests.push(Test::new("sub_group_shuffle_up(a, 13)", Int, Int, |x| {
+        (0..x.len())
+            .map(|at| if at < 13 { x[at] } else { x[at - 13] })
+            .collect()
+    }));
+    let ways = [Options::DEFAULT];
+    check_widened(&tests, &ways);
+    let rotations = [
+        Test::new("sub_group_rotate(a, 5)", Int, Int, |x| {
+            (0..x.len()).map(|at| x[(at + 5) % x.len()]).collect()
+        }),
+        Test::new("sub_group_clustered_rotate(a, 3, 8)", Int, Int, |x| {
+            (0..x.len()).map(|at| x[at / 8 * 8 + (at + 3) % 8]).collect()
+        }),
+    ];
+    check_widened(&rotations, &Options::extended("+SPV_KHR_subgroup_rotate"));
 }
