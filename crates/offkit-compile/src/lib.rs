@@ -71,6 +71,7 @@
 #![forbid(unsafe_code)]
 
 mod definitions;
+mod facts;
 mod graph;
 pub mod launch;
 pub mod math;
@@ -82,6 +83,7 @@ mod split_block;
 mod variant;
 
 pub use definitions::reads;
+pub use facts::Facts;
 pub use plan::Plan;
 pub use prepare::prepare;
 pub use regions::{Control, Region, RegionLoop, ends_at_barrier};

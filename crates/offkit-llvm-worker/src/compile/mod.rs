@@ -34,10 +34,9 @@ mod print;
 mod spaces;
 mod values;
 
-use offkit_compile::{Plan, Refusal, Variant, prepare};
-use offkit_kernel::ir::{self, GroupScope, Home, Operation};
+use offkit_compile::{Facts, Plan, Refusal, Variant, prepare};
+use offkit_kernel::ir;
 use offkit_llvm::{CompileRequest, Compiled, Effort};
-use offkit_spirv::grammar::BuiltIn;
 
 use crate::Error;
 use crate::codegen::TargetMachine;
@@ -77,16 +76,19 @@ pub fn compile(spirv: &[u8], request: &CompileRequest) -> Result<Compiled, Error
         .iter()
         .position(|kernel| kernel.name == request.kernel);
     let kernel = kernel.ok_or_else(|| Error::new(format!("there is no kernel `{}`", request.kernel)))?;
-    generate(&prepare(&module, kernel)?, request)
+    // What work-groups do together has become something of sub-groups then, which may have any size.
+    let sees_sub_groups = Facts::of(&module, kernel).sub_groups;
+    generate(&prepare(&module, kernel)?, request, sees_sub_groups)
 }
 
-/// Compiles the one kernel of a module; what can't be vector code becomes scalar code.
-fn generate(module: &ir::Module, request: &CompileRequest) -> Result<Compiled, Error> {
+/// Compiles the one kernel of a module; what can't be vector code becomes scalar code, unless a vector is a sub-group that
+/// the kernel sees.
+fn generate(module: &ir::Module, request: &CompileRequest, sees_sub_groups: bool) -> Result<Compiled, Error> {
     let mut notes = Vec::new();
     let (context, variant) = (Context::new(), request.variant);
     let (mut code, emitted) = match write(&context, module, variant, request) {
         Ok(written) => written,
-        Err(refusal) if variant.width > 1 && !sees_sub_groups(module) => {
+        Err(refusal) if variant.width > 1 && !sees_sub_groups => {
             let scalar = Variant {
                 width: 1,
                 rows: true,
@@ -117,35 +119,6 @@ fn generate(module: &ir::Module, request: &CompileRequest) -> Result<Compiled, E
         notes,
         object: object.bytes().to_vec(),
     })
-}
-
-/// Whether a kernel's results depend on which work-items are in a sub-group: then the width of its code is not ours to
-/// choose.
-fn sees_sub_groups(module: &ir::Module) -> bool {
-    let instructions = module.functions.iter().flat_map(|function| &function.blocks);
-    instructions
-        .flat_map(|block| &block.instructions)
-        .any(|instruction| match &instruction.operation {
-            Operation::Collective(collective) => collective.scope == GroupScope::SubGroup,
-            Operation::Ballot(_) => true,
-            Operation::Input(global) => matches!(
-                module.globals[global.0 as usize].home,
-                Home::Input(
-                    BuiltIn::SubgroupSize
-                        | BuiltIn::SubgroupMaxSize
-                        | BuiltIn::NumSubgroups
-                        | BuiltIn::NumEnqueuedSubgroups
-                        | BuiltIn::SubgroupId
-                        | BuiltIn::SubgroupLocalInvocationId
-                        | BuiltIn::SubgroupEqMask
-                        | BuiltIn::SubgroupGeMask
-                        | BuiltIn::SubgroupGtMask
-                        | BuiltIn::SubgroupLeMask
-                        | BuiltIn::SubgroupLtMask
-                )
-            ),
-            _ => false,
-        })
 }
 
 /// The kernel as LLVM IR.

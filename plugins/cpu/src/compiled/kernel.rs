@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use offkit_compile::Variant;
+use offkit_compile::{Facts, Variant};
 use offkit_llvm::Effort;
 use offkit_pi::NdRange;
 use offkit_spirv::{ParameterKind, Storage};
 
 use super::code::{Code, Slot};
-use super::facts::Facts;
 use super::kept::Source;
 use super::order::Order;
 use super::service;

@@ -15,7 +15,6 @@
 //! costs a kernel its speed and nothing else.
 
 mod code;
-mod facts;
 mod kept;
 mod kernel;
 mod order;

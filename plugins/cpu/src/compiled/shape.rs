@@ -1,8 +1,7 @@
 //! Which code a launch needs, and how its range is cut where the caller leaves that open.
 
-use offkit_compile::Variant;
+use offkit_compile::{Facts, Variant};
 
-use super::facts::Facts;
 use crate::launch::Geometry;
 use crate::pool;
 

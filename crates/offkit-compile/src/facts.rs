@@ -7,16 +7,16 @@ use offkit_spirv::grammar::BuiltIn;
 
 /// What a kernel can see of how its range is cut.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Facts {
+pub struct Facts {
     /// Work-groups, in whatever way.
-    pub(super) groups: bool,
-    /// Sub-groups too.
-    pub(super) sub_groups: bool,
+    pub groups: bool,
+    /// Sub-groups too: which work-items are in one is then not the compiler's to choose.
+    pub sub_groups: bool,
 }
 
 impl Facts {
-    /// What a kernel and all that it calls can see; local memory aside.
-    pub(super) fn of(module: &Module, kernel: usize) -> Facts {
+    /// What the kernel with this number and all that it calls can see; local memory aside.
+    pub fn of(module: &Module, kernel: usize) -> Facts {
         let mut facts = Facts::default();
         let mut seen = BTreeSet::new();
         let mut left = vec![module.kernels[kernel].function];
