@@ -26,6 +26,30 @@ pub enum Shape {
     Varying,
 }
 
+impl Shape {
+    /// The shapes that the words of a built-in variable have where work-items read it. What a value is elsewhere may be less
+    /// regular, since they may have read it at different times.
+    pub fn of_input(built_in: BuiltIn, variant: Variant) -> [Shape; 4] {
+        use Shape::{Strided, Uniform, Varying};
+        match built_in {
+            BuiltIn::LocalInvocationId | BuiltIn::GlobalInvocationId if variant.rows => {
+                [Strided(1), Uniform, Uniform, Uniform]
+            }
+            BuiltIn::GlobalLinearId if variant.rows => [Strided(1); 4],
+            BuiltIn::LocalInvocationIndex | BuiltIn::SubgroupLocalInvocationId => [Strided(1); 4],
+            BuiltIn::LocalInvocationId
+            | BuiltIn::GlobalInvocationId
+            | BuiltIn::GlobalLinearId
+            | BuiltIn::SubgroupEqMask
+            | BuiltIn::SubgroupGeMask
+            | BuiltIn::SubgroupGtMask
+            | BuiltIn::SubgroupLeMask
+            | BuiltIn::SubgroupLtMask => [Varying; 4],
+            _ => [Uniform; 4],
+        }
+    }
+}
+
 /// The shapes of all values of a function.
 #[derive(Clone, Debug)]
 pub struct Shapes {
@@ -313,7 +337,9 @@ impl Analysis<'_> {
                 Words::Each(vec![sum])
             }
             Operation::Input(global) => match self.module.globals[global.0 as usize].home {
-                Home::Input(built_in) => Words::Each(self.input(built_in)),
+                Home::Input(built_in) => {
+                    Words::Each(Shape::of_input(built_in, self.variant).map(Some).to_vec())
+                }
                 _ => Words::All(Some(Shape::Varying)),
             },
             Operation::Load if !instruction.attributes.volatile => Words::All(self.all(operands)),
@@ -546,24 +572,6 @@ impl Analysis<'_> {
                     self.shapes.may_wrap[result.0 as usize] = true;
                 }
             }
-        }
-    }
-
-    fn input(&self, built_in: BuiltIn) -> Vec<Option<Shape>> {
-        let Variant { rows, .. } = self.variant;
-        let (uniform, next) = (Some(Shape::Uniform), Some(Shape::Strided(1)));
-        let varying = Some(Shape::Varying);
-        match built_in {
-            BuiltIn::LocalInvocationId | BuiltIn::GlobalInvocationId if rows => vec![next, uniform, uniform],
-            BuiltIn::LocalInvocationId | BuiltIn::GlobalInvocationId => vec![varying; 3],
-            BuiltIn::GlobalLinearId => vec![if rows { next } else { varying }],
-            BuiltIn::LocalInvocationIndex | BuiltIn::SubgroupLocalInvocationId => vec![next],
-            BuiltIn::SubgroupEqMask
-            | BuiltIn::SubgroupGeMask
-            | BuiltIn::SubgroupGtMask
-            | BuiltIn::SubgroupLeMask
-            | BuiltIn::SubgroupLtMask => vec![varying; 4],
-            _ => vec![uniform; 4],
         }
     }
 

@@ -1,6 +1,7 @@
 //! Built-in variables: where in its range a work-item is.
 
 use llvm_sys::{LLVMIntPredicate as IntPredicate, LLVMOpcode as Opcode};
+use offkit_compile::Shape;
 use offkit_kernel::builtins::Scalar;
 use offkit_kernel::ir::{GlobalId, Home};
 use offkit_spirv::grammar::BuiltIn;
@@ -33,8 +34,8 @@ impl<'m> Emitter<'_, 'm> {
         [x, y, z].map(|id| b.zext_or_trunc(id, wide))
     }
 
-    /// The words of a built-in variable, in the form of their shapes.
-    pub(super) fn input(&mut self, global: GlobalId) -> Result<Vec<Value<'m>>> {
+    /// The words of a built-in variable, in the form of their own shapes, which come with them.
+    pub(super) fn input(&mut self, global: GlobalId) -> Result<(Vec<Value<'m>>, [Shape; 4])> {
         let b = self.b;
         let global = &self.module.globals[global.0 as usize];
         let Home::Input(built_in) = global.home else {
@@ -94,13 +95,46 @@ impl<'m> Emitter<'_, 'm> {
             }
             BuiltIn::SubgroupId => vec![current.number],
             BuiltIn::SubgroupLocalInvocationId => vec![self.word(0)],
+            BuiltIn::SubgroupEqMask
+            | BuiltIn::SubgroupGeMask
+            | BuiltIn::SubgroupGtMask
+            | BuiltIn::SubgroupLeMask
+            | BuiltIn::SubgroupLtMask => self.sub_group_mask(built_in, sub_group_size()),
             _ => return refuse(format!("built-in variable {built_in:?}")),
         };
         let scalar = self.module.types.scalar(global.kind).unwrap_or(Scalar::I64);
         let ty: Type<'m> = b.scalar(scalar);
-        Ok(words
+        let words = words
             .into_iter()
-            .map(|word| b.zext_or_trunc(word, ty.vector(word.ty().width())))
-            .collect())
+            .map(|word| b.zext_or_trunc(word, ty.vector(word.ty().width())));
+        Ok((words.collect(), Shape::of_input(built_in, self.plan.variant)))
+    }
+    /// The four words of a mask of the sub-group's work-items, of which there are so many, that have a certain place to each
+    /// of them.
+    fn sub_group_mask(&self, built_in: BuiltIn, size: Value<'m>) -> Vec<Value<'m>> {
+        let b = self.b;
+        let form = b.int(64).vector(self.width);
+        let lane = |number: u64| {
+            let (own, below) = (1 << number, (1u64 << number) - 1);
+            match built_in {
+                BuiltIn::SubgroupEqMask => own,
+                BuiltIn::SubgroupGeMask => !below,
+                BuiltIn::SubgroupGtMask => !(below | own),
+                BuiltIn::SubgroupLeMask => below | own,
+                _ => below,
+            }
+        };
+        let lanes: Vec<_> = (0..u64::from(self.plan.variant.width))
+            .map(|number| self.word(lane(number)))
+            .collect();
+        let bits = match self.width {
+            Some(_) => b.constants(&lanes),
+            None => lanes[0],
+        };
+        let members = b.lshr(self.word(u64::MAX), b.sub(self.word(64), size));
+        let bits = b.and(bits, b.broadcast(members, self.width));
+        let low = b.and(bits, b.integer(form, 0xffff_ffff));
+        let high = b.lshr(bits, b.integer(form, 32));
+        vec![low, high, self.word(0), self.word(0)]
     }
 }

@@ -2,10 +2,7 @@
 
 use offkit_compile::Shape;
 use offkit_kernel::builtins::{self, Scalar};
-use offkit_kernel::ir::{
-    BallotQuery, CollectiveKind, GroupScope, Home, Instruction, Operand, Operation, ValueId,
-};
-use offkit_spirv::grammar::BuiltIn;
+use offkit_kernel::ir::{BallotQuery, CollectiveKind, GroupScope, Instruction, Operand, Operation, ValueId};
 
 use super::builder::Value;
 use super::kernel::{Emitter, Result, refuse};
@@ -101,14 +98,15 @@ impl<'m> Emitter<'_, 'm> {
             Operation::Expect => Ok(self.whole(operands[0], instruction)),
             Operation::Assume => Ok(Vec::new()),
             Operation::Input(global) => {
-                let words = self.input(*global)?;
+                let (words, natural) = self.input(*global)?;
                 // Strided words come as the first of them, where they are known as strided.
                 let shapes: Vec<Shape> = match instruction.result {
                     Some(result) => self.plan.shapes.of(result).collect(),
                     None => Vec::new(),
                 };
-                let words = words.into_iter().zip(shapes).map(|(word, shape)| match shape {
-                    Shape::Varying => self.spread(word, self.natural(instruction, shape)),
+                let words = words.into_iter().zip(natural).zip(shapes);
+                let words = words.map(|((word, natural), shape)| match shape {
+                    Shape::Varying => self.spread(word, natural),
                     _ => word,
                 });
                 Ok(words.collect())
@@ -185,19 +183,6 @@ impl<'m> Emitter<'_, 'm> {
         match answer {
             Some(answer) => Ok(vec![answer]),
             None => refuse(format!("{query:?} of a ballot")),
-        }
-    }
-
-    /// The shape that a word of an instruction has by itself, before anything made it vary.
-    fn natural(&self, instruction: &Instruction, shape: Shape) -> Shape {
-        let Operation::Input(global) = instruction.operation else {
-            return shape;
-        };
-        match self.module.globals[global.0 as usize].home {
-            Home::Input(
-                BuiltIn::LocalInvocationIndex | BuiltIn::SubgroupLocalInvocationId | BuiltIn::GlobalLinearId,
-            ) => Shape::Strided(1),
-            _ => shape,
         }
     }
 
