@@ -7,31 +7,112 @@ use offkit_kernel::ir::{GlobalId, Home};
 use offkit_spirv::grammar::BuiltIn;
 
 use super::builder::{Type, Value};
-use super::kernel::{Emitter, Group, Result, refuse};
+use super::kernel::{Emitter, Result, refuse};
 
 impl<'m> Emitter<'_, 'm> {
-    /// The local ids of the vector that begins with a work-item: the first alone where the vector lies along a row.
-    pub(super) fn local_ids(&self, first: Value<'m>, group: &Group<'m>) -> [Value<'m>; 3] {
+    /// The id of the group with a number. The next group's follows from it without a division: one takes as long as several
+    /// vectors of a simple kernel.
+    pub(super) fn group_id(&self, number: Value<'m>) -> [Value<'m>; 3] {
         let b = self.b;
-        let rows = self.plan.variant.rows || self.width.is_none();
-        let number = if rows {
-            first
-        } else {
-            b.add(b.broadcast(first, self.width), self.lane_numbers(b.int(64)))
+        let Some(launch) = &self.launch else {
+            return [number; 3];
         };
-        // Groups have few work-items: 32 bits are enough, and divided faster.
-        let narrow = b.int(32).vector(number.ty().width());
-        let number = b.zext_or_trunc(number, narrow);
+        let x = b.binary(Opcode::LLVMURem, number, launch.groups[0]);
+        let rest = b.binary(Opcode::LLVMUDiv, number, launch.groups[0]);
+        let y = b.binary(Opcode::LLVMURem, rest, launch.groups[1]);
+        let z = b.binary(Opcode::LLVMUDiv, rest, launch.groups[1]);
+        [x, y, z]
+    }
+
+    /// The id of the group behind one.
+    pub(super) fn next_group_id(&self, id: [Value<'m>; 3]) -> [Value<'m>; 3] {
+        match &self.launch {
+            Some(launch) => self.advance(id, [self.word(1), self.word(0), self.word(0)], launch.groups),
+            None => id,
+        }
+    }
+
+    /// How far the local ids of one vector are from those of the one before, in a group of a size.
+    pub(super) fn local_step(&self, size: [Value<'m>; 3]) -> [Value<'m>; 3] {
+        let b = self.b;
+        let zero = b.integer(b.int(32), 0);
+        let width = b.integer(b.int(32), self.plan.variant.width.into());
+        if self.is_along_rows() {
+            return [width, zero, zero];
+        }
+        let [size_x, size_y, _] = size.map(|size| b.zext_or_trunc(size, b.int(32)));
+        let rows = b.binary(Opcode::LLVMUDiv, width, size_x);
+        [
+            b.binary(Opcode::LLVMURem, width, size_x),
+            b.binary(Opcode::LLVMURem, rows, size_y),
+            b.binary(Opcode::LLVMUDiv, rows, size_y),
+        ]
+    }
+
+    /// The local ids of a group's first vector, as 32 bits: of its first work-item alone where vectors lie along rows.
+    pub(super) fn first_local_id(&self) -> [Value<'m>; 3] {
+        let b = self.b;
+        let zero = b.integer(b.int(32), 0);
+        let group = match &self.group {
+            Some(group) if !self.is_along_rows() => group,
+            _ => return [zero; 3],
+        };
+        // No processor divides vectors of integers. From the middle between two numbers, no quotient is rounded to the next.
+        let float = b.scalar(Scalar::F32);
         let size = |axis: usize| {
             let size = b.zext_or_trunc(group.size[axis], b.int(32));
-            if rows { size } else { b.broadcast(size, self.width) }
+            b.broadcast(b.cast(Opcode::LLVMUIToFP, size, float), self.width)
         };
-        let x = b.binary(Opcode::LLVMURem, number, size(0));
-        let rest = b.binary(Opcode::LLVMUDiv, number, size(0));
-        let y = b.binary(Opcode::LLVMURem, rest, size(1));
-        let z = b.binary(Opcode::LLVMUDiv, rest, size(1));
-        let wide = b.int(64).vector(number.ty().width());
-        [x, y, z].map(|id| b.zext_or_trunc(id, wide))
+        let whole = b.int(32).vector(self.width);
+        let divide = |number: Value<'m>, axis: usize| {
+            let middle = b.broadcast(b.float(float, 0.5), self.width);
+            let number = b.cast(Opcode::LLVMUIToFP, number, float.vector(self.width));
+            let quotient = b.binary(
+                Opcode::LLVMFDiv,
+                b.binary(Opcode::LLVMFAdd, number, middle),
+                size(axis),
+            );
+            b.cast(Opcode::LLVMFPToSI, quotient, whole)
+        };
+        let remainder = |number: Value<'m>, quotient: Value<'m>, axis: usize| {
+            let size = b.zext_or_trunc(group.size[axis], b.int(32));
+            b.sub(number, b.mul(quotient, b.broadcast(size, self.width)))
+        };
+        let lane = self.lane_numbers(b.int(32));
+        let row = divide(lane, 0);
+        let z = divide(row, 1);
+        [remainder(lane, row, 0), remainder(row, z, 1), z]
+    }
+
+    /// The local ids of the vector behind one.
+    pub(super) fn next_local_id(&self, id: [Value<'m>; 3]) -> [Value<'m>; 3] {
+        let b = self.b;
+        let Some(group) = &self.group else { return id };
+        let form = id[0].ty().width();
+        let spread = |value: Value<'m>| match form {
+            Some(_) => b.broadcast(value, form),
+            None => value,
+        };
+        let size = group.size.map(|size| spread(b.zext_or_trunc(size, b.int(32))));
+        self.advance(id, group.step.map(spread), size)
+    }
+
+    /// Ids that are a step further, with what is beyond the end of one dimension carried to the next.
+    fn advance(&self, id: [Value<'m>; 3], step: [Value<'m>; 3], size: [Value<'m>; 3]) -> [Value<'m>; 3] {
+        let b = self.b;
+        let wrap = |id: Value<'m>, size: Value<'m>| {
+            let is_beyond = b.icmp(IntPredicate::LLVMIntUGE, id, size);
+            let wrapped = b.select(is_beyond, b.sub(id, size), id);
+            (wrapped, b.zext_or_trunc(is_beyond, id.ty()))
+        };
+        let (x, carry) = wrap(b.add(id[0], step[0]), size[0]);
+        let (y, carry) = wrap(b.add(b.add(id[1], step[1]), carry), size[1]);
+        [x, y, b.add(b.add(id[2], step[2]), carry)]
+    }
+
+    /// Whether a vector has the work-items of one row alone, side by side.
+    fn is_along_rows(&self) -> bool {
+        self.plan.variant.rows || self.width.is_none()
     }
 
     /// The words of a built-in variable, in the form of their own shapes, which come with them.

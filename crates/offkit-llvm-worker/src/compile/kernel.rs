@@ -13,7 +13,7 @@ use offkit_compile::{Plan, Refusal, Region, Shape, launch, reads};
 use offkit_kernel::ir::{self, BlockId, Home, Operand, Type as Kind, ValueId};
 use offkit_spirv::grammar::StorageClass;
 
-use llvm_sys::{LLVMIntPredicate as IntPredicate, LLVMOpcode as Opcode};
+use llvm_sys::LLVMIntPredicate as IntPredicate;
 
 use super::builder::{Block, Builder, Type, Value};
 use super::lanes::Lanes;
@@ -48,6 +48,8 @@ pub(super) struct Group<'m> {
     pub(super) count: Value<'m>,
     /// Vectors.
     pub(super) vectors: Value<'m>,
+    /// How far the local ids of one vector are from those of the one before, each modulo its size.
+    pub(super) step: [Value<'m>; 3],
 }
 
 /// What is the same for the work-items of a vector, or strided.
@@ -180,17 +182,26 @@ impl<'m> Emitter<'_, 'm> {
         );
         let done = b.block(self.function, "done");
         let (first, end) = (b.parameter(self.function, 1), b.parameter(self.function, 2));
+        let first_id = self.group_id(first);
         let before = b.current();
         b.jump(head);
         b.at_end(head);
         let number = b.phi(b.int(64));
+        let id = first_id.map(|id| {
+            let phi = b.phi(b.int(64));
+            b.incoming(phi, id, before);
+            phi
+        });
         b.incoming(number, first, before);
         b.branch(b.icmp(IntPredicate::LLVMIntULT, number, end), body, done);
         b.at_end(body);
-        self.begin_group(number);
+        self.begin_group(id);
         self.regions()?;
         let next = b.add(number, self.word(1));
         b.incoming(number, next, b.current());
+        for (id, next) in id.into_iter().zip(self.next_group_id(id)) {
+            b.incoming(id, next, b.current());
+        }
         b.jump(head);
         b.at_end(done);
         b.return_void();
@@ -400,14 +411,9 @@ impl<'m> Emitter<'_, 'm> {
         Ok(())
     }
 
-    fn begin_group(&mut self, number: Value<'m>) {
+    fn begin_group(&mut self, id: [Value<'m>; 3]) {
         let b = self.b;
         let Some(launch) = &self.launch else { return };
-        let id_x = b.binary(Opcode::LLVMURem, number, launch.groups[0]);
-        let rest = b.binary(Opcode::LLVMUDiv, number, launch.groups[0]);
-        let id_y = b.binary(Opcode::LLVMURem, rest, launch.groups[1]);
-        let id_z = b.binary(Opcode::LLVMUDiv, rest, launch.groups[1]);
-        let id = [id_x, id_y, id_z];
         let size = [0, 1, 2].map(|axis| {
             // Groups at the end of the range may be smaller.
             let left = b.sub(launch.global[axis], b.mul(id[axis], launch.local[axis]));
@@ -428,6 +434,7 @@ impl<'m> Emitter<'_, 'm> {
             size,
             count,
             vectors,
+            step: self.local_step(size),
         });
     }
 
@@ -467,6 +474,7 @@ impl<'m> Emitter<'_, 'm> {
     fn region(&mut self, index: usize) -> Result<()> {
         let b = self.b;
         let region = &self.plan.regions[index];
+        let first_local_id = self.first_local_id();
         let before = b.current();
         if let Some(next) = self.next {
             b.store(b.integer(b.int(32), u64::from(u32::MAX)), next, 4);
@@ -478,9 +486,14 @@ impl<'m> Emitter<'_, 'm> {
         let after = b.block(self.function, "region.end");
         b.jump(head);
         b.at_end(head);
+        let Some(group) = &self.group else { return Ok(()) };
+        let local_id = first_local_id.map(|id| {
+            let phi = b.phi(id.ty());
+            b.incoming(phi, id, before);
+            phi
+        });
         let number = b.phi(b.int(64));
         b.incoming(number, self.word(0), before);
-        let Some(group) = &self.group else { return Ok(()) };
         b.branch(
             b.icmp(IntPredicate::LLVMIntULT, number, group.vectors),
             fresh,
@@ -491,7 +504,7 @@ impl<'m> Emitter<'_, 'm> {
         self.slots.clear();
         self.words.clear();
         self.fresh.clear();
-        self.begin_vector(number, index);
+        self.begin_vector(number, local_id, index);
         if self.width.is_some() && self.prints() {
             self.printed = Some(self.fresh_slot(b.int(1)));
         }
@@ -518,21 +531,25 @@ impl<'m> Emitter<'_, 'm> {
         self.keep(region);
         self.flush_printed();
         let next = b.add(number, self.word(1));
+        let next_id = self.next_local_id(local_id);
         b.incoming(number, next, b.current());
+        for (id, next) in local_id.into_iter().zip(next_id) {
+            b.incoming(id, next, b.current());
+        }
         b.jump(head);
         b.at_end(after);
         Ok(())
     }
 
     /// What is known of a vector's place, and its variables.
-    fn begin_vector(&mut self, number: Value<'m>, region: usize) {
+    fn begin_vector(&mut self, number: Value<'m>, local_id: [Value<'m>; 3], region: usize) {
         let b = self.b;
         let (Some(group), Some(base)) = (&self.group, self.group_scratch) else {
             return;
         };
         let width = u64::from(self.plan.variant.width);
         let first = b.mul(number, self.word(width));
-        let local_id = self.local_ids(first, group);
+        let local_id = local_id.map(|id| b.zext_or_trunc(id, b.int(64).vector(id.ty().width())));
         let at = b.add(
             b.mul(number, self.word(self.scratch)),
             self.word(self.shared_size),
