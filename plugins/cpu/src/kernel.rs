@@ -64,10 +64,15 @@ const ALONE: Duration = Duration::from_micros(20);
 pub(crate) struct Pace(AtomicU64);
 
 impl Pace {
-    fn note(&self, groups: u64, time: Duration) {
+    pub(crate) fn note(&self, groups: u64, time: Duration) {
         if let Some(each) = (time.as_nanos() as u64).checked_div(groups) {
             self.0.store(each, Ordering::Relaxed);
         }
+    }
+
+    /// Whether so many groups are known to take a time in which no other thread would wake.
+    pub(crate) fn is_short(&self, groups: u64) -> bool {
+        self.0.load(Ordering::Relaxed) != 0 && !self.is_long(groups)
     }
 
     /// Whether so many groups are known to take longer than a thread takes to wake.
@@ -79,11 +84,10 @@ impl Pace {
 
 /// The work-groups of a launch.
 struct Groups<'g> {
-    count: u64,
     /// How many are taken at a time.
     chunk: u64,
-    /// The first that nobody has taken.
-    next: AtomicU64,
+    /// Those that nobody has taken.
+    parts: Vec<Part>,
     /// Something failed.
     stop: &'g AtomicBool,
     cancel: Option<&'g AtomicBool>,
@@ -93,6 +97,24 @@ struct Groups<'g> {
     started: Option<Instant>,
     pace: &'g Pace,
     work: &'g (dyn Fn(&mut Claims<'_>) + Sync),
+}
+
+/// Work-groups that are taken from the first to the last. Threads write to it, each to its own first.
+#[repr(align(64))]
+struct Part {
+    /// The first that nobody has taken.
+    next: AtomicU64,
+    end: u64,
+}
+
+/// In which order work-groups are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TakenBy {
+    /// From the first to the last, whoever comes: all before one that fails are run.
+    Order,
+    /// Each thread has its own part, and helps others when it is done. What is launched again finds its memory in the
+    /// caches of the same processors.
+    Thread,
 }
 
 #[derive(Default)]
@@ -108,6 +130,8 @@ pub(crate) struct Claims<'g> {
     until: Option<Instant>,
     /// How many it has had.
     taken: u64,
+    /// The part that it takes them from.
+    part: usize,
 }
 
 /// Runs work-groups: `work` is called on each thread that takes part, and claims groups until there are none. Other threads
@@ -115,7 +139,7 @@ pub(crate) struct Claims<'g> {
 /// `cancelled` is the error for when `cancel` is seen before a group, so long after the start.
 pub(crate) fn share_groups(
     count: u64,
-    chunk: u64,
+    (chunk, taken_by): (u64, TakenBy),
     pace: &Pace,
     stop: &AtomicBool,
     cancel: Option<&AtomicBool>,
@@ -123,9 +147,14 @@ pub(crate) fn share_groups(
     work: &(dyn Fn(&mut Claims<'_>) + Sync),
 ) -> Result<(), LaunchError> {
     let groups = Groups {
-        count,
         chunk,
-        next: AtomicU64::new(0),
+        parts: parts(
+            count,
+            match taken_by {
+                TakenBy::Thread if count > chunk => pool::threads() as u64,
+                _ => 1,
+            },
+        ),
         stop,
         cancel,
         outcome: Mutex::default(),
@@ -159,12 +188,24 @@ pub(crate) fn share_groups(
     }
 }
 
+/// So many groups in parts of about the same size.
+fn parts(count: u64, parts: u64) -> Vec<Part> {
+    let (each, rest) = (count / parts, count % parts);
+    let start = |part: u64| part * each + part.min(rest);
+    let part = |part| Part {
+        next: AtomicU64::new(start(part)),
+        end: start(part + 1),
+    };
+    (0..parts).map(part).collect()
+}
+
 impl Groups<'_> {
     fn claim_until(&self, until: Option<Instant>) {
         let mut claims = Claims {
             groups: self,
             until,
             taken: 0,
+            part: pool::number() % self.parts.len(),
         };
         let started = self.started.map(|_| Instant::now());
         (self.work)(&mut claims);
@@ -188,7 +229,8 @@ impl Job for Groups<'_> {
     }
 
     fn has_more(&self) -> bool {
-        self.next.load(Ordering::Relaxed) < self.count && !self.stop.load(Ordering::Relaxed)
+        let is_left = |part: &Part| part.next.load(Ordering::Relaxed) < part.end;
+        !self.stop.load(Ordering::Relaxed) && self.parts.iter().any(is_left)
     }
 }
 
@@ -196,21 +238,33 @@ impl Claims<'_> {
     /// The groups to run next; none if there are no more for this thread.
     pub(crate) fn next(&mut self) -> Option<Range<u64>> {
         let groups = self.groups;
-        if !groups.has_more() || self.until.is_some_and(|until| Instant::now() >= until) {
+        if groups.stop.load(Ordering::Relaxed) || self.until.is_some_and(|until| Instant::now() >= until) {
             return None;
         }
-        let first = groups.next.fetch_add(groups.chunk, Ordering::Relaxed);
-        if first >= groups.count {
-            return None;
-        }
+        let (first, end) = self.take()?;
         if groups.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
             let after = groups.started.map(|started| started.elapsed());
             self.fail(first, Some((groups.cancelled)(first, after.unwrap_or_default())));
             return None;
         }
-        let end = groups.count.min(first + groups.chunk);
         self.taken += end - first;
         Some(first..end)
+    }
+
+    /// The next groups of this thread's part, or of another's.
+    fn take(&mut self) -> Option<(u64, u64)> {
+        let parts = &self.groups.parts;
+        for _ in 0..parts.len() {
+            let part = &parts[self.part];
+            if part.next.load(Ordering::Relaxed) < part.end {
+                let first = part.next.fetch_add(self.groups.chunk, Ordering::Relaxed);
+                if first < part.end {
+                    return Some((first, part.end.min(first + self.groups.chunk)));
+                }
+            }
+            self.part = (self.part + 1) % parts.len();
+        }
+        None
     }
 
     /// Has all threads stop, since a group has failed. The error is empty where only another's failure ended it.

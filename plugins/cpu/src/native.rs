@@ -21,12 +21,13 @@ use std::mem::offset_of;
 use std::ptr::null_mut;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 use offkit_compile::launch;
 use offkit_spirv::Parameter;
 
 use crate::compiled::Printing;
-use crate::kernel::{Claims, KernelCode, Pace, share_groups};
+use crate::kernel::{Claims, KernelCode, Pace, TakenBy, share_groups};
 use crate::launch::{Arguments, Geometry};
 use crate::pool::{self, Arena, FloatMode, LOCAL_ALIGNMENT};
 use crate::sync::{LazyLock, Mutex, PoisonError};
@@ -213,9 +214,14 @@ impl GroupCode<'_> {
         let count = geometry.group_count();
         if is_small && options.cancel.is_none() {
             let _mode = FloatMode::standard();
+            // Others may be larger, or have more to do.
+            let started = (count > MOST_SMALL_GROUPS).then(Instant::now);
             match size {
                 0 => run(0, count, null_mut()),
                 _ => Arena::with(|arena| run(0, count, arena.local(size))),
+            }
+            if let Some(started) = started {
+                self.pace.note(count, started.elapsed());
             }
             return printing.outcome();
         }
@@ -230,7 +236,7 @@ impl GroupCode<'_> {
         let chunk = count / (pool::threads() as u64 * CHUNKS);
         let outcome = share_groups(
             count,
-            chunk.max(1),
+            (chunk.max(1), TakenBy::Thread),
             self.pace,
             &stop,
             options.cancel,

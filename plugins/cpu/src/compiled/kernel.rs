@@ -115,11 +115,13 @@ impl CompiledKernel {
         }
     }
 
-    /// Whether compiled code does it in a few microseconds.
+    /// Whether compiled code does it in a few microseconds: it takes few steps, or it has no loops and was as quick before.
     fn is_quick(&self, geometry: &Geometry) -> bool {
         let work_items: u64 = geometry.global.iter().product();
         let most = self.program.most_steps(self.index);
-        most.is_some_and(|most| most.saturating_mul(work_items) <= MOST_SMALL_STEPS)
+        most.is_some_and(|most| {
+            most.saturating_mul(work_items) <= MOST_SMALL_STEPS || self.pace.is_short(geometry.group_count())
+        })
     }
 }
 

@@ -5,7 +5,7 @@ use super::limits::Limits;
 use super::program::{Needs, Pass};
 use super::report;
 use super::worker::{Scratch, Worker};
-use crate::kernel::{Claims, share_groups};
+use crate::kernel::{Claims, TakenBy, share_groups};
 use crate::launch::{Arguments, Fault, Geometry, LaunchError, Place, Print};
 use crate::memory::Snapshot;
 use offkit_kernel::ir::{self, Home, scalar_size};
@@ -59,7 +59,7 @@ impl Launch<'_> {
         };
         share_groups(
             self.geometry.group_count(),
-            1,
+            (1, TakenBy::Order),
             &self.needs.pace,
             stop,
             self.limits.cancel,

@@ -177,6 +177,10 @@ impl Work for Task {
         worker::help(queue)
     }
 
+    fn take_part(queue: QueueId, is_over: &dyn Fn() -> bool) {
+        worker::take_part(queue, is_over);
+    }
+
     fn leave_to_others() {
         worker::leave_to_others();
     }

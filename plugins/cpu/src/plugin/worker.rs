@@ -56,7 +56,19 @@ pub(super) fn help(queue: Option<QueueId>) -> bool {
     }
     // It is the host's, and goes back to it: what this command leads to is for others.
     let event = queue.and_then(|queue| work().ready.pop_of(queue));
-    event.inspect(|event| event.run()).is_some()
+    event.inspect(run).is_some()
+}
+
+pub(super) fn take_part(queue: QueueId, is_over: &dyn Fn() -> bool) {
+    if NOW.get() == Now::NotOurs {
+        pool::take_part(queue.number(), is_over);
+    }
+}
+
+/// Runs a command; who waits for its queue may take part.
+fn run(event: &Ref<CpuEvent>) {
+    let queue = event.queue().map_or(0, QueueId::number);
+    pool::with_purpose(queue, || event.run());
 }
 
 fn drain() {
@@ -81,7 +93,7 @@ impl Work {
             self.call();
         }
         let before = NOW.replace(Now::Drains);
-        event.run();
+        run(&event);
         NOW.set(before);
         true
     }

@@ -9,6 +9,7 @@ mod arena;
 mod float_mode;
 mod team;
 
+use std::cell::Cell;
 use std::num::NonZero;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
@@ -50,7 +51,34 @@ pub(crate) fn threads() -> usize {
 pub(crate) fn share(job: &dyn Job) {
     match threads() {
         1 => job.work(),
-        _ => team().share(job),
+        _ => team().share(job, PURPOSE.get()),
+    }
+}
+
+/// This thread's number: that of a thread of the pool from 1 on, 0 for one of the host's.
+pub(crate) fn number() -> usize {
+    NUMBER.get()
+}
+
+thread_local! {
+    static NUMBER: Cell<usize> = const { Cell::new(0) };
+
+    /// What this thread works for: see [`take_part`].
+    static PURPOSE: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Does something, of which jobs may be shared with those who wait for it and know this number.
+pub(crate) fn with_purpose(purpose: usize, work: impl FnOnce()) {
+    let before = PURPOSE.replace(purpose);
+    work();
+    PURPOSE.set(before);
+}
+
+/// Works on jobs of others that have this purpose until something is over, or there have been none for some microseconds: a
+/// thread that waits for them does not sleep meanwhile, and the pool has no thread in its place.
+pub(crate) fn take_part(purpose: usize, is_over: &dyn Fn() -> bool) {
+    if threads() > 1 {
+        team().take_part(purpose, is_over);
     }
 }
 

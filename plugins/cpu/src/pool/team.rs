@@ -54,6 +54,8 @@ const SLEEPING: u64 = NEWS - 1;
 struct Stand {
     state: AtomicUsize,
     job: Cell<Option<*const dyn Job>>,
+    /// What the job is for, while the stand is open. It orders nothing.
+    purpose: AtomicUsize,
 }
 
 /// The threads.
@@ -86,6 +88,7 @@ impl Team {
             stands: std::array::from_fn(|_| Stand {
                 state: AtomicUsize::new(0),
                 job: Cell::new(None),
+                purpose: AtomicUsize::new(0),
             }),
             news: AtomicU64::new(0),
             started: AtomicUsize::new(0),
@@ -99,8 +102,8 @@ impl Team {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does a job on this thread and those that join.
-    pub(super) fn share(&'static self, job: &dyn Job) {
+    /// Does a job on this thread and those that join: threads of the team, and those that take part in this purpose.
+    pub(super) fn share(&'static self, job: &dyn Job, purpose: usize) {
         let free = |stand: &&Stand| {
             let taken = stand
                 .state
@@ -115,6 +118,7 @@ impl Team {
         let job_for_all: *const (dyn Job + 'static) = unsafe { std::mem::transmute(&raw const *job) };
         // SAFETY: the stand is ours: nobody else writes, and nobody reads before it is open.
         stand.job.with_mut(|place| unsafe { *place = Some(job_for_all) });
+        stand.purpose.store(purpose, Ordering::Relaxed);
         stand.state.store(TAKEN | OPEN, Ordering::Release);
         // Also if the work panics: the threads inside must leave before this frame does.
         let closing = Closing { team: self, stand };
@@ -161,7 +165,7 @@ impl Team {
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
         if let Ok(number) = number {
             let thread = thread::Builder::new().name(format!("offkit cpu {number}"));
-            if let Err(error) = thread.spawn(|| self.serve()) {
+            if let Err(error) = thread.spawn(move || self.serve(number + 1)) {
                 self.started.fetch_sub(1, Ordering::Relaxed);
                 tracing::warn!(%error, "no thread for kernels");
             }
@@ -169,7 +173,8 @@ impl Team {
     }
 
     /// What a thread does, for as long as the process lives.
-    fn serve(&'static self) {
+    fn serve(&'static self, number: usize) {
+        super::NUMBER.set(number);
         // Threads begin with the mode of those that start them.
         let _mode = FloatMode::standard();
         loop {
@@ -186,6 +191,21 @@ impl Team {
             task();
             return true;
         }
+        self.join(|_| true)
+    }
+
+    /// Works on jobs of a purpose, as they come, until something is over or there has been none for some microseconds.
+    pub(super) fn take_part(&'static self, purpose: usize, is_over: &dyn Fn() -> bool) {
+        let mut idle = 0;
+        while idle < SPINS && !is_over() {
+            let worked = self.join(|stand| stand.purpose.load(Ordering::Relaxed) == purpose);
+            idle = if worked { 0 } else { idle + 1 };
+            spin_loop();
+        }
+    }
+
+    /// Joins those jobs that are open.
+    fn join(&'static self, is_wanted: impl Fn(&Stand) -> bool) -> bool {
         let mut worked = false;
         for stand in &self.stands {
             let join = |state: usize| (state & OPEN != 0).then_some(state + 1);
@@ -196,6 +216,9 @@ impl Team {
                 continue;
             }
             let inside = Inside { team: self, stand };
+            if !is_wanted(stand) {
+                continue;
+            }
             // SAFETY: written before the stand was opened, and not again before this thread has left.
             let job = stand.job.with_mut(|place| unsafe { *place });
             // SAFETY: its owner does not return before this thread has left.
@@ -326,7 +349,7 @@ mod tests {
                             count,
                             sum: AtomicU64::new(0),
                         };
-                        team.share(&job);
+                        team.share(&job, 0);
                         assert_eq!(job.sum.into_inner(), (0..count).sum::<u64>());
                     }
                 });
@@ -353,9 +376,48 @@ mod tests {
         let team = team(1);
         for _ in 0..100 {
             let job = Meeting(AtomicU64::new(0));
-            team.share(&job);
+            team.share(&job, 0);
             assert_eq!(job.0.into_inner(), 2);
         }
+    }
+
+    /// A team without threads: who waits for a job is who joins it, and joins no other.
+    #[test]
+    fn who_waits_takes_part() {
+        struct Meeting(AtomicU64);
+        impl Job for Meeting {
+            fn work(&self) {
+                self.0.fetch_add(1, Ordering::SeqCst);
+                let start = Instant::now();
+                while self.0.load(Ordering::SeqCst) < 2 && start.elapsed() < Duration::from_secs(60) {
+                    std::thread::yield_now();
+                }
+            }
+            fn has_more(&self) -> bool {
+                self.0.load(Ordering::SeqCst) < 2
+            }
+        }
+        let team = team(0);
+        let (job, other) = (Meeting(AtomicU64::new(0)), Meeting(AtomicU64::new(1)));
+        let (is_done, is_left) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                team.share(&job, 7);
+                is_done.store(1, Ordering::SeqCst);
+            });
+            let done = || is_done.load(Ordering::SeqCst) == 1;
+            while !done() {
+                team.take_part(7, &done);
+            }
+            scope.spawn(|| {
+                team.share(&other, 8);
+                is_left.store(1, Ordering::SeqCst);
+            });
+            while is_left.load(Ordering::SeqCst) == 0 {
+                team.take_part(7, &|| false);
+            }
+        });
+        assert_eq!((job.0.into_inner(), other.0.into_inner()), (2, 2));
     }
 
     #[test]
@@ -432,7 +494,7 @@ mod models {
                     result: Cell::new(0),
                     done: AtomicUsize::new(0),
                 };
-                team.share(&job);
+                team.share(&job, 0);
                 job.result.with_mut(|_| {});
                 assert_eq!(job.done.load(Ordering::Relaxed), 2);
             });

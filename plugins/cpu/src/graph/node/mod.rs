@@ -89,6 +89,13 @@ pub(crate) fn now() -> u64 {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct QueueId(pub(super) *mut ());
 
+impl QueueId {
+    /// A number that no other queue has at the time.
+    pub(crate) fn number(self) -> usize {
+        self.0.addr()
+    }
+}
+
 /// A reference where only a pointer can be: in lists.
 pub(super) type Raw = *mut ();
 
@@ -216,7 +223,7 @@ impl<W: Work> Node<W> {
     }
 
     /// The queue it was submitted to.
-    pub(super) fn queue(&self) -> Option<QueueId> {
+    pub(crate) fn queue(&self) -> Option<QueueId> {
         let queue = self.queue.load(Ordering::Relaxed);
         (!queue.is_null()).then_some(QueueId(queue))
     }

@@ -28,6 +28,10 @@ pub(crate) trait Work: Sized + Send + 'static {
     /// waits for.
     fn help(queue: Option<QueueId>) -> bool;
 
+    /// This thread waits for something of a queue that others are at: it may take part in that until it is over. It gives up
+    /// when there has been nothing for it to do for a short time.
+    fn take_part(_queue: QueueId, _is_over: &dyn Fn() -> bool) {}
+
     /// This thread calls back into the host now, for who knows how long: others are to run what it has scheduled.
     fn leave_to_others();
 }
@@ -156,7 +160,12 @@ impl<W: Work> Node<W> {
             if self.claim() {
                 self.run_claimed();
             } else if !W::help(queue) {
-                self.park();
+                if let Some(queue) = queue.or(self.queue()) {
+                    W::take_part(queue, &|| self.is_over());
+                }
+                if !self.is_over() {
+                    self.park();
+                }
             }
         }
     }
