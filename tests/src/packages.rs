@@ -14,7 +14,7 @@ use crate::{skip, tool};
 /// Tests that run at the same time want the same packages.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// A package for Linux on x86-64.
+/// A package for x86-64.
 #[derive(Debug, Clone, Copy)]
 pub struct Package {
     /// The name and the version, as pip takes them: `NAME==VERSION`.
@@ -23,12 +23,41 @@ pub struct Package {
     pub python: &'static str,
 }
 
+/// A system that packages are for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum System {
+    /// Linux of any age that the tests run on.
+    Linux,
+    /// Windows.
+    Windows,
+}
+
+impl System {
+    fn platforms(self) -> &'static [&'static str] {
+        match self {
+            Self::Linux => &[
+                "manylinux1_x86_64",
+                "manylinux2014_x86_64",
+                "manylinux_2_24_x86_64",
+                "manylinux_2_27_x86_64",
+                "manylinux_2_28_x86_64",
+            ],
+            Self::Windows => &["win_amd64"],
+        }
+    }
+}
+
 impl Package {
-    /// The only file of the package whose path ends like this; `None`, loudly, if it cannot be had here.
+    /// The only file of the package for Linux whose path ends like this; `None`, loudly, if it cannot be had here.
     pub fn file(self, end: &str) -> Option<PathBuf> {
+        self.file_for(System::Linux, end)
+    }
+
+    /// The same of the package for a system.
+    pub fn file_for(self, system: System, end: &str) -> Option<PathBuf> {
         let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let pip = pip()?;
-        match self.fetch(pip, end) {
+        match self.fetch(pip, system, end) {
             Ok(path) => Some(path),
             Err(reason) => {
                 skip(&format!("{} of {} cannot be had: {reason}", end, self.name));
@@ -37,29 +66,30 @@ impl Package {
         }
     }
 
+    fn folder(self, system: System) -> PathBuf {
+        folder().join(match system {
+            System::Linux => self.name.to_owned(),
+            System::Windows => format!("{}-windows", self.name),
+        })
+    }
+
     /// The package itself, if it has been fetched.
-    fn wheel(self) -> Option<PathBuf> {
-        let entries = std::fs::read_dir(folder().join(self.name)).ok()?;
+    fn wheel(self, system: System) -> Option<PathBuf> {
+        let entries = std::fs::read_dir(self.folder(system)).ok()?;
         let mut files = entries.flatten().map(|entry| entry.path());
         files.find(|file| file.extension().is_some_and(|extension| extension == "whl"))
     }
 
-    fn fetch(self, pip: &Path, end: &str) -> Result<PathBuf, String> {
-        let folder = folder().join(self.name);
+    fn fetch(self, pip: &Path, system: System, end: &str) -> Result<PathBuf, String> {
+        let folder = self.folder(system);
         let file_name = end.rsplit('/').next().unwrap_or(end);
         let file = folder.join("files").join(file_name);
         if file.is_file() {
             return Ok(file);
         }
-        if self.wheel().is_none() {
-            let platforms = [
-                "manylinux1",
-                "manylinux2014",
-                "manylinux_2_24",
-                "manylinux_2_27",
-                "manylinux_2_28",
-            ];
-            let platforms = platforms.map(|platform| format!("--platform={platform}_x86_64"));
+        if self.wheel(system).is_none() {
+            let platforms = system.platforms().iter();
+            let platforms = platforms.map(|platform| format!("--platform={platform}"));
             run(Command::new(pip)
                 .args(["download", "--quiet", "--no-deps", "--only-binary=:all:"])
                 .arg(format!("--python-version={}", self.python))
@@ -97,7 +127,7 @@ pub fn python(name: &str, packages: &[&'static str]) -> Option<PathBuf> {
     }
     let requirements = packages.iter().map(|&name| {
         let package = Package { name, python: "3.11" };
-        package.wheel().unwrap_or_else(|| name.into())
+        package.wheel(System::Linux).unwrap_or_else(|| name.into())
     });
     let made = run(Command::new(tool("python3")?)
         .args(["-m", "venv"])

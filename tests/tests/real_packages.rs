@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use offkit_object::{
-    Compression, ContainerKind, Contents, DeviceImage, ImageFormat, Limits, Location, Producer,
+    Compression, ContainerKind, Contents, DeviceImage, ErrorKind, ImageFormat, Limits, Location, Producer,
 };
-use offkit_tests::packages::Package;
+use offkit_tests::packages::{Package, System};
 use offkit_tests::{Folder, skip};
 
 const DPCTL: Package = Package {
@@ -23,6 +23,11 @@ const BITSANDBYTES: Package = Package {
 };
 const CUDA: Package = Package {
     name: "nvidia-cuda-nvcc==13.5.37",
+    python: "3.11",
+};
+
+const NVRTC: Package = Package {
+    name: "nvidia-cuda-nvrtc==13.5.37",
     python: "3.11",
 };
 
@@ -77,6 +82,20 @@ fn sycl_libraries_have_every_image_that_their_runtime_registers() {
             assert!(aspects.is_some_and(|aspects| aspects.as_u32s().is_some()));
         }
     }
+}
+
+#[test]
+fn libraries_for_windows_have_theirs_too() {
+    let Some(path) = DPCTL.file_for(System::Windows, "/_seq_order_keeper.cp311-win_amd64.pyd") else {
+        return;
+    };
+    let bytes = std::fs::read(path).unwrap();
+    let contents = read(&bytes);
+    assert_eq!(counts(&contents.images), [1, 1, 1]);
+    let image = &contents.images[0];
+    assert_eq!(image.container, ContainerKind::SyclWrapped);
+    assert_eq!((image.format, image.kernels.len()), (ImageFormat::Spirv, 1));
+    assert_eq!(image.entries.as_ref(), Some(&image.kernels));
 }
 
 #[test]
@@ -262,6 +281,66 @@ fn replace_every_cubin(folder: &Folder, bytes: &[u8], contents: &Contents<'_>) {
             Some(_) => assert_eq!(replaced.target, image.target),
             None => assert_eq!(replaced.target.arch, "sm_80"),
         }
+    }
+}
+
+/// LTO-IR of CUDA's compiler.
+fn lto_ir(folder: &Folder) -> Option<Vec<u8>> {
+    const SCRIPT: &str = r#"
+import ctypes, sys
+library = ctypes.CDLL(sys.argv[1])
+source = b'extern "C" __global__ void saxpy(float *p) { p[threadIdx.x] *= 2; }'
+program, size = ctypes.c_void_p(), ctypes.c_size_t()
+options = (ctypes.c_char_p * 2)(b"-arch=sm_80", b"-dlto")
+assert library.nvrtcCreateProgram(ctypes.byref(program), source, b"saxpy.cu", 0, None, None) == 0
+assert library.nvrtcCompileProgram(program, 2, options) == 0
+assert library.nvrtcGetLTOIRSize(program, ctypes.byref(size)) == 0
+code = ctypes.create_string_buffer(size.value)
+assert library.nvrtcGetLTOIR(program, code) == 0
+open("k.ltoir", "wb").write(code.raw)"#;
+    NVRTC.file("/libnvrtc-builtins.so.13.5")?;
+    let library = NVRTC.file("/libnvrtc.so.13")?;
+    let python = offkit_tests::tool("python3")?;
+    folder
+        .run(python, [Path::new("-c"), Path::new(SCRIPT), &library])
+        .ok();
+    Some(folder.read("k.ltoir"))
+}
+
+#[test]
+fn lto_ir_is_listed_and_kept_as_it_is_stored() {
+    let Some(cuda) = Cuda::get() else { return };
+    let folder = Folder::new();
+    let Some(code) = lto_ir(&folder) else { return };
+    assert_eq!(ImageFormat::detect(&code), ImageFormat::LtoIr);
+    cuda.cubin(&folder, "sm_90");
+    for mode in ["none", "size", "speed"] {
+        let mode_option = format!("--compress-mode={mode}");
+        let lto_option = "--image3=kind=nvvm,sm=80,file=k.ltoir";
+        let options = ["--compress-all", &mode_option, lto_option];
+        let bytes = cuda.fatbin(&folder, &options, &[("elf", "sm_90")]);
+        let contents = read(&bytes);
+        let [lto, cubin] = &contents.images[..] else {
+            panic!("{mode}: two images")
+        };
+        assert_eq!(
+            (lto.format, cubin.format),
+            (ImageFormat::LtoIr, ImageFormat::Cubin)
+        );
+        assert_eq!(lto.target.to_string(), "nvptx64-nvidia-cuda-sm_80");
+        let unpacked = lto.strings.get("unpacked-size");
+        if mode == "none" {
+            assert_eq!((lto.stored_bytes(), unpacked), (&code[..], None));
+        } else {
+            assert!(lto.stored_bytes().len() < code.len());
+            assert_eq!(unpacked, Some(code.len().to_string().as_str()), "{mode}");
+            let changed = offkit_object::replace(&bytes, &lto.location, &code, &Limits::default());
+            assert_eq!(changed.unwrap_err().kind(), ErrorKind::Unrepresentable);
+        }
+        assert_eq!(
+            offkit_object::verify("out.fatbin", &bytes, &Limits::default()),
+            []
+        );
     }
 }
 

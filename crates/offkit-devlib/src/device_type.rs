@@ -123,6 +123,7 @@ fn kind(format: ImageFormat) -> &'static str {
         ImageFormat::Cubin => "cubin",
         ImageFormat::Ptx => "ptx",
         ImageFormat::Spirv => "spv",
+        ImageFormat::LtoIr => "ltoir",
         ImageFormat::Zebin => "zebin",
         ImageFormat::Elf => "o",
         ImageFormat::Archive => "a",

@@ -10,6 +10,8 @@ crate::named! {
         Bitcode => "LLVM bitcode",
         /// NVIDIA's virtual assembly, as text.
         Ptx => "PTX",
+        /// NVIDIA's intermediate code for optimizing while linking, `nvcc -dlto`; only NVIDIA's linker runs it.
+        LtoIr => "LTO-IR",
         /// NVIDIA machine code in ELF (machine 190).
         Cubin => "cubin",
         /// An AMDGPU code object: ELF (machine 224).
@@ -40,6 +42,7 @@ const MAGICS: &[(&[u8], ImageFormat)] = &[
     (&[0x07, 0x23, 0x02, 0x03], ImageFormat::Spirv),
     (&[b'B', b'C', 0xc0, 0xde], ImageFormat::Bitcode),
     (&[0xde, 0xc0, 0x17, 0x0b], ImageFormat::Bitcode),
+    (&[0xed, 0x43, 0x4e, 0x7f], ImageFormat::LtoIr),
     (b"!<arch>\n", ImageFormat::Archive),
     (b"!<thin>\n", ImageFormat::Archive),
     (&[0x28, 0xb5, 0x2f, 0xfd], ImageFormat::Compressed),
@@ -103,6 +106,7 @@ impl ImageFormat {
             Self::Spirv => "spv",
             Self::Bitcode => "bc",
             Self::Ptx => "ptx",
+            Self::LtoIr => "ltoir",
             Self::Cubin => "cubin",
             Self::Amdgpu => "hsaco",
             Self::Zebin => "zebin",

@@ -3,7 +3,7 @@
 //! `nvcc` (its program `fatbinary`) and clang write them into the sections `.nv_fatbin` and `__nv_relfatbin` of
 //! host objects; the linker puts those of all objects one after the other. A fatbin is a header and entries,
 //! each a header with its payload behind it. All integers are little endian. Payloads are stored as they are,
-//! as one LZ4 block or as a zstd frame.
+//! as one LZ4 block or as a zstd frame; compressed LTO-IR in a form that only NVIDIA reads.
 
 mod elf_size;
 mod raw;
@@ -41,6 +41,7 @@ pub(crate) static FORMAT: ContainerFormat = ContainerFormat {
 const IDENTIFIER: &str = "identifier";
 const PTXAS_OPTIONS: &str = "ptxas-options";
 const KIND: &str = "kind";
+const UNPACKED_SIZE: &str = "unpacked-size";
 
 /// Hands over every entry of every fatbin: `N/M` is entry M of fatbin N.
 fn parts<'data>(source: Source<'data>, reading: &mut Reading, visit: Visit<'_, 'data>) -> Result<(), Error> {
@@ -75,6 +76,11 @@ fn replace(source: Source<'_>, id: usize, new: &[u8], limits: &Limits) -> Result
     let unrepresentable = |message| Error::unrepresentable(message).at(source.at(entry.offset));
     if entry.header.kind == raw::KIND_PTX && new.last() != Some(&0) {
         return Err(unrepresentable("PTX in a fatbin ends with a zero byte"));
+    }
+    if entry.is_sealed() {
+        return Err(unrepresentable(
+            "compressed LTO-IR can be written by NVIDIA's tools only",
+        ));
     }
     let old_room = entry.header.payload_size.get();
     let mut header = entry.header.clone();
@@ -314,14 +320,15 @@ impl<'data> Entry<'data> {
         let name = Name::Path(vec![fatbin.to_string(), entry.to_string()]);
         let coding = self.coding();
         let stored = match coding {
-            Some(_) => self.compressed(reading)?,
-            None => self.plain(),
+            None if !self.is_sealed() => self.plain(),
+            _ => self.compressed(reading)?,
         };
         let mut facts = Facts {
             version: Some(self.version.into()),
             claim: match self.header.kind.get() {
                 raw::KIND_PTX => Some(ImageFormat::Ptx),
                 raw::KIND_ELF => Some(ImageFormat::Cubin),
+                raw::KIND_LTO_IR => Some(ImageFormat::LtoIr),
                 _ => None,
             },
             target: self.target(),
@@ -344,7 +351,16 @@ impl<'data> Entry<'data> {
         })
     }
 
+    /// Whether the payload is compressed in a way that only NVIDIA's tools undo, whatever the other flags say.
+    fn is_sealed(&self) -> bool {
+        self.header.flags.get() & raw::FLAG_SEALED != 0
+    }
+
+    /// How the payload is compressed, if it is and can be unpacked.
     fn coding(&self) -> Option<Coding> {
+        if self.is_sealed() {
+            return None;
+        }
         let flags = self.header.flags.get();
         let compression = if flags & raw::FLAG_LZ4 != 0 {
             Compression::Lz4
@@ -421,12 +437,16 @@ impl<'data> Entry<'data> {
         let mut found = vec![(IDENTIFIER, "identifier", identifier)];
         let kind = self.header.kind.get();
         match kind {
-            raw::KIND_PTX => {
+            raw::KIND_PTX | raw::KIND_LTO_IR => {
                 let at = self.header.options_offset.get();
                 let options = self.texts.record::<raw::Options>(at.into());
                 if let Some(options) = options.filter(|_| at != 0) {
                     let options = (options.offset.get(), options.size.get());
                     found.push((PTXAS_OPTIONS, "options", options));
+                }
+                if self.is_sealed() {
+                    let size = self.header.decompressed_size.get();
+                    facts.more().strings.set(UNPACKED_SIZE, size.to_string());
                 }
             }
             raw::KIND_ELF => {}

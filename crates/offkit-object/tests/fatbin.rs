@@ -240,10 +240,10 @@ fn the_target_is_that_of_the_code_where_the_code_is_at_hand() {
 
 #[test]
 fn kinds_that_are_not_known_are_kept() {
-    let bytes = fatbin(&[Entry::new(8, 75, FLAGS, b"something")]);
+    let bytes = fatbin(&[Entry::new(0x40, 75, FLAGS, b"something")]);
     let contents = read(&bytes);
     let image = &contents.images[0];
-    assert_eq!(image.strings.get("kind"), Some("8"));
+    assert_eq!(image.strings.get("kind"), Some("64"));
     assert_eq!(
         (image.format, image.target.arch.as_str()),
         (ImageFormat::Unknown, "sm_75")

@@ -52,12 +52,16 @@ pub(super) struct Options {
 
 pub(super) const KIND_PTX: u16 = 1;
 pub(super) const KIND_ELF: u16 = 2;
+/// What `nvcc -dlto` keeps for NVIDIA's linker.
+pub(super) const KIND_LTO_IR: u16 = 8;
 /// Several images, one after the other, compressed as one; a table of them is where options are otherwise.
 pub(super) const KIND_CONCATENATED: u16 = 0x100;
 
 pub(super) const FLAG_64_BIT: u64 = 0x1;
 pub(super) const FLAG_LZ4: u64 = 0x2000;
 pub(super) const FLAG_ZSTD: u64 = 0x8000;
+/// Compressed LTO-IR: beside one of the other two flags, but the payload is a stream of neither.
+pub(super) const FLAG_SEALED: u64 = 0x1_0000;
 /// For one architecture only, as in `sm_90a`.
 pub(super) const FLAG_ARCH_SPECIFIC: u64 = 0x10_0000;
 /// For a family of architectures, as in `sm_100f`.

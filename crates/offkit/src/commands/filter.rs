@@ -14,8 +14,8 @@ use crate::terminal::Terminal;
 /// The names of languages, as [`producer_name`] gives them.
 const KINDS: [&str; 5] = ["openmp", "cuda", "hip", "sycl", "host"];
 /// The names of formats, as [`format_name`] gives them.
-const FORMATS: [&str; 9] = [
-    "spirv", "bitcode", "ptx", "cubin", "amdgpu", "zebin", "elf", "archive", "unknown",
+const FORMATS: [&str; 10] = [
+    "spirv", "bitcode", "ptx", "lto-ir", "cubin", "amdgpu", "zebin", "elf", "archive", "unknown",
 ];
 
 // Options that every command takes which looks at images.
@@ -216,6 +216,7 @@ pub(crate) fn format_name(format: ImageFormat) -> &'static str {
         ImageFormat::Spirv => "spirv",
         ImageFormat::Bitcode => "bitcode",
         ImageFormat::Ptx => "ptx",
+        ImageFormat::LtoIr => "lto-ir",
         ImageFormat::Cubin => "cubin",
         ImageFormat::Amdgpu => "amdgpu",
         ImageFormat::Zebin => "zebin",
