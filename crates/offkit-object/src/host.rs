@@ -182,7 +182,8 @@ fn parts<'data>(source: Source<'data>, reading: &mut Reading, visit: Visit<'_, '
     // Images of a linked program are found without section headers.
     reading.accept(result)?;
     visit_entries(entries, reading, visit);
-    if source.bytes().starts_with(b"\x7fELF") {
+    let bytes = source.bytes();
+    if bytes.starts_with(b"\x7fELF") || bytes.starts_with(b"MZ") {
         sycl_wrapped::parts(source, reading, &mut |reading, mut part| {
             part.id = part.id.saturating_add(WRAPPED);
             visit(reading, part);

@@ -13,6 +13,7 @@ mod memory;
 pub(crate) mod raw;
 mod relocations;
 mod tables;
+mod windows;
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -41,7 +42,7 @@ pub(crate) static FORMAT: ContainerFormat = ContainerFormat {
     ..ContainerFormat::USUAL
 };
 
-/// Hands over the images of every descriptor of an ELF file: `sycl/N/M` is image M of descriptor N, counted by
+/// Hands over the images of every descriptor of an ELF or PE file: `sycl/N/M` is image M of descriptor N, counted by
 /// address.
 ///
 /// Files without descriptors, and those of another kind, have none.

@@ -1,4 +1,4 @@
-//! SYCL images in programs that clang and lld made: found without symbols, through relocations.
+//! SYCL images in programs for Linux and Windows that clang and lld made: found without symbols, through relocations.
 
 #![cfg(feature = "default")]
 
@@ -29,7 +29,7 @@ macro_rules! need_tools {
 
 #[expect(clippy::print_stderr, reason = "a skipped test says so")]
 fn has_tools() -> bool {
-    let missing = ["clang-22", "ld.lld", "llvm-objcopy"]
+    let missing = ["clang-22", "ld.lld", "lld-link", "llvm-objcopy"]
         .into_iter()
         .find(|name| !Path::new(LLVM_PROGRAMS).join(name).is_file());
     if let Some(missing) = missing {
@@ -99,6 +99,23 @@ fn builds() -> Vec<Build> {
             })
         })
         .collect()
+}
+
+const WINDOWS: &str = "--target=x86_64-pc-windows-msvc";
+
+/// The same for Windows: with base relocations, and without.
+const WINDOWS_BUILDS: [Build; 3] = [
+    windows(&["-dll", "-noentry", "-include:_start"]),
+    windows(&["-entry:_start", "-subsystem:console"]),
+    windows(&["-entry:_start", "-subsystem:console", "-fixed"]),
+];
+
+const fn windows(link: &'static [&'static str]) -> Build {
+    Build {
+        target: WINDOWS,
+        compile: &[],
+        link: Some(link),
+    }
 }
 
 const X86_64_LIBRARY: Build = Build {
@@ -205,7 +222,7 @@ fn program(layout: Layout) -> String {
 #ifndef VISIBLE
 #define VISIBLE static
 #endif
-typedef unsigned short u16; typedef unsigned u32; typedef unsigned long u64;
+typedef unsigned short u16; typedef unsigned u32; typedef unsigned long long u64;
 struct property {{ const char *name; const void *value; u32 type; u64 size; }};
 struct set {{ const char *name; const struct property *begin, *end; }};
 struct entry {{ {entry_type} }};
@@ -280,12 +297,19 @@ fn build(layout: Layout, build: Build) -> Vec<u8> {
         "-O1",
         "-fno-asynchronous-unwind-tables",
         "program.c",
+        "-o",
+        "program.o",
     ];
     arguments.extend(build.compile);
     run(directory.path(), "clang-22", &arguments);
     let Some(link) = build.link else {
         return std::fs::read(directory.path().join("program.o")).unwrap();
     };
+    if build.target == WINDOWS {
+        let arguments = [&["program.o", "-out:program", "-nodefaultlib"], link].concat();
+        run(directory.path(), "lld-link", &arguments);
+        return std::fs::read(directory.path().join("program")).unwrap();
+    }
     let mut arguments = vec![
         "program.o",
         "-o",
@@ -398,7 +422,7 @@ fn check(contents: &Contents<'_>, version: u16) {
 #[test]
 fn images_are_found_however_pointers_are_stored() {
     need_tools!();
-    for how in builds() {
+    for how in builds().into_iter().chain(WINDOWS_BUILDS) {
         for layout in [V2, V3] {
             let bytes = build(layout, how);
             let contents = read(&bytes);
@@ -478,7 +502,7 @@ fn an_image_is_replaced_by_one_of_the_same_size_only() {
         let location: Location = format!("program!sycl/{part}").parse().unwrap();
         offkit_object::replace(bytes, &location, new, &limits())
     };
-    for how in [X86_64_LIBRARY, builds()[0]] {
+    for how in [X86_64_LIBRARY, builds()[0], WINDOWS_BUILDS[0]] {
         let bytes = build(V2, how);
         let mut new = first_code();
         *new.last_mut().unwrap() ^= 0xff;

@@ -4,6 +4,7 @@ use offkit_image::Error;
 
 use super::relocations::{Relocated, Relocations};
 use super::tables::{self, Action, Dynamic, Rela, Segment, Symbol};
+use super::windows::{Pointers, Program};
 use crate::elf::{self, Header, SectionHeader, Sections};
 use crate::reading::Reading;
 use crate::source::Source;
@@ -30,6 +31,8 @@ pub(super) struct Memory<'data> {
     relocated: Relocations<'data>,
     /// Addresses where the file has a pointer to itself, as `RELR` has them: the addend is in the word.
     packed: Option<Source<'data>>,
+    /// The same of a Windows program.
+    listed: Option<Pointers<'data>>,
     /// Whether pointers need no relocation.
     absolute: bool,
     file_size: u64,
@@ -55,8 +58,11 @@ impl Region<'_> {
 }
 
 impl<'data> Memory<'data> {
-    /// The memory of an ELF file; `None` for another kind of file.
+    /// The memory of an ELF or PE file; `None` for another kind of file.
     pub(super) fn of(source: Source<'data>, reading: &mut Reading) -> Result<Option<Self>, Error> {
+        if let Some(program) = Program::read(source) {
+            return Ok(Some(Self::of_windows(program, source)));
+        }
         let header = Header::read(source).filter(|header| header.is_64 && !header.big_endian);
         let sections = header.and_then(|header| header.sections(source));
         let (Some(header), Some(sections)) = (header, sections) else {
@@ -84,6 +90,20 @@ impl<'data> Memory<'data> {
         Ok(Some(memory))
     }
 
+    fn of_windows(program: Program<'data>, source: Source<'data>) -> Self {
+        let regions = program.sections.into_iter();
+        Self {
+            regions: regions
+                .map(|(address, bytes)| Region { address, bytes })
+                .collect(),
+            listed: program.pointers,
+            absolute: program.pointers.is_none(),
+            file_size: source.len(),
+            image_lists: program.image_lists,
+            ..Self::of_program(None)
+        }
+    }
+
     /// The memory of a program that runs: pointers there are what they are.
     pub(super) fn of_program(running: Option<&'data dyn AddressSpace>) -> Self {
         Self {
@@ -91,6 +111,7 @@ impl<'data> Memory<'data> {
             regions: Vec::new(),
             relocated: Relocations::default(),
             packed: None,
+            listed: None,
             absolute: false,
             file_size: 0,
             image_lists: Vec::new(),
@@ -161,6 +182,9 @@ impl<'data> Memory<'data> {
         self.relocated.addresses().for_each(&mut consider);
         if let Some(packed) = self.packed {
             self.unpack(packed, &mut consider);
+        }
+        if let Some(listed) = self.listed {
+            listed.each(&mut consider);
         }
         if self.absolute {
             // Segments that share bytes would make for more work than the file is large.
