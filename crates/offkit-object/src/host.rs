@@ -5,7 +5,7 @@
 //! | `.llvm.offloading` | clang for OpenMP, SYCL, CUDA and HIP | [offload binaries](crate::offload_binary) |
 //! | `__CLANG_OFFLOAD_BUNDLE__` and an entry's ID | `clang-offload-bundler -type=o` | that entry |
 //! | `.hip_fatbin` | clang and hipcc | [bundles](crate::bundle) |
-//! | `.nv_fatbin`, `__nv_relfatbin` | nvcc and clang | [fatbins](crate::fatbin) |
+//! | `.nv_fatbin`, `__nv_relfatbin`; in linked PE files `.nv_fatb`, `__nv_rel` | nvcc and clang | [fatbins](crate::fatbin) |
 //!
 //! `clang -flto` makes bitcode instead of objects, with the binaries as a constant of the module.
 //!

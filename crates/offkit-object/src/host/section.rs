@@ -45,7 +45,7 @@ pub(super) fn content_of(name: &[u8]) -> Option<SectionContent> {
         (b".hip_fat", ContainerKind::Bundle),
         (b".nv_fatb", ContainerKind::Fatbin),
         (b"__nv_fatbin", ContainerKind::Fatbin),
-        (b"__nv_relfatbin", ContainerKind::Fatbin),
+        (b"__nv_rel", ContainerKind::Fatbin),
     ];
     if let Some(id) = name.strip_prefix(BUNDLE_PREFIX) {
         return Some(SectionContent::BundleEntry(
