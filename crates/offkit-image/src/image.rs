@@ -1,6 +1,7 @@
 //! The device image: the one model that every container is read into.
 
 use crate::bytes::{Code, SharedBytes, Storage};
+use crate::code_version::CodeVersion;
 use crate::compression::Compression;
 use crate::container::ContainerKind;
 use crate::error::Error;
@@ -27,6 +28,9 @@ pub struct DeviceImage<'data> {
     /// What the bytes are: decided from the bytes, from the container's header only when the bytes say
     /// nothing.
     pub format: ImageFormat,
+    /// The version of the code's format, where the container or the first bytes say it: 8.4 of PTX, 1.4 of SPIR-V, 5
+    /// of AMD's code objects.
+    pub code_version: Option<CodeVersion>,
     /// What the code was compiled for: decided from the bytes as far as they say it, from the container otherwise.
     pub target: Target,
     /// What the container says about the target, where the bytes contradict that.
@@ -70,6 +74,7 @@ impl<'data> DeviceImage<'data> {
         Self {
             code: code.into(),
             format,
+            code_version: None,
             container: ContainerKind::Image,
             container_version: None,
             target: Target::default(),
@@ -176,6 +181,7 @@ impl<'data> DeviceImage<'data> {
             container: self.container,
             container_version: self.container_version,
             format: self.format,
+            code_version: self.code_version,
             target: self.target,
             contradicted: self.contradicted,
             producer: self.producer,

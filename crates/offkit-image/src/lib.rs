@@ -58,6 +58,7 @@
 #![forbid(unsafe_code)]
 
 mod bytes;
+mod code_version;
 mod compression;
 mod container;
 mod error;
@@ -78,6 +79,7 @@ mod symbols;
 pub mod target;
 
 pub use bytes::{Bytes, Code, Inflate, SharedBytes, Storage, offset_within, range_within};
+pub use code_version::CodeVersion;
 pub use compression::Compression;
 pub use container::ContainerKind;
 pub use error::{Error, ErrorKind};

@@ -3,10 +3,13 @@
 //! A [`Target`] is a triple, an architecture and features, as a container or a command line has them. Its
 //! [`Family`] says which rules apply; [`names`] reads and writes all spellings in use, and [`fit`] answers
 //! whether code can be linked with other code ([`Target::links_with`]) or runs on a device
-//! ([`Target::runs_on`]), and if not, why.
+//! ([`Target::runs_on`]), and if not, why. An image knows more about itself than its target, and a [`Device`] more
+//! than its own: [`DeviceImage::runs_on`](crate::DeviceImage::runs_on) is the answer for these, a [`Verdict`].
 
 pub mod amd;
 mod decide;
+mod device;
+mod driver;
 pub mod family;
 pub mod fit;
 pub mod host;
@@ -14,17 +17,21 @@ pub mod intel;
 pub mod names;
 pub mod nvidia;
 pub mod triple;
+mod verdict;
 
 use std::fmt;
 
 use compact_str::CompactString;
 
 pub use decide::{Decision, decide};
+pub use device::Device;
+pub use driver::DriverVersion;
 pub use family::Family;
 pub use fit::{Misfit, Run};
 pub use host::HostCpu;
 pub use names::triples;
 pub use triple::{System, Triple};
+pub use verdict::Verdict;
 
 /// The architecture of code that is for none in particular: it says as much as an empty one.
 pub const GENERIC: &str = "generic";

@@ -11,7 +11,7 @@ mod raw;
 use offkit_image::PartName as Name;
 use offkit_image::target::nvidia::{Processor, Scope};
 use offkit_image::target::triples;
-use offkit_image::{Compression, ContainerKind, Error, ImageFormat, Limits, Producer, Target};
+use offkit_image::{CodeVersion, Compression, ContainerKind, Error, ImageFormat, Limits, Producer, Target};
 use zerocopy::IntoBytes;
 
 use crate::compression::{lz4, zstd};
@@ -331,6 +331,11 @@ impl<'data> Entry<'data> {
                 raw::KIND_LTO_IR => Some(ImageFormat::LtoIr),
                 _ => None,
             },
+            // Of machine code it is the version of the ELF file's layout.
+            code_version: (self.header.kind.get() == raw::KIND_PTX).then(|| CodeVersion {
+                major: self.header.major_version.get(),
+                minor: self.header.minor_version.get(),
+            }),
             target: self.target(),
             producer: Producer::Cuda,
             ..Facts::default()

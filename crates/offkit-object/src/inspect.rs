@@ -14,7 +14,9 @@ mod spirv;
 mod yaml;
 mod zebin;
 
-use offkit_image::{DeviceImage, ImageFormat, InspectedKernel, Inspection, Limits, Symbols, Target};
+use offkit_image::{
+    CodeVersion, DeviceImage, ImageFormat, InspectedKernel, Inspection, Limits, Symbols, Target,
+};
 
 use crate::elf::Header;
 use crate::source::Source;
@@ -173,4 +175,25 @@ pub fn header_target(bytes: &[u8], format: ImageFormat) -> Target {
         _ => None,
     }
     .unwrap_or_default()
+}
+
+/// The version of the format of an image's code, as its first bytes say it: PTX, SPIR-V and AMD's code objects have
+/// one.
+///
+/// As cheap as [`header_target`].
+///
+/// ```
+/// use offkit_object::{ImageFormat, header_version};
+///
+/// let ptx = b".version 8.4\n.target sm_90a\n";
+/// assert_eq!(header_version(ptx, ImageFormat::Ptx).unwrap().to_string(), "8.4");
+/// ```
+#[must_use]
+pub fn header_version(bytes: &[u8], format: ImageFormat) -> Option<CodeVersion> {
+    match format {
+        ImageFormat::Spirv => spirv::header_version(bytes),
+        ImageFormat::Ptx => ptx::header_version(bytes),
+        ImageFormat::Amdgpu => amdgpu::header_version(&Header::read(Source::new(bytes))?),
+        _ => None,
+    }
 }

@@ -136,13 +136,14 @@ pub use convert::{ConversionInput, Converted, Loss, pack};
 pub use file_name::file_name;
 #[cfg(feature = "inspect")]
 pub use inspect::{
-    FunctionType, Inspect, elf_note, embedded_in_bitcode, function_types, header_target, inspect,
+    FunctionType, Inspect, elf_note, embedded_in_bitcode, function_types, header_target, header_version,
+    inspect,
 };
 pub use offkit_image::{
-    BundleState, ByteArray, Bytes, Code, Compression, ContainerKind, Detail, DetailValue, DeviceImage, Error,
-    ErrorKind, ImageFormat, InspectedKernel, Inspection, KernelName, Limits, Location, NameMatch, Problem,
-    Producer, PropertySet, PropertySets, PropertyValue, SharedBytes, Storage, Strings, Symbols, Target,
-    backquoted, demangle, describe_symbol,
+    BundleState, ByteArray, Bytes, Code, CodeVersion, Compression, ContainerKind, Detail, DetailValue,
+    DeviceImage, Error, ErrorKind, ImageFormat, InspectedKernel, Inspection, KernelName, Limits, Location,
+    NameMatch, Problem, Producer, PropertySet, PropertySets, PropertyValue, SharedBytes, Storage, Strings,
+    Symbols, Target, backquoted, demangle, describe_symbol,
 };
 pub use offload_binary::{ImageKind, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind};
 pub use offload_entries::{FoundEntry, offload_entries};

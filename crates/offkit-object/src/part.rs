@@ -3,7 +3,8 @@
 //! A reader knows nothing of what is inside of its parts: [`walk`](crate::walk) opens these.
 
 use offkit_image::{
-    Compression, ContainerKind, ImageFormat, PartName as Name, Producer, PropertySets, Strings, Target,
+    CodeVersion, Compression, ContainerKind, ImageFormat, PartName as Name, Producer, PropertySets, Strings,
+    Target,
 };
 
 use crate::reading::Reading;
@@ -86,6 +87,8 @@ pub(crate) struct Facts<'data> {
     pub(crate) version: Option<u32>,
     /// The format that a header claims.
     pub(crate) claim: Option<ImageFormat>,
+    /// The version of the code's format.
+    pub(crate) code_version: Option<CodeVersion>,
     pub(crate) target: Target,
     pub(crate) producer: Producer,
     /// Apart, for of nearly all of very many images nothing more is said.

@@ -15,7 +15,7 @@ use crate::container;
 use crate::format::ContainerFormat;
 use crate::heads::Heads;
 use crate::host;
-use crate::inspect::header_target;
+use crate::inspect::{header_target, header_version};
 use crate::parallel;
 use crate::part::{Coding, Content, Facts, Part, Visit};
 use crate::reading::Reading;
@@ -538,6 +538,8 @@ impl Walker<'_> {
         let kind = facts.container.unwrap_or(around.kind);
         let format = shown.or(facts.claim);
         let told = std::mem::take(&mut facts.target);
+        let code_version = facts.code_version;
+        let code_version = code_version.or_else(|| bytes.and_then(|bytes| header_version(bytes, format)));
         let shown = bytes.map(|bytes| header_target(bytes, format));
         let Decision { target, contradicted } = decide(told, shown.unwrap_or_default());
         let mut image = DeviceImage::of_format(code, format);
@@ -547,6 +549,7 @@ impl Walker<'_> {
             kind
         };
         image.container_version = facts.version.or(around.version);
+        image.code_version = code_version;
         image.target = target;
         image.contradicted = contradicted;
         image.producer = facts.producer;

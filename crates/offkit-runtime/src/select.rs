@@ -359,7 +359,10 @@ fn misfit(image: &DeviceImage<'_>, device: &Device) -> Option<Misfit> {
         return None;
     }
     let spirv = Target::new(triples::SPIRV64, "");
-    image.target.runs_on(image.format, &spirv).err()
+    image
+        .runs_on(&offkit_image::target::Device::new(spirv))
+        .runs
+        .err()
 }
 
 /// What messages call a device.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use offkit_image::target::triples;
+use offkit_image::target::{self, triples};
 use offkit_image::{DeviceImage, Target};
 use offkit_pi::ffi::*;
 use offkit_pi::plugin::{Device, Error, Info, Partition, Platform, Result};
@@ -90,8 +90,10 @@ impl Device<Mock> for MockDevice {
         };
         // The targets that are named first are liked best.
         let suits = |target: &Target| {
-            let mut images = images.iter();
-            images.position(|image| image.target.runs_on(image.format, target).is_ok())
+            let device = target::Device::new(target.clone());
+            images
+                .iter()
+                .position(|image| image.runs_on(&device).runs.is_ok())
         };
         Ok(takes.iter().find_map(suits))
     }

@@ -2,10 +2,11 @@
 
 use std::fmt;
 
+use super::driver::DriverVersion;
 use super::family::Family;
 use super::nvidia::Processor;
 use super::triple::same_system;
-use super::{Sign, Target, amd};
+use super::{Sign, Target, amd, intel};
 use crate::ImageFormat;
 
 /// Why code does not fit.
@@ -32,6 +33,15 @@ pub enum Misfit {
     Demand(String),
     /// No device runs this format of code.
     Format,
+    /// The device is known to lack an ability that the code was recorded to need, by SYCL's name of it.
+    Aspect(&'static str),
+    /// The device's driver is too old for the code, or for how it is compressed.
+    Driver {
+        /// The oldest that takes it.
+        needs: DriverVersion,
+        /// The one that is there.
+        has: DriverVersion,
+    },
 }
 
 impl fmt::Display for Misfit {
@@ -49,12 +59,16 @@ impl fmt::Display for Misfit {
             }
             Self::Demand(feature) => write!(f, "it demands `{feature}`"),
             Self::Format => f.write_str("no device runs this format"),
+            Self::Aspect(name) => write!(f, "the device has no {name}"),
+            Self::Driver { needs, has } => {
+                write!(f, "its driver is {has}, and it needs {needs} or later")
+            }
         }
     }
 }
 
 /// How a device runs code that fits it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Run {
     /// As it is.
     Native,
@@ -125,14 +139,31 @@ impl Target {
         self.features.iter().find(unmet).map(String::as_str)
     }
 
-    /// Whether code of this target, in that format, runs on a device, and how.
+    /// Whether code of this target, in that format, runs on a device, and how. An image knows more:
+    /// [`DeviceImage::runs_on`](crate::DeviceImage::runs_on).
     ///
     /// # Errors
     ///
     /// Why it does not.
     pub fn runs_on(&self, format: ImageFormat, device: &Self) -> Result<Run, Misfit> {
-        self.is_same_device_kind(device)?;
         let family = self.family();
+        match (family, device.family()) {
+            // ROCm compiles its own kind of SPIR-V.
+            (Family::Spirv64, Family::Amdgcn)
+                if self.processor() == amd::SPIRV_PROCESSOR && format == ImageFormat::Spirv =>
+            {
+                return Ok(Run::Compiled);
+            }
+            // Intel's GPUs are named by the code that is compiled for them when it is loaded.
+            (Family::IntelGpu, Family::Spirv64) if !device.processor().is_empty() => {
+                let (code, device) = (self.processor(), device.processor());
+                return match code.is_empty() || intel::runs_on(code, device) {
+                    true => Ok(Run::Native),
+                    false => Err(Misfit::Processor),
+                };
+            }
+            _ => self.is_same_device_kind(device)?,
+        }
         match (family, format) {
             (_, ImageFormat::Spirv) if family.is_spirv() => Ok(Run::Compiled),
             (Family::Nvptx64 | Family::Nvptx32, ImageFormat::Ptx | ImageFormat::Cubin) => {

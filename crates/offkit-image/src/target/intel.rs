@@ -74,10 +74,62 @@ pub const GPUS: &[Gpu] = &[
     gpu("cri", &[], true, FROM_XE_HPC),
 ];
 
+/// Pairs of versions: the code's, and those of other GPUs that run it. Nothing else does, not even another revision
+/// (Intel's compute runtime, `compatible devices` of each product, read in August 2026).
+const COMPATIBLE: &[(Version, &[Version])] = &[
+    ((12, 55, 8), &[(12, 56, 5), (12, 57, 0)]),
+    ((12, 70, 4), &[(12, 71, 4)]),
+    ((20, 1, 0), &[(20, 1, 4), (20, 2, 0), (20, 4, 4)]),
+    ((20, 1, 1), &[(20, 1, 0), (20, 1, 4), (20, 2, 0), (20, 4, 4)]),
+    ((20, 1, 4), &[(20, 1, 0), (20, 2, 0), (20, 4, 4)]),
+    (
+        (30, 0, 4),
+        &[(30, 1, 0), (30, 1, 1), (30, 3, 1), (30, 4, 4), (30, 5, 4)],
+    ),
+];
+
+/// What a GPU's driver reports as the version of its hardware: architecture, release, revision.
+type Version = (u32, u32, u32);
+
 /// The GPU that a target's name means: `intel_gpu_bmg_g21`, `intel_gpu_20_1_4`.
 #[must_use]
 pub fn gpu_of_target(target: &str) -> Option<&'static Gpu> {
-    let name = target.strip_prefix(PREFIX)?;
+    gpu_of_processor(target.strip_prefix(PREFIX)?)
+}
+
+/// The GPU that a processor's name means, in any spelling: `bmg_g21`, `bmg-g21`, `20.1.4`.
+#[must_use]
+pub fn gpu_of_processor(name: &str) -> Option<&'static Gpu> {
+    let name = name.replace(['-', '.'], "_");
     GPUS.iter()
-        .find(|gpu| gpu.name == name || gpu.others.contains(&name))
+        .find(|gpu| gpu.name == name || gpu.others.contains(&name.as_str()))
+}
+
+/// The version that a processor's name means.
+fn version_of(name: &str) -> Option<Version> {
+    let parse = |text: &str| {
+        let mut numbers = text.split(['.', '_']).map(|number| number.parse::<u32>().ok());
+        match (numbers.next()?, numbers.next()?, numbers.next()?, numbers.next()) {
+            (Some(architecture), Some(release), Some(revision), None) => {
+                Some((architecture, release, revision))
+            }
+            _ => None,
+        }
+    };
+    parse(name).or_else(|| gpu_of_processor(name)?.others.iter().copied().find_map(parse))
+}
+
+/// Whether machine code for one of these processors runs on the other.
+pub(super) fn runs_on(code: &str, device: &str) -> bool {
+    if code == device {
+        return true;
+    }
+    let (Some(code), Some(device)) = (version_of(code), version_of(device)) else {
+        return match (gpu_of_processor(code), gpu_of_processor(device)) {
+            (Some(code), Some(device)) => code == device,
+            _ => false,
+        };
+    };
+    let mut compatible = COMPATIBLE.iter().filter(|(own, _)| *own == code);
+    code == device || compatible.any(|(_, devices)| devices.contains(&device))
 }

@@ -28,6 +28,10 @@ const FIRST_FAMILY: u32 = 100;
 /// 13's ptxas accepts `.target sm_NNNf`. 101 is what CUDA called 110 before version 13.
 const FAMILIES: [&[u32]; 3] = [&[100, 103, 107], &[101, 110], &[120, 121]];
 
+/// The processors of Tegra, whose compatibility NVIDIA promises with the very same number only (CUDA's guide, "Binary
+/// Compatibility"). 101 became 110.
+const TEGRA: [u32; 6] = [53, 62, 72, 87, 101, 110];
+
 /// Versions of PTX, times ten, up to a processor's number: the first row that reaches it counts. Each is the oldest
 /// that LLVM 22 accepts for all processors of the row (`clang -march=… --cuda-feature=+ptx…`), but for 6x and 70,
 /// whose instructions for synchronising a warp are newer.
@@ -104,6 +108,12 @@ impl Processor {
         self.number >= first && (NUMBERS.contains(&self.number) || OLD_NUMBERS.contains(&self.number))
     }
 
+    /// Whether it is one of Tegra's.
+    #[must_use]
+    pub fn is_tegra(self) -> bool {
+        TEGRA.contains(&self.number)
+    }
+
     /// The number by which processors compare: 101 was given a new one.
     fn chip(self) -> u32 {
         match self.number {
@@ -135,8 +145,8 @@ impl Processor {
     /// Whether machine code for this processor runs on a device.
     ///
     /// By CUDA's rule for binary compatibility it does on every device of the same major number that is not
-    /// older. NVIDIA promises that for Tegra (53, 62, 72, 87, 110) only with the very same number; its linkers
-    /// make no difference, and neither does this.
+    /// older. NVIDIA promises that for Tegra only with the very same number; its linkers make no difference, and neither
+    /// does this: see [`is_tegra`](Self::is_tegra).
     ///
     /// # Errors
     ///

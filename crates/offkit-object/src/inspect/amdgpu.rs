@@ -2,7 +2,7 @@
 
 use compact_str::CompactString;
 use offkit_image::target::{amd, triples};
-use offkit_image::{Error, ErrorKind, Target};
+use offkit_image::{CodeVersion, Error, ErrorKind, Target};
 use rmpv::ValueRef;
 
 use super::elf::Elf;
@@ -25,6 +25,14 @@ const NOTE_METADATA: u32 = 32;
 /// The version of the code object: `e_ident[EI_ABIVERSION]` counts from 0 for version 2.
 fn version(header: &Header) -> Option<u8> {
     (header.os_abi == OS_ABI_HSA).then(|| header.abi_version.saturating_add(2))
+}
+
+/// The version of the code object.
+pub(super) fn header_version(header: &Header) -> Option<CodeVersion> {
+    version(header).map(|version| CodeVersion {
+        major: version.into(),
+        minor: 0,
+    })
 }
 
 /// The target in a header.

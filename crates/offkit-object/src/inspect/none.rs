@@ -1,10 +1,15 @@
 //! In the place of the readers of images, where this crate is built without them: containers have the only word.
 
-use offkit_image::{Error, ImageFormat, Target};
+use offkit_image::{CodeVersion, Error, ImageFormat, Target};
 
 /// No target: the bytes are not asked.
 pub(crate) fn header_target(_bytes: &[u8], _format: ImageFormat) -> Target {
     Target::default()
+}
+
+/// No version either.
+pub(crate) fn header_version(_bytes: &[u8], _format: ImageFormat) -> Option<CodeVersion> {
+    None
 }
 
 /// Nothing is found in bitcode.

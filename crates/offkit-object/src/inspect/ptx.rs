@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 
 use offkit_image::target::triples;
-use offkit_image::{Error, Target};
+use offkit_image::{CodeVersion, Error, Target};
 
 use super::InspectedKernel;
 use super::findings::Findings;
@@ -17,6 +17,16 @@ const SUPPLIED_BY_DRIVER: &[&str] = &["__assertfail", "free", "malloc", "vprintf
 
 /// The triple of the address size, and the architecture, from the first lines.
 pub(super) fn header_target(bytes: &[u8]) -> Option<Target> {
+    let header = header(bytes);
+    (!header.arch.is_empty()).then(|| header.target())
+}
+
+/// The version of PTX, from the first lines.
+pub(super) fn header_version(bytes: &[u8]) -> Option<CodeVersion> {
+    CodeVersion::parse(header(bytes).version)
+}
+
+fn header(bytes: &[u8]) -> Header<'_> {
     // As far as the format is looked for behind comments, and a few lines more.
     const BEGINNING: usize = (1 << 12) + 256;
     let mut header = Header::default();
@@ -26,7 +36,7 @@ pub(super) fn header_target(bytes: &[u8]) -> Option<Target> {
             break;
         }
     }
-    (!header.arch.is_empty()).then(|| header.target())
+    header
 }
 
 pub(super) fn inspect(source: Source<'_>, findings: &mut Findings) -> Result<(), Error> {

@@ -3,7 +3,7 @@
 use offkit_spirv::grammar::{ExecutionMode, SourceLanguage};
 use offkit_spirv::{EntryPoint, Outline, ReadError};
 
-use offkit_image::{Error, ErrorKind, Target};
+use offkit_image::{CodeVersion, Error, ErrorKind, Target};
 
 use super::InspectedKernel;
 use super::findings::Findings;
@@ -12,6 +12,19 @@ use crate::source::Source;
 /// The target by the memory model, which is among the first instructions.
 pub(super) fn header_target(bytes: &[u8]) -> Option<Target> {
     offkit_spirv::triple_of(bytes).map(target)
+}
+
+/// The version in the module's header, of either byte order: the second word, its bytes 0, major, minor, 0.
+pub(super) fn header_version(bytes: &[u8]) -> Option<CodeVersion> {
+    let [one, two, three, four] = *bytes.get(4..8)?.first_chunk()?;
+    let (major, minor) = match (one, four) {
+        (0, 0) if bytes.first() == Some(&0x03) => (three, two),
+        _ => (two, three),
+    };
+    Some(CodeVersion {
+        major: major.into(),
+        minor: minor.into(),
+    })
 }
 
 fn target(triple: &'static str) -> Target {

@@ -102,6 +102,7 @@ fn facts<'data>(entry: &StoredEntry<'data>, reading: &mut Reading) -> Result<Fac
         container: None,
         version: Some(entry.version),
         claim: image_kind.claimed_format(),
+        code_version: None,
         target,
         producer: entry.offload_kind().producer(image_kind),
         more,

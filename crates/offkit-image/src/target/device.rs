@@ -1,0 +1,131 @@
+//! Devices, as far as they decide which code runs on them, and the products that people name them by.
+
+use std::fmt;
+
+use super::{DriverVersion, Target, intel};
+
+/// A device that code is to run on.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Device {
+    /// What code is compiled for it as.
+    pub target: Target,
+    /// The version of its driver, if that is known. Without it every driver is taken to be new enough.
+    pub driver: Option<DriverVersion>,
+}
+
+impl Device {
+    /// A device of which nothing is known but its target.
+    #[must_use]
+    pub fn new(target: Target) -> Self {
+        Self { target, driver: None }
+    }
+
+    /// The device that a word means: a product (`h100`, `mi300x`, `b580`), a compute capability (`9.0`), or a target as
+    /// [`Target::named`] takes it. `None` for a word that is none of these.
+    ///
+    /// ```
+    /// use offkit_image::target::Device;
+    ///
+    /// let device = |name| Device::named(name).map(|device| device.target.arch.to_string());
+    /// assert_eq!(device("H100").as_deref(), Some("sm_90"));
+    /// assert_eq!(device("8.6").as_deref(), Some("sm_86"));
+    /// assert_eq!(device("gfx90a:xnack+").as_deref(), Some("gfx90a"));
+    /// assert_eq!(device("a1000000"), None);
+    /// ```
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        let lower: String = name.to_ascii_lowercase().replace([' ', '-'], "");
+        let product = PRODUCTS
+            .iter()
+            .find(|(_, products)| products.contains(&lower.as_str()));
+        if let Some((target, _)) = product {
+            return Some(Self::new(Target::named(target)));
+        }
+        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        if let Some((major, minor)) = name.split_once('.')
+            && is_number(major)
+            && is_number(minor.trim_end_matches(['a', 'f']))
+        {
+            return Some(Self::new(Target::named(&format!("sm_{major}{minor}"))));
+        }
+        let target = Target::named(name);
+        let is_intel = intel::gpu_of_target(name).is_some();
+        (is_intel || target.is_known() && !name.starts_with(intel::PREFIX)).then(|| Self::new(target))
+    }
+}
+
+impl fmt::Display for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&match self.target.arch.is_empty() {
+            true => self.target.triple.to_string(),
+            false => self.target.arch_with_features(),
+        })
+    }
+}
+
+/// What products are, in lower case without spaces and hyphens.
+///
+/// NVIDIA's from its list of compute capabilities and AMD's from ROCm's list of GPUs, both from memory; Intel's from
+/// its compute runtime of August 2026.
+const PRODUCTS: &[(&str, &[&str])] = &[
+    ("sm_52", &["m40", "m60"]),
+    ("sm_60", &["p100"]),
+    ("sm_61", &["p4", "p40", "gtx1080", "gtx1080ti"]),
+    ("sm_70", &["v100", "titanv"]),
+    ("sm_72", &["xavier"]),
+    ("sm_75", &["t4", "rtx2080", "rtx2080ti"]),
+    ("sm_80", &["a100", "a30", "a800"]),
+    (
+        "sm_86",
+        &[
+            "a10", "a10g", "a2", "a16", "a40", "rtx3090", "rtx3080", "rtxa6000",
+        ],
+    ),
+    ("sm_87", &["orin"]),
+    (
+        "sm_89",
+        &["l4", "l40", "l40s", "rtx4090", "rtx4080", "rtx6000ada"],
+    ),
+    ("sm_90", &["h100", "h200", "h800", "h20", "gh200"]),
+    ("sm_100", &["b100", "b200", "gb200"]),
+    ("sm_103", &["b300", "gb300"]),
+    ("sm_110", &["thor"]),
+    ("sm_120", &["rtx5090", "rtx5080", "rtxpro6000"]),
+    ("sm_121", &["gb10", "dgxspark"]),
+    ("gfx900", &["mi25"]),
+    ("gfx906", &["mi50", "mi60", "radeonvii"]),
+    ("gfx908", &["mi100"]),
+    ("gfx90a", &["mi200", "mi210", "mi250", "mi250x"]),
+    ("gfx942", &["mi300a", "mi300x", "mi325x"]),
+    ("gfx950", &["mi350x", "mi355x"]),
+    ("gfx1030", &["rx6800", "rx6900xt"]),
+    ("gfx1100", &["rx7900xt", "rx7900xtx"]),
+    ("gfx1151", &["strixhalo"]),
+    ("gfx1201", &["rx9070", "rx9070xt"]),
+    ("intel_gpu_acm_g10", &["a770", "a750", "flex170"]),
+    ("intel_gpu_acm_g11", &["a380", "a310", "flex140"]),
+    ("intel_gpu_pvc", &["max1100", "max1350", "max1550"]),
+    ("intel_gpu_bmg_g21", &["b580", "b570", "probb50", "probb60"]),
+    ("intel_gpu_lnl_m", &["lunarlake"]),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn products_are_devices_that_are_known() {
+        for (target, products) in PRODUCTS {
+            for product in *products {
+                let device = Device::named(product).unwrap();
+                assert_eq!(device.target, Target::named(target), "{product}");
+            }
+            assert!(Device::named(target).is_some(), "{target}");
+        }
+        for wrong in ["sm_9O", "gfx9a0", "intel_gpu_none", "", "9.", "h1000"] {
+            assert_eq!(Device::named(wrong), None, "{wrong}");
+        }
+        assert_eq!(Device::named("RTX 4090").unwrap().to_string(), "sm_89");
+    }
+}

@@ -1,0 +1,153 @@
+//! Versions of drivers, and which version first takes which code.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::CodeVersion;
+
+/// The version of a device's driver, such as 550.54.14.
+///
+/// What is left open, as in `550`, stands for any release of that branch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct DriverVersion {
+    /// The branch: 550.
+    pub branch: u32,
+    /// The release in the branch, 54 and 14 of 550.54.14, if it is said.
+    pub release: Option<[u32; 2]>,
+}
+
+impl DriverVersion {
+    const fn new(branch: u32, release: [u32; 2]) -> Self {
+        Self {
+            branch,
+            release: Some(release),
+        }
+    }
+
+    /// Whether it is no older than `least`.
+    #[must_use]
+    pub fn reaches(self, least: Self) -> bool {
+        if self.branch != least.branch {
+            return self.branch > least.branch;
+        }
+        match (self.release, least.release) {
+            (Some(own), Some(least)) => own >= least,
+            _ => true,
+        }
+    }
+}
+
+impl FromStr for DriverVersion {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let wrong =
+            || format!("`{text}` is no version of a driver: expected numbers such as `550` or `550.54.14`");
+        let mut numbers = text
+            .split('.')
+            .map(|number| number.parse::<u32>().map_err(|_| wrong()));
+        let branch = numbers.next().ok_or_else(wrong)??;
+        let release = match (numbers.next(), numbers.next(), numbers.next()) {
+            (None, ..) => None,
+            (Some(minor), patch, None) => Some([minor?, patch.transpose()?.unwrap_or(0)]),
+            (.., Some(_)) => return Err(wrong()),
+        };
+        Ok(Self { branch, release })
+    }
+}
+
+impl fmt::Display for DriverVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // NVIDIA writes 545.23.06 with two digits.
+        match self.release {
+            None | Some([0, 0]) => write!(f, "{}", self.branch),
+            Some([minor, 0]) => write!(f, "{}.{minor:02}", self.branch),
+            Some([minor, patch]) => write!(f, "{}.{minor:02}.{patch:02}", self.branch),
+        }
+    }
+}
+
+/// NVIDIA's drivers that first compile a version of PTX, on Linux; the version; and whether the row was checked.
+///
+/// From NVIDIA's release notes of CUDA (table "CUDA Toolkit and Corresponding Driver Versions") and of the PTX ISA
+/// (table "PTX release history"), read in November 2026. Which toolkit writes which version was tried with ptxas 11.8
+/// to 13.5; drivers before 525 are from memory. A driver takes no PTX that is newer than itself: CUDA's compatibility
+/// of minor versions is for machine code alone.
+const PTX: &[(u16, u16, DriverVersion, bool)] = &[
+    (6, 0, DriverVersion::new(384, [0, 0]), false),
+    (6, 1, DriverVersion::new(387, [0, 0]), false),
+    (6, 2, DriverVersion::new(396, [0, 0]), false),
+    (6, 3, DriverVersion::new(410, [48, 0]), false),
+    (6, 4, DriverVersion::new(418, [39, 0]), false),
+    (6, 5, DriverVersion::new(440, [33, 0]), false),
+    (7, 0, DriverVersion::new(450, [36, 0]), false),
+    (7, 1, DriverVersion::new(455, [23, 0]), false),
+    (7, 2, DriverVersion::new(460, [27, 0]), false),
+    (7, 3, DriverVersion::new(465, [19, 0]), false),
+    (7, 4, DriverVersion::new(470, [42, 0]), false),
+    (7, 5, DriverVersion::new(495, [29, 0]), false),
+    (7, 6, DriverVersion::new(510, [39, 0]), false),
+    (7, 7, DriverVersion::new(515, [43, 0]), false),
+    (7, 8, DriverVersion::new(520, [61, 5]), false),
+    (8, 0, DriverVersion::new(525, [60, 13]), true),
+    (8, 1, DriverVersion::new(530, [30, 0]), true),
+    (8, 2, DriverVersion::new(535, [54, 0]), true),
+    (8, 3, DriverVersion::new(545, [23, 0]), true),
+    (8, 4, DriverVersion::new(550, [54, 14]), true),
+    (8, 5, DriverVersion::new(555, [42, 0]), true),
+    (8, 6, DriverVersion::new(565, [0, 0]), true),
+    (8, 7, DriverVersion::new(570, [26, 0]), true),
+    (8, 8, DriverVersion::new(575, [51, 3]), true),
+    (9, 0, DriverVersion::new(580, [65, 6]), true),
+    (9, 1, DriverVersion::new(590, [44, 1]), true),
+    (9, 2, DriverVersion::new(595, [45, 4]), true),
+    (9, 3, DriverVersion::new(610, [43, 2]), true),
+    (9, 4, DriverVersion::new(616, [0, 0]), false),
+];
+
+/// NVIDIA's first driver that reads entries of fatbins which are compressed by zstd (release notes of CUDA 12.4).
+pub(super) const ZSTD: DriverVersion = DriverVersion::new(550, [54, 14]);
+
+/// The driver that first compiles PTX of that version, and whether that was checked; `None` for versions that are
+/// newer than the table.
+pub(super) fn for_ptx(version: CodeVersion) -> Option<(DriverVersion, bool)> {
+    let key = (version.major, version.minor);
+    // Every driver of today compiles what is older than the table.
+    let row = PTX.iter().find(|(major, minor, ..)| (*major, *minor) >= key)?;
+    Some((row.2, row.3))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_compare_as_far_as_they_are_said() {
+        let version = |text: &str| text.parse::<DriverVersion>().unwrap();
+        for (has, least, reaches) in [
+            ("550.54.14", "550.54.14", true),
+            ("550.54", "550.54.14", false),
+            ("550", "550.54.14", true),
+            ("535.183.01", "545.23", false),
+            ("580", "550.54.14", true),
+            ("525.147.5", "525.60.13", true),
+        ] {
+            assert_eq!(version(has).reaches(version(least)), reaches, "{has} {least}");
+        }
+        for text in ["550", "550.54.14", "545.23", "575.51.03"] {
+            assert_eq!(version(text).to_string(), text);
+        }
+        for text in ["", "new", "550.", "550.54.14.1", "-1"] {
+            assert!(text.parse::<DriverVersion>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn newer_ptx_needs_a_newer_driver() {
+        let least = |major, minor| for_ptx(CodeVersion { major, minor }).map(|(least, _)| least.to_string());
+        assert_eq!(least(8, 3).as_deref(), Some("545.23"));
+        assert_eq!(least(3, 2).as_deref(), Some("384"));
+        assert_eq!(least(9, 5), None);
+        assert!(PTX.is_sorted_by_key(|(major, minor, driver, _)| (*major, *minor, *driver)));
+    }
+}

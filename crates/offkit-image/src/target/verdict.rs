@@ -1,0 +1,252 @@
+//! Whether an image runs on a device: the answer that every command and the runtime go by.
+
+use std::fmt;
+
+use super::device::Device;
+use super::driver::{self, DriverVersion};
+use super::family::Family;
+use super::fit::{Misfit, Run};
+use super::nvidia::Processor;
+use super::{Target, intel};
+use crate::property_set::names::DEVICE_REQUIREMENTS;
+use crate::{Compression, ContainerKind, DeviceImage, ImageFormat};
+
+/// Whether an image runs on a device, and how.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Verdict {
+    /// How it runs, or why it does not.
+    pub runs: Result<Run, Misfit>,
+    /// The oldest driver that takes it, where that is more than the device itself needs.
+    pub least_driver: Option<DriverVersion>,
+    /// Why this is probable rather than certain; `None` for what rests on rules that were checked.
+    pub doubt: Option<&'static str>,
+}
+
+impl Verdict {
+    fn no(reason: Misfit) -> Self {
+        Self {
+            runs: Err(reason),
+            least_driver: None,
+            doubt: None,
+        }
+    }
+
+    /// Whether it runs as it is.
+    #[must_use]
+    pub fn is_native(&self) -> bool {
+        self.runs == Ok(Run::Native)
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.doubt.is_some() {
+            f.write_str("probably ")?;
+        }
+        match &self.runs {
+            Ok(Run::Native) => f.write_str("native")?,
+            Ok(Run::Compiled) => f.write_str("JIT")?,
+            Err(reason) => write!(f, "no: {reason}")?,
+        }
+        match self.least_driver {
+            Some(least) if self.runs.is_ok() => write!(f, " (driver {least} or later)"),
+            _ => Ok(()),
+        }
+    }
+}
+
+const TEGRA: &str = "NVIDIA promises that code of other processors runs on desktop GPUs, not on Tegra";
+const UNDECIDED: &str = "NVIDIA's own tools disagree on code of 10.0 and 10.3 for 10.7";
+const NO_DEVICE_KNOWN: &str = "no device with this processor is known";
+const UNSAID: &str = "the image does not say which GPUs it is for";
+const OLD_DRIVER: &str = "the table of drivers was not checked here";
+const NEW_PTX: &str = "this version of PTX is newer than the table of drivers";
+const JIT_BY_ROCM: &str = "it depends on which processors the compiler of ROCm knows";
+
+impl DeviceImage<'_> {
+    /// Whether the code runs on a device: by target, format, version of the format, compression, and what the
+    /// toolchain recorded that it needs. The code's bytes are not looked into.
+    ///
+    /// ```
+    /// use offkit_image::target::{Device, Run};
+    /// use offkit_image::{DeviceImage, Target};
+    ///
+    /// let mut image = DeviceImage::new(b".version 8.3\n.target sm_80\n".as_slice());
+    /// image.target = Target::named("sm_80");
+    /// let verdict = image.runs_on(&Device::named("h100").unwrap());
+    /// assert_eq!(verdict.runs, Ok(Run::Compiled));
+    /// ```
+    #[must_use]
+    pub fn runs_on(&self, device: &Device) -> Verdict {
+        let runs = match self.target.runs_on(self.format, &device.target) {
+            Ok(run) => run,
+            Err(reason) => return Verdict::no(reason),
+        };
+        if let Some(aspect) = self.lacking_aspect(&device.target) {
+            return Verdict::no(Misfit::Aspect(aspect));
+        }
+        let (least_driver, doubt_of_driver) = self.least_driver(runs);
+        if let (Some(has), Some(needs)) = (device.driver, least_driver)
+            && self.target.family().is_nvptx()
+            && !has.reaches(needs)
+        {
+            return Verdict {
+                doubt: doubt_of_driver,
+                ..Verdict::no(Misfit::Driver { needs, has })
+            };
+        }
+        Verdict {
+            runs: Ok(runs),
+            least_driver,
+            doubt: self.target.doubt(runs, &device.target).or(doubt_of_driver),
+        }
+    }
+
+    /// The oldest driver, and why that is not certain.
+    fn least_driver(&self, runs: Run) -> (Option<DriverVersion>, Option<&'static str>) {
+        if !self.target.family().is_nvptx() {
+            return (None, None);
+        }
+        let is_zstd =
+            self.container == ContainerKind::Fatbin && self.compression() == Some(Compression::Zstd);
+        let of_container = is_zstd.then_some(driver::ZSTD);
+        let (of_code, doubt) = match (runs, self.code_version) {
+            (Run::Compiled, Some(version)) => match driver::for_ptx(version) {
+                Some((least, true)) => (Some(least), None),
+                Some((least, false)) => (Some(least), Some(OLD_DRIVER)),
+                None => (None, Some(NEW_PTX)),
+            },
+            _ => (None, None),
+        };
+        match (of_container, of_code) {
+            (Some(one), Some(other)) if one >= other => (Some(one), None),
+            (one, other) => (other.or(one), doubt),
+        }
+    }
+
+    /// What the code needs of a device and this one is known to lack, by SYCL's name of it.
+    fn lacking_aspect(&self, device: &Target) -> Option<&'static str> {
+        /// SYCL's number of the aspect `fp64`.
+        const FP64: u32 = 6;
+        let gpu = intel::gpu_of_processor(&device.arch)?;
+        let aspects = self.properties.get(DEVICE_REQUIREMENTS, "aspects")?.as_u32s()?;
+        (!gpu.has_fp64 && aspects.contains(&FP64)).then_some("fp64")
+    }
+}
+
+impl Target {
+    /// Why it is not certain that code which fits a device runs there.
+    fn doubt(&self, runs: Run, device: &Self) -> Option<&'static str> {
+        match self.family() {
+            Family::Nvptx64 | Family::Nvptx32 if runs == Run::Native => {
+                let (code, device) = (Processor::of(self)?, Processor::of(device)?);
+                match () {
+                    () if code.number == device.number => None,
+                    () if code.is_tegra() || device.is_tegra() => Some(TEGRA),
+                    () if device.number == 107 => Some(UNDECIDED),
+                    () if device.number == 88 || code.number == 88 => Some(NO_DEVICE_KNOWN),
+                    () => None,
+                }
+            }
+            Family::IntelGpu if self.processor().is_empty() => Some(UNSAID),
+            Family::Spirv64 if device.family() == Family::Amdgcn => Some(JIT_BY_ROCM),
+            _ => None,
+        }
+    }
+}
+
+/// Whether a format is compiled when it is loaded.
+impl ImageFormat {
+    /// Whether a driver compiles it when it is loaded, so that it runs on devices to come.
+    #[must_use]
+    pub fn is_portable(self) -> bool {
+        matches!(self, Self::Spirv | Self::Ptx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Code, CodeVersion, PropertySets};
+
+    fn image(target: &str, format: ImageFormat) -> DeviceImage<'static> {
+        let mut image = DeviceImage::of_format(Code::from(b"".as_slice()), format);
+        image.target = Target::named(target);
+        image
+    }
+
+    fn said(image: &DeviceImage<'_>, device: &str, driver: Option<&str>) -> String {
+        let mut device = Device::named(device).unwrap();
+        device.driver = driver.map(|driver| driver.parse().unwrap());
+        image.runs_on(&device).to_string()
+    }
+
+    #[test]
+    fn ptx_needs_a_driver_that_knows_its_version() {
+        let mut ptx = image("sm_80", ImageFormat::Ptx);
+        ptx.code_version = Some(CodeVersion { major: 8, minor: 3 });
+        assert_eq!(said(&ptx, "h100", None), "JIT (driver 545.23 or later)");
+        assert_eq!(
+            said(&ptx, "h100", Some("535.54.03")),
+            "no: its driver is 535.54.03, and it needs 545.23 or later"
+        );
+        assert_eq!(said(&ptx, "h100", Some("550")), "JIT (driver 545.23 or later)");
+        ptx.code_version = Some(CodeVersion { major: 7, minor: 0 });
+        assert_eq!(said(&ptx, "8.0", None), "probably JIT (driver 450.36 or later)");
+        assert_eq!(said(&ptx, "t4", None), "no: it is for newer processors");
+    }
+
+    #[test]
+    fn entries_compressed_by_zstd_need_a_driver_that_reads_them() {
+        let code = Code::compressed(b"", Compression::Zstd, 1, |_, _, _| Ok(vec![0]));
+        let mut cubin = DeviceImage::of_format(code, ImageFormat::Cubin);
+        cubin.target = Target::named("sm_80");
+        cubin.container = ContainerKind::Fatbin;
+        assert_eq!(said(&cubin, "a10", None), "native (driver 550.54.14 or later)");
+        assert!(said(&cubin, "a10", Some("535")).starts_with("no: its driver is 535"));
+    }
+
+    #[test]
+    fn what_is_not_promised_is_probable() {
+        let cubin = |arch| image(arch, ImageFormat::Cubin);
+        assert_eq!(said(&cubin("sm_80"), "sm_86", None), "native");
+        assert_eq!(said(&cubin("sm_80"), "orin", None), "probably native");
+        assert_eq!(said(&cubin("sm_87"), "orin", None), "native");
+        assert_eq!(said(&cubin("sm_100"), "sm_103", None), "native");
+    }
+
+    #[test]
+    fn intel_gpus_run_what_was_made_for_them_and_spirv() {
+        let native = |arch: &str| {
+            let mut image = image("spir64_gen", ImageFormat::Zebin);
+            image.target.arch = arch.into();
+            image
+        };
+        assert_eq!(said(&native("12.60.7"), "intel_gpu_pvc", None), "native");
+        assert_eq!(said(&native("pvc"), "max1550", None), "native");
+        assert_eq!(said(&native("acm_g10"), "intel_gpu_acm_g11", None), "native");
+        assert_eq!(
+            said(&native("acm_g11"), "intel_gpu_acm_g10", None),
+            "no: it is for another processor"
+        );
+        assert_eq!(said(&native(""), "intel_gpu_pvc", None), "probably native");
+        let mut spirv = image("spir64", ImageFormat::Spirv);
+        assert_eq!(said(&spirv, "b580", None), "JIT");
+        let mut properties = PropertySets::new();
+        properties.insert(DEVICE_REQUIREMENTS, "aspects", [6_u32].as_slice());
+        spirv.properties = properties;
+        assert_eq!(said(&spirv, "a770", None), "no: the device has no fp64");
+        assert_eq!(said(&spirv, "max1100", None), "JIT");
+    }
+
+    #[test]
+    fn rocm_compiles_spirv_for_its_devices() {
+        let spirv = image("amdgcnspirv", ImageFormat::Spirv);
+        assert_eq!(said(&spirv, "mi300x", None), "probably JIT");
+        assert_eq!(
+            said(&image("spir64", ImageFormat::Spirv), "mi300x", None),
+            "no: it is for another architecture"
+        );
+    }
+}
