@@ -2,6 +2,7 @@
 
 use std::env;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// Finds a program: in those folders, on the path, in others. The first that can be run is taken.
 pub fn find(name: impl AsRef<Path>, before: &[PathBuf], after: &[PathBuf]) -> Option<PathBuf> {
@@ -10,6 +11,55 @@ pub fn find(name: impl AsRef<Path>, before: &[PathBuf], after: &[PathBuf]) -> Op
     let folders = before.iter().chain(&on_path).chain(after);
     let mut programs = folders.map(|folder| folder.join(&name));
     programs.find(|program| is_program(program))
+}
+
+/// The folder of the programs that were installed with this code: that of the library or program that it is in, or `bin`
+/// beside it. A library is not beside the program that has loaded it. None where neither has that program.
+pub fn own_folder(name: &str) -> Option<PathBuf> {
+    let folder = own_file()?.parent()?;
+    let bin = folder.parent().map(|root| root.join("bin"));
+    let places = [Some(folder.to_owned()), bin];
+    let mut places = places.into_iter().flatten();
+    places.find(|place| is_program(&place.join(name)))
+}
+
+/// The library or program that this code is in.
+fn own_file() -> Option<&'static Path> {
+    static FILE: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let file = FILE.get_or_init(|| loaded().or_else(|| env::current_exe().ok()));
+    file.as_deref()
+}
+
+/// The library that this code is in, by the name that it was loaded by; in a program, that program or nothing.
+#[cfg(unix)]
+#[expect(unsafe_code, reason = "the loader is asked")]
+fn loaded() -> Option<PathBuf> {
+    use std::ffi::{CStr, OsStr};
+    use std::mem::MaybeUninit;
+    use std::os::unix::ffi::OsStrExt;
+
+    let mut found = MaybeUninit::<libc::Dl_info>::uninit();
+    let here = (loaded as fn() -> Option<PathBuf> as *const ()).cast();
+    // SAFETY: the place is there, and is written to if the function says so; the name stays for as long as this code does.
+    let name = unsafe {
+        if libc::dladdr(here, found.as_mut_ptr()) == 0 {
+            return None;
+        }
+        let name = found.assume_init().dli_fname;
+        if name.is_null() {
+            return None;
+        }
+        CStr::from_ptr(name)
+    };
+    // A program goes by the word that it was started by, which is no path where it was searched for.
+    let is_path = name.to_bytes().contains(&b'/');
+    let file = std::path::absolute(OsStr::from_bytes(name.to_bytes())).ok()?;
+    (is_path && file.is_file()).then_some(file)
+}
+
+#[cfg(not(unix))]
+fn loaded() -> Option<PathBuf> {
+    None
 }
 
 #[cfg(unix)]
@@ -30,6 +80,14 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
+
+    #[test]
+    fn programs_are_beside_the_one_that_asks() {
+        let own = env::current_exe().unwrap();
+        let name = own.file_name().unwrap().to_str().unwrap();
+        assert_eq!(own_folder(name).as_deref(), own.parent());
+        assert_eq!(own_folder("no-such-program"), None);
+    }
 
     #[test]
     fn folders_are_looked_into_in_order() {

@@ -1,14 +1,11 @@
 //! OpenCL C: compiled to SPIR-V by the driver of `offkit cc`, and kept.
 
 use crate::device::{EXTENSIONS, FEATURES};
-use core::ffi::CStr;
-use core::mem::MaybeUninit;
 use offkit_cache::Cache;
 use offkit_driver::{DriveError, opencl};
+use offkit_host::program;
 use offkit_llvm::WORKER_PROGRAM;
-use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::ffi::OsString;
 
 /// Extensions that clang itself knows; others become macros.
 const KNOWN_TO_CLANG: [&str; 10] = [
@@ -134,7 +131,7 @@ fn for_driver<'a>(
         text,
         headers,
         options,
-        programs: programs(),
+        programs: program::own_folder(WORKER_PROGRAM),
     }
 }
 
@@ -187,38 +184,6 @@ pub(crate) fn as_text(text: &str, words: &str) -> Option<String> {
     let mut options = options(words).ok()?;
     options.extend(["-cl-kernel-arg-info", "-w"].map(OsString::from));
     for_driver(text, options, &[]).llvm().ok()
-}
-
-/// The folder of the programs that were installed with this library: its own, or `bin` beside it. They are not beside the
-/// program that has loaded it.
-fn programs() -> Option<PathBuf> {
-    let library = own_path()?;
-    let folder = library.parent()?;
-    let places = [
-        Some(folder.to_owned()),
-        folder.parent().map(|root| root.join("bin")),
-    ];
-    let mut places = places.into_iter().flatten();
-    places.find(|place| place.join(WORKER_PROGRAM).is_file())
-}
-
-/// The path of this library.
-fn own_path() -> Option<PathBuf> {
-    let mut found = MaybeUninit::<libc::Dl_info>::uninit();
-    let here = (own_path as fn() -> Option<PathBuf> as *const ()).cast();
-    // SAFETY: the place is there, and what is written into it if the function says so is not taken back, since the
-    // library is never unloaded.
-    let name = unsafe {
-        if libc::dladdr(here, found.as_mut_ptr()) == 0 {
-            return None;
-        }
-        let name = found.assume_init().dli_fname;
-        if name.is_null() {
-            return None;
-        }
-        CStr::from_ptr(name)
-    };
-    std::path::absolute(OsStr::from_bytes(name.to_bytes())).ok()
 }
 
 #[cfg(test)]
