@@ -96,6 +96,7 @@ impl Server {
                 relocatable,
             } => Reply::Wrapper(wrapper_module(language, host, *relocatable, &blocks)?),
             Request::Compile(request) => {
+                end_with_user();
                 let spirv = blocks
                     .first()
                     .ok_or_else(|| Error::new("there is no module to compile"))?;
@@ -136,6 +137,17 @@ fn read(sources: &[ModuleSource], blocks: &mut impl Iterator<Item = Vec<u8>>) ->
     });
     inputs.collect()
 }
+
+/// From here on this process ends with the thread that has started it, also in the middle of a kernel that LLVM is never done
+/// with: nobody is left to end it.
+#[cfg(target_os = "linux")]
+fn end_with_user() {
+    // SAFETY: asks the system for a signal, and touches no memory.
+    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+}
+
+#[cfg(not(target_os = "linux"))]
+fn end_with_user() {}
 
 fn llvm_version() -> String {
     let (mut major, mut minor, mut patch) = (0, 0, 0);

@@ -31,6 +31,15 @@ const KEPT_STDERR_BYTES: usize = 16 * 1024;
 /// How long a worker may take to start, on a machine that has much else to do.
 const START_LIMIT: Duration = Duration::from_secs(60);
 
+/// What a worker takes part in of the process that starts it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Belonging {
+    /// What a terminal sends to the one, the other gets as well.
+    Together,
+    /// Nothing of the kind.
+    Apart,
+}
+
 /// Why the worker could not do what was asked.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -217,17 +226,35 @@ impl Worker {
     /// [`WorkerError::Start`], [`WorkerError::LlvmMissing`], [`WorkerError::Protocol`], and
     /// [`WorkerError::Died`] if it ends at once.
     pub fn start_program(program: &Path) -> Result<Self, WorkerError> {
+        Self::spawn(program, Belonging::Together, START_LIMIT)
+    }
+
+    /// Starts that program as the worker of a library, in whatever process uses it: what a terminal sends to that process,
+    /// such as Ctrl-C, doesn't reach the worker, which is no command of the user's. It has so long to start.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`start_program`](Self::start_program), and [`WorkerError::TimedOut`].
+    pub fn start_apart(program: &Path, limit: Duration) -> Result<Self, WorkerError> {
+        Self::spawn(program, Belonging::Apart, limit)
+    }
+
+    fn spawn(program: &Path, belonging: Belonging, limit: Duration) -> Result<Self, WorkerError> {
         tracing::debug!(program = %program.display(), "starting the LLVM worker");
         let start_error = |source| WorkerError::Start {
             program: program.to_owned(),
             source,
         };
-        let mut child = Command::new(program)
+        let mut command = Command::new(program);
+        command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .map_err(start_error)?;
+            .stderr(Stdio::piped());
+        #[cfg(unix)]
+        if belonging == Belonging::Apart {
+            std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        }
+        let mut child = command.spawn().map_err(start_error)?;
         let missing_pipe = || start_error(io::Error::other("a pipe is missing"));
         let requests = child.stdin.take().ok_or_else(missing_pipe)?;
         let replies = BufReader::new(child.stdout.take().ok_or_else(missing_pipe)?);
@@ -251,7 +278,7 @@ impl Worker {
         let hello = Request::Hello {
             protocol: PROTOCOL_VERSION,
         };
-        match worker.call_within(&hello, &[], "starting", START_LIMIT) {
+        match worker.call_within(&hello, &[], "starting", limit) {
             Ok((
                 Reply::Hello {
                     protocol: PROTOCOL_VERSION,
@@ -290,6 +317,11 @@ impl Worker {
     /// The worker's process, as the system counts them.
     pub fn process(&self) -> u32 {
         self.child.id()
+    }
+
+    /// Whether it is there to be asked: somebody may have ended it.
+    pub fn is_running(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(None))
     }
 
     /// Ends the worker at once.
