@@ -24,6 +24,7 @@ const KERNELS: &str = "
     kernel void refused(global float *p) { p[get_global_id(0)] *= 2; }
     kernel void broken(global float *p) { p[get_global_id(0)] *= 2; }
     kernel void crash(global float *p) { p[get_global_id(0)] *= 2; }
+    kernel void hang(global float *p) { p[get_global_id(0)] *= 2; }
 ";
 
 /// What the worker has for some of them: triples, or what else is said there.
@@ -72,6 +73,7 @@ while read -r line; do
     case $line in
     *'"hello"'*) echo '{"body":{"hello":{"protocol":VERSION,"llvm":"22.1.8"}}}'; continue ;;
     *'"kernel":"crash"'*) echo 'LLVM ERROR: no' >&2; exit 3 ;;
+    *'"kernel":"hang"'*) exec cat >&2 ;;
     esac
     take
     symbol=$(printf '%s' "$line" | sed 's/.*"kernel":"\([a-z]*\)".*/\1/')
@@ -200,9 +202,11 @@ impl Machine {
 
     fn is(&self, device: usize, kernel: &str, count: usize, expected: f32) {
         let found = self.run(device, kernel, NdRange::new([count]));
+        let wrong = found.iter().position(|value| *value != expected);
         assert!(
-            found.iter().all(|value| *value == expected),
-            "{kernel}: {found:?}"
+            wrong.is_none(),
+            "{kernel}: {} at {wrong:?}",
+            found[wrong.unwrap()]
         );
     }
 
@@ -334,6 +338,122 @@ fn a_worker_that_crashes_costs_one_kernel() {
 }
 
 #[test]
+fn a_worker_that_hangs_is_not_waited_for_long() {
+    with_worker("a_worker_that_hangs_is_not_waited_for_long", &[], |folder| {
+        let machine = Machine::new(folder);
+        machine.is(0, "hang", 10_000, 2.0);
+        // Nobody waits behind it either.
+        machine.is(0, "ready", 10_000, 2.0);
+        let log = machine.log();
+        for kernel in ["hang", "ready"] {
+            let said = format!("kernel `{kernel}` is interpreted as long as LLVM does not answer");
+            assert!(log.contains(&said), "{log}");
+        }
+        // The others have their code when the worker has been ended, and this one has a reason.
+        while machine.run(0, "ready", NdRange::new([10_000]))[0] != 3.0 {
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        let log = machine.log();
+        assert!(
+            log.contains("kernel `hang` is interpreted: LLVM was not done compiling kernel `hang` after"),
+            "{log}"
+        );
+        assert!(!log.contains("`ready`"), "{log}");
+        machine.is(0, "outside", 10_000, 201.0);
+        assert_eq!(lines(folder, "workers").len(), 2);
+    });
+}
+
+#[test]
+fn a_worker_that_somebody_ends_is_started_again() {
+    with_worker("a_worker_that_somebody_ends_is_started_again", &[], |folder| {
+        let machine = Machine::new(folder);
+        machine.is(0, "ready", 10_000, 3.0);
+        let worker: i32 = lines(folder, "workers")[0].parse().unwrap();
+        // SAFETY: it is a number, and the worker is a child of this process.
+        let groups = unsafe { [libc::getpgid(worker), libc::getpgrp()] };
+        assert_ne!(groups[0], groups[1], "what a terminal sends reaches the worker");
+        // SAFETY: nobody has waited for it, so that no other process has its number.
+        assert_eq!(unsafe { libc::kill(worker, libc::SIGKILL) }, 0);
+        machine.is(0, "outside", 10_000, 201.0);
+        assert_eq!(machine.log(), "");
+    });
+}
+
+#[test]
+fn a_program_that_signals_of_pipes_end_goes_on() {
+    with_worker("a_program_that_signals_of_pipes_end_goes_on", &[], |folder| {
+        // As it is in programs that are not in Rust.
+        // SAFETY: no handler is set.
+        unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
+        let machine = Machine::new(folder);
+        for _ in 0..3 {
+            machine.is(0, "crash", 10_000, 2.0);
+            machine.is(0, "ready", 10_000, 3.0);
+        }
+        // It leaves as soon as it is there, with a request on its way.
+        let worker = "#!/bin/sh\nread -r line; echo '{\"body\":{\"hello\":{\"protocol\":VERSION,\"llvm\":\"\"}}}'; exec 0<&-";
+        let worker = worker.replace("VERSION", &PROTOCOL_VERSION.to_string());
+        std::fs::write(folder.join("worker"), worker + "; sleep 0.2").unwrap();
+        let old: i32 = lines(folder, "workers").last().unwrap().parse().unwrap();
+        // SAFETY: as above.
+        unsafe { libc::kill(old, libc::SIGKILL) };
+        machine.is(0, "outside", 10_000, 2.0);
+        let log = machine.log();
+        assert!(
+            log.contains("kernel `outside` is interpreted: LLVM stopped"),
+            "{log}"
+        );
+    });
+}
+
+#[test]
+fn a_cache_that_cannot_be_written_keeps_nothing_from_being_compiled() {
+    let nowhere = [("XDG_CACHE_HOME", "/proc/nowhere"), ("HOME", "/proc/nowhere")];
+    with_worker(
+        "a_cache_that_cannot_be_written_keeps_nothing_from_being_compiled",
+        &nowhere,
+        |folder| {
+            let machine = Machine::new(folder);
+            machine.is(0, "ready", 10_000, 3.0);
+            assert_eq!(machine.log(), "");
+        },
+    );
+}
+
+#[test]
+fn a_program_that_ends_takes_the_worker_along() {
+    with_worker("a_program_that_ends_takes_the_worker_along", &[], |folder| {
+        let is_hanging = |number: &String| {
+            let words = std::fs::read(Path::new("/proc").join(number).join("cmdline"));
+            words.is_ok_and(|words| words.starts_with(b"cat\0"))
+        };
+        if std::env::var_os("OFFKIT_TEST_LEAVES").is_some() {
+            let machine = Machine::new(folder);
+            let kernel = machine.program.kernel("hang").unwrap();
+            let queue = machine.queue(0);
+            let mut kernel = kernel;
+            kernel
+                .set_argument(0, &machine.context.buffer(1 << 20).unwrap())
+                .unwrap();
+            let _launch = queue.launch(&kernel, &NdRange::new([1 << 18]), &[]).unwrap();
+            while !lines(folder, "workers").iter().any(is_hanging) {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            std::process::exit(0);
+        }
+        let mut leaves = Command::new(std::env::current_exe().unwrap());
+        leaves.args(["--exact", "a_program_that_ends_takes_the_worker_along"]);
+        assert!(leaves.env("OFFKIT_TEST_LEAVES", "1").status().unwrap().success());
+        let workers = lines(folder, "workers");
+        assert_eq!(workers.len(), 1);
+        while workers.iter().any(is_hanging) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    });
+}
+
+#[test]
 fn without_a_worker_kernels_are_interpreted() {
     let nowhere = [(WORKER_VARIABLE, "/nonexistent/worker")];
     with_worker("without_a_worker_kernels_are_interpreted", &nowhere, |folder| {
@@ -403,6 +523,39 @@ fn pipes() -> Vec<PathBuf> {
     pipes
 }
 
+/// Runs something in a process that is forked off this one.
+fn in_child(inside: impl FnOnce()) {
+    // SAFETY: the child only runs kernels, and leaves.
+    match unsafe { libc::fork() } {
+        0 => {
+            let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(inside));
+            // SAFETY: ends the child without what the test program does at its end.
+            unsafe { libc::_exit(i32::from(done.is_err())) };
+        }
+        child => {
+            let mut status = 0;
+            // SAFETY: waits for the child, with a place to write to.
+            unsafe { libc::waitpid(child, &raw mut status, 0) };
+            assert_eq!(status, 0);
+        }
+    }
+}
+
+#[test]
+fn children_run_kernels_whatever_the_compiler_is_at() {
+    let test = "children_run_kernels_whatever_the_compiler_is_at";
+    with_worker(test, &[], |folder| {
+        for pause in 0..30 {
+            // Better code is made and kept while the children start.
+            let machine = Machine::new(folder);
+            machine.is(0, "ready", 10_000, 3.0);
+            std::thread::sleep(Duration::from_micros(pause * 100));
+            in_child(|| machine.is(0, "ready", 10_001 + pause as usize, 3.0));
+            std::fs::remove_dir_all(folder.join("cache")).unwrap_or_default();
+        }
+    });
+}
+
 #[test]
 fn a_child_has_a_worker_of_its_own() {
     with_worker("a_child_has_a_worker_of_its_own", &[], |folder| {
@@ -410,25 +563,12 @@ fn a_child_has_a_worker_of_its_own() {
         let machine = Machine::new(folder);
         machine.is(0, "ready", 10_000, 3.0);
         assert_eq!(pipes().len(), before.len() + 3);
-        // SAFETY: the child only runs kernels, and leaves.
-        match unsafe { libc::fork() } {
-            0 => {
-                let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-                    assert_eq!(pipes(), before, "pipes to the parent's worker");
-                    machine.is(0, "ready", 10_000, 3.0);
-                    machine.is(0, "outside", 10_000, 201.0);
-                    assert_eq!(lines(folder, "workers").len(), 2);
-                }));
-                // SAFETY: ends the child without what the test program does at its end.
-                unsafe { libc::_exit(i32::from(done.is_err())) };
-            }
-            child => {
-                let mut status = 0;
-                // SAFETY: waits for the child, with a place to write to.
-                unsafe { libc::waitpid(child, &raw mut status, 0) };
-                assert_eq!(status, 0);
-            }
-        }
+        in_child(|| {
+            assert_eq!(pipes(), before, "pipes to the parent's worker");
+            machine.is(0, "ready", 10_000, 3.0);
+            machine.is(0, "outside", 10_000, 201.0);
+            assert_eq!(lines(folder, "workers").len(), 2);
+        });
         // The parent's is still there.
         machine.is(0, "seen", 1 << 16, 64.0);
         assert_eq!(lines(folder, "workers").len(), 2);

@@ -80,6 +80,11 @@ impl Slot {
         self.asked.swap(now, Ordering::Relaxed) != now
     }
 
+    /// Whether somebody has asked for the code, which is not there yet.
+    pub(super) fn is_asked_for(&self) -> bool {
+        self.asked.load(Ordering::Relaxed) != 0 && self.get().is_none()
+    }
+
     pub(super) fn fill(&self, effort: Effort, code: Result<Code, String>) {
         let tier = match effort {
             Effort::Light => &self.light,

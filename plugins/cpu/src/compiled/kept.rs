@@ -2,7 +2,7 @@
 
 use offkit_cache::{Cache, Digest, FileId, Key, Kind};
 use offkit_llvm::frame::{Message, read_message, write_message};
-use offkit_llvm::{CompileRequest, Compiled, PROTOCOL_VERSION, Worker};
+use offkit_llvm::{CompileRequest, Compiled, PROTOCOL_VERSION};
 
 /// A SPIR-V module that has its values of specialization constants.
 pub(crate) struct Source {
@@ -22,7 +22,7 @@ pub(super) fn key(source: &Source, request: &CompileRequest) -> Option<Key> {
     if !Cache::user().is_on() {
         return None;
     }
-    let worker = FileId::of(&Worker::find_near(None).ok()?)?;
+    let worker = FileId::of(&super::installed_worker().ok()?)?;
     let CompileRequest {
         kernel,
         variant,

@@ -199,7 +199,11 @@ impl KernelCode for CompiledKernel {
             ));
         }
         let refused = self.slots.iter().find_map(|slot| slot.get()?.as_ref().err());
-        refused.map(|reason| format!("kernel `{name}` is interpreted: {reason}"))
+        if let Some(reason) = refused {
+            return Some(format!("kernel `{name}` is interpreted: {reason}"));
+        }
+        let is_waiting = self.slots.iter().any(Slot::is_asked_for) && service::is_late();
+        is_waiting.then(|| format!("kernel `{name}` is interpreted as long as LLVM does not answer"))
     }
 }
 

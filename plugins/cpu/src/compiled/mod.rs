@@ -20,12 +20,14 @@ mod kernel;
 mod order;
 mod outside;
 mod printing;
+mod processor;
 mod service;
 mod shape;
 
 use std::path::PathBuf;
 
-use offkit_llvm::Worker;
+use offkit_host::program;
+use offkit_llvm::{WORKER_PROGRAM, Worker, WorkerError};
 
 use crate::code::Machine;
 use crate::sync::OnceLock;
@@ -35,8 +37,7 @@ pub(crate) use kernel::CompiledKernel;
 #[doc(hidden)]
 pub use kernel::launch_compiled;
 pub(crate) use printing::Printing;
-#[doc(hidden)]
-pub use service::compile_with;
+pub use service::time_waited;
 
 /// The environment variable that says whether kernels are compiled: 0 or 1.
 pub const COMPILE_VARIABLE: &str = "OFFKIT_CPU_COMPILE";
@@ -60,12 +61,33 @@ impl Compiler {
     /// Why kernels are interpreted, although they are to be compiled.
     pub fn find() -> Option<Result<Compiler, String>> {
         is_on().then(|| {
-            let program = Worker::find_near(None).map_err(|error| error.to_string())?;
-            let worker = Worker::start_program(&program).map_err(|error| offkit_host::chain(&error))?;
+            let program = worker_program().map_err(|error| error.to_string())?;
+            let worker = service::start_program(&program).map_err(|error| offkit_host::chain(&error))?;
             let llvm = worker.llvm_version().to_owned();
             Ok(Compiler { program, llvm })
         })
     }
+}
+
+/// The program that compiles.
+fn worker_program() -> Result<PathBuf, WorkerError> {
+    PROGRAM
+        .get()
+        .map_or_else(installed_worker, |program| Ok(program.clone()))
+}
+
+/// The one beside the library that the device is in, or where such programs are looked for.
+fn installed_worker() -> Result<PathBuf, WorkerError> {
+    Worker::find_near(program::own_folder(WORKER_PROGRAM).as_deref())
+}
+
+/// The program, where it isn't the one that is found.
+static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+
+/// Has kernels compiled by a program, from the next start of the process on. For tests of this crate.
+#[doc(hidden)]
+pub fn compile_with(program: PathBuf) {
+    _ = PROGRAM.set(program);
 }
 
 /// Whether kernels are compiled in this process, as far as they can be.

@@ -11,6 +11,7 @@ use offkit_llvm::{CompileRequest, Compiled, Effort};
 
 use super::code::{Code, Slot};
 use super::kept::{self, Source};
+use super::processor::processor;
 use super::service::{self, Job};
 use crate::Program;
 
@@ -90,7 +91,7 @@ impl Order {
         CompileRequest {
             kernel: self.kernel.clone(),
             variant: self.variant,
-            processor: String::new(),
+            processor: processor().to_owned(),
             features: String::new(),
             level,
         }

@@ -5,11 +5,11 @@
 //! it inherits of the parent's is closed, and its first launch starts its own.
 
 use std::collections::VecDeque;
-use std::path::PathBuf;
+use std::path::Path;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use offkit_cache::FileId;
 use offkit_host::chain;
@@ -17,15 +17,26 @@ use offkit_llvm::{CompileRequest, Compiled, Effort, Worker, WorkerError};
 
 use super::code::Slot;
 use super::kept::Source;
+use super::worker_program;
 use crate::pool;
-use crate::sync::OnceLock;
 use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// How long the process is kept with nothing to do.
 const IDLE: Duration = Duration::from_secs(10);
 
-/// How long it may take for a kernel.
-const LIMIT: Duration = Duration::from_secs(60);
+/// How long the process may take to start, on a machine that has much else to do. It takes milliseconds.
+const START_LIMIT: Duration = Duration::from_secs(10);
+
+/// How long it may take for a kernel. Light passes take milliseconds; nobody waits for better code.
+fn limit(effort: Effort) -> Duration {
+    match effort {
+        Effort::Light => Duration::from_secs(20),
+        Effort::Full => Duration::from_secs(60),
+    }
+}
+
+/// How long a launch waits for code, before the kernel is interpreted until there is some.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Takes what became of a job, with the libraries that the worker has LLVM in, or why nothing did.
 pub(super) type Done = Box<dyn FnOnce(Result<(Compiled, Option<&[FileId]>), String>) + Send>;
@@ -52,15 +63,13 @@ struct State {
     jobs: VecDeque<Job>,
     /// Whether a thread is there that sees to them.
     is_served: bool,
+    /// Whether a launch has waited in vain since the last answer: then no other does.
+    is_late: bool,
 }
 
-/// The program of the process, where it isn't the one that is found.
-static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-
-/// Has kernels compiled by a program, from the next start of the process on. For tests of this crate.
-#[doc(hidden)]
-pub fn compile_with(program: PathBuf) {
-    _ = PROGRAM.set(program);
+/// Starts a program as the process.
+pub(super) fn start_program(program: &Path) -> Result<Worker, WorkerError> {
+    Worker::start_apart(program, START_LIMIT)
 }
 
 /// Has the process started if it isn't there: a kernel will be compiled soon.
@@ -73,14 +82,25 @@ pub(super) fn submit(job: Job) {
     service().serve(Some(job));
 }
 
-/// Waits until what a job has been submitted for is done.
+/// Nanoseconds that launches have waited for code.
+static WAITED: AtomicU64 = AtomicU64::new(0);
+
+/// How long the launches of this process have waited for code, all together.
+pub fn time_waited() -> Duration {
+    Duration::from_nanos(WAITED.load(Ordering::Relaxed))
+}
+
+/// Waits until what a job has been submitted for is done, or for so long that it is better to go on without.
 pub(super) fn wait(is_done: impl Fn() -> bool) {
-    let service = service();
-    let mut state = service.state();
-    while !is_done() && state.is_served {
-        let waited = service.changed.wait(state);
-        state = waited.unwrap_or_else(PoisonError::into_inner);
-    }
+    let started = Instant::now();
+    service().wait(started + PATIENCE, is_done);
+    let waited = started.elapsed().as_nanos() as u64;
+    WAITED.fetch_add(waited, Ordering::Relaxed);
+}
+
+/// Whether launches do not wait for code, which is late.
+pub(super) fn is_late() -> bool {
+    service().state().is_late
 }
 
 /// Which process this is, counted by forks: jobs of another are done by nobody.
@@ -115,9 +135,27 @@ impl Service {
         self.changed.notify_all();
     }
 
+    fn wait(&self, until: Instant, is_done: impl Fn() -> bool) {
+        let mut state = self.state();
+        while !is_done() && state.is_served && !state.is_late {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                tracing::warn!(
+                    "LLVM has not answered for {PATIENCE:?}: kernels are interpreted until it does"
+                );
+                state.is_late = true;
+                self.changed.notify_all();
+                return;
+            }
+            let waited = self.changed.wait_timeout(state, left);
+            (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
     /// Sees to jobs until there have been none for some time.
     fn work(&self) {
         let _served = Served(self);
+        leave_signals();
         let mut worker = Process::Absent;
         worker.start();
         while let Some(job) = self.next() {
@@ -125,9 +163,11 @@ impl Service {
                 continue;
             }
             let compiled = worker.compile(&job.source.spirv, job.request);
+            let busy = Busy::begin();
             (job.done)(compiled);
+            drop(busy);
             // Locked, so that nobody looks before it is done and waits after.
-            drop(self.state());
+            self.state().is_late &= !worker.is_there();
             self.changed.notify_all();
         }
         worker.end();
@@ -181,13 +221,18 @@ enum Process {
 
 impl Process {
     fn start(&mut self) {
-        if !matches!(self, Process::Absent) {
-            return;
+        match self {
+            Process::Missing(_) => return,
+            Process::Running { worker, .. } => {
+                if worker.is_running() {
+                    return;
+                }
+                // Somebody has ended it.
+                self.end();
+            }
+            Process::Absent => {}
         }
-        let started = match PROGRAM.get() {
-            Some(program) => Worker::start_program(program),
-            None => Worker::start(),
-        };
+        let started = worker_program().and_then(|program| start_program(&program));
         *self = match started {
             Ok(worker) => {
                 note_pipes(&worker);
@@ -207,12 +252,13 @@ impl Process {
         request: CompileRequest,
     ) -> Result<(Compiled, Option<&[FileId]>), String> {
         self.start();
+        let limit = limit(request.level);
         let worker = match self {
             Process::Running { worker, .. } => worker,
             Process::Missing(reason) => return Err(reason.clone()),
             Process::Absent => return Err("LLVM is not there".to_owned()),
         };
-        match worker.compile(spirv, request, LIMIT) {
+        match worker.compile(spirv, request, limit) {
             Ok(compiled) => match self {
                 Process::Running { libraries, .. } => Ok((compiled, libraries.as_deref())),
                 _ => Ok((compiled, None)),
@@ -227,6 +273,11 @@ impl Process {
         }
     }
 
+    /// Whether it is there, and has answered.
+    fn is_there(&self) -> bool {
+        matches!(self, Process::Running { .. })
+    }
+
     fn end(&mut self) {
         if let Process::Running { worker, .. } = std::mem::replace(self, Process::Absent) {
             forget_pipes(&worker);
@@ -234,6 +285,22 @@ impl Process {
         }
     }
 }
+
+/// Leaves the process's signals to other threads. A host's handlers are not made for this one, and the signal for a pipe that
+/// nobody reads, which ends programs that are not in Rust, stays with the thread that has written.
+#[cfg(unix)]
+#[expect(unsafe_code, reason = "the system is asked")]
+fn leave_signals() {
+    let mut all = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
+    // SAFETY: the set is written before it is read, and only this thread's signals change.
+    unsafe {
+        libc::sigfillset(all.as_mut_ptr());
+        libc::pthread_sigmask(libc::SIG_BLOCK, all.as_ptr(), null_mut());
+    }
+}
+
+#[cfg(not(unix))]
+fn leave_signals() {}
 
 /// What of LLVM is in files of its own, so that code is not kept longer than that. None if it cannot be told.
 fn libraries(worker: &Worker) -> Option<Vec<FileId>> {
@@ -273,12 +340,44 @@ fn forget_pipes(worker: &Worker) {
 #[cfg(not(unix))]
 fn forget_pipes(_: &Worker) {}
 
+/// Whether the thread has, or may have, locks that other threads use; the process isn't forked meanwhile, since nobody would
+/// open them in the child.
+static BUSY: AtomicBool = AtomicBool::new(false);
+
+/// As long as the thread is busy, or a fork is under way.
+struct Busy;
+
+impl Busy {
+    fn begin() -> Busy {
+        while BUSY.swap(true, Ordering::Acquire) {
+            // Loading code takes microseconds, keeping it some milliseconds.
+            std::thread::sleep(Duration::from_micros(50));
+        }
+        Busy
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        BUSY.store(false, Ordering::Release);
+    }
+}
+
+extern "C" fn before_fork() {
+    std::mem::forget(Busy::begin());
+}
+
+extern "C" fn behind_fork() {
+    drop(Busy);
+}
+
 /// In a process that was forked off: the jobs and the thread are the parent's, and so is the worker, which ends when
 /// nobody holds its pipes.
 #[cfg_attr(not(unix), expect(dead_code, reason = "there is no fork"))]
 extern "C" fn forget() {
     SERVICE.store(null_mut(), Ordering::Relaxed);
     GENERATION.fetch_add(1, Ordering::Relaxed);
+    behind_fork();
     #[cfg(unix)]
     for place in &PIPES {
         let pipe = place.swap(-1, Ordering::Relaxed);
@@ -301,7 +400,7 @@ fn service() -> &'static Service {
     }
     static WATCHED: AtomicBool = AtomicBool::new(false);
     if !WATCHED.swap(true, Ordering::Relaxed) {
-        pool::on_fork(forget);
+        pool::around_fork(Some(before_fork), Some(behind_fork), forget);
     }
     let new = Box::into_raw(Box::<Service>::default());
     match SERVICE.compare_exchange(null_mut(), new, Ordering::AcqRel, Ordering::Acquire) {

@@ -128,14 +128,24 @@ fn found_team() -> &'static Team {
 
 /// Has a function called in a process that is forked off this one, where there are no other threads. It does nothing but to
 /// store a word.
+pub(crate) fn on_fork(forget: extern "C" fn()) {
+    around_fork(None, None, forget);
+}
+
+/// Has functions called before this process is forked, behind that, and in the child.
 #[cfg(unix)]
 #[expect(unsafe_code, reason = "the C library calls back")]
-pub(crate) fn on_fork(forget: extern "C" fn()) {
-    // SAFETY: the function stays where it is: the library is not unloaded.
-    if unsafe { libc::pthread_atfork(None, None, Some(forget)) } != 0 {
+pub(crate) fn around_fork(
+    before: Option<extern "C" fn()>,
+    behind: Option<extern "C" fn()>,
+    forget: extern "C" fn(),
+) {
+    let [before, behind] = [before, behind].map(|function| function.map(|function| function as _));
+    // SAFETY: the functions stay where they are: the library is not unloaded.
+    if unsafe { libc::pthread_atfork(before, behind, Some(forget)) } != 0 {
         tracing::warn!("a process forked off this one will have no threads for kernels");
     }
 }
 
 #[cfg(not(unix))]
-pub(crate) fn on_fork(_: extern "C" fn()) {}
+pub(crate) fn around_fork(_: Option<extern "C" fn()>, _: Option<extern "C" fn()>, _: extern "C" fn()) {}
