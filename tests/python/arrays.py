@@ -1,4 +1,4 @@
-"""pyopencl with its arrays, sums, scans and random numbers, on the only device that there is."""
+"""pyopencl with its arrays, sums, scans and random numbers, on the device that compiles."""
 
 import numpy as np
 import pyopencl as cl
@@ -8,7 +8,7 @@ from pyopencl.reduction import ReductionKernel
 from pyopencl.scan import GenericScanKernel
 
 [platform] = cl.get_platforms()
-[device] = platform.get_devices()
+device, _checked = platform.get_devices()
 context = cl.Context([device])
 queue = cl.CommandQueue(context)
 

@@ -9,7 +9,7 @@ import dpctl.program
 import numpy as np
 
 dpctl.lsplatform()
-[device] = dpctl.get_devices()
+device, _checked = dpctl.get_devices()
 queue = dpctl.SyclQueue(device)
 with open(sys.argv[1], "rb") as file:
     kernel = dpctl.program.create_program_from_spirv(queue, file.read()).get_sycl_kernel("saxpy")

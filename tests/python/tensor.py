@@ -4,7 +4,7 @@ import dpctl
 import dpctl.tensor as dpt
 import numpy as np
 
-[device] = dpctl.get_devices()
+device, _checked = dpctl.get_devices()
 random = np.random.default_rng(1)
 
 

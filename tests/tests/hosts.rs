@@ -6,9 +6,9 @@ use std::process::Command;
 
 use offkit_tests::pi_releases::PI_RELEASES;
 use offkit_tests::sycl_runtime::SyclRuntime;
-use offkit_tests::{Folder, example, library, need, opencl_driver, root, tool};
+use offkit_tests::{Folder, example, need, opencl_driver, root, shared_library, tool};
 
-const RIGHT: &str = "1024 elements are right on offkit CPU (checked)";
+const RIGHT: &str = "1024 elements are right on offkit CPU on ";
 
 /// Compiles a source of the repository in a folder.
 #[track_caller]
@@ -75,7 +75,7 @@ fn a_program_that_knows_pi_2_3_alone_runs_saxpy() {
         command.arg(plugin).args(["app.spv", "library.spv"]);
         command
     };
-    is_right(&folder, &mut run(&library("offkit_plugin_cpu")));
+    is_right(&folder, &mut run(&shared_library("offkit_plugin_cpu")));
     // It is a program of PI, and not of offkit: the real plugin does as well.
     let Some(runtime) = SyclRuntime::get() else { return };
     let Some(plugin) = PI_RELEASES[0].opencl_plugin() else {
@@ -152,7 +152,7 @@ fn every_libsycl_with_plugins_takes_the_cpu_plugin_for_its_own() {
     let program = dpctl_host(&folder);
     for release in PI_RELEASES {
         let place = Folder::new();
-        let Some(host) = release.with_plugin(&place, &library("offkit_plugin_cpu")) else {
+        let Some(host) = release.with_plugin(&place, &shared_library("offkit_plugin_cpu")) else {
             return;
         };
         let mut command = host.dpctl_host(&program, runtime);

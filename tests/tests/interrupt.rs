@@ -198,7 +198,7 @@ fn with_endless_kernel() -> Folder {
     folder
 }
 
-const ENDLESS: &str = "run k.spv endless --global 4 --local 2 --arg i32[4]";
+const ENDLESS: &str = "run k.spv endless --global 4 --local 2 --arg i32[4] --device cpu-checked";
 
 #[test]
 fn a_kernel_that_takes_too_long_is_stopped() {
@@ -215,7 +215,7 @@ fn a_kernel_that_takes_too_long_is_stopped() {
     }
     // One that is done in time is not disturbed.
     folder
-        .offkit("run k.spv endless --global 2 --local 2 --arg i32[4] --timeout 1m --device cpu-checked")
+        .offkit("run k.spv endless --global 2 --local 2 --arg i32[4] --timeout 1m")
         .ok();
     let error = folder.offkit(&format!("{ENDLESS} --timeout 2")).fails(2);
     assert!(error.contains("expected one such as `2s`"), "{error}");

@@ -39,6 +39,11 @@ fn cpu() -> Place {
     ("offkit:*", PathBuf::from("/nowhere/"))
 }
 
+/// The device that checks every access.
+fn checked() -> Place {
+    ("offkit:1", PathBuf::from("/nowhere/"))
+}
+
 /// The CPU device, and, where there is one, an OpenCL driver with shared memory.
 fn places() -> Vec<Place> {
     let opencl = intel().map(|drivers| ("opencl:*", drivers));
@@ -173,7 +178,7 @@ fn a_kernel_that_fails_is_an_exception_with_its_line() {
     let folder = Folder::new();
     let source = root().join("tests/parallel/fault.cpp");
     build(&folder, &format!("-g {}", source.display()), "fault");
-    assert_eq!(run_on(&cpu(), &folder, "fault", "").ok(), "ok\n");
+    assert_eq!(run_on(&checked(), &folder, "fault", "").ok(), "ok\n");
 }
 
 #[test]

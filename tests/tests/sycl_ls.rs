@@ -21,12 +21,16 @@ fn devices_are_listed_as_the_sycl_runtime_knows_them() {
     let [(variable, drivers), _] = runtime.environment();
     let drivers = drivers.display().to_string();
     let listed = sycl_ls(&[], &[(variable, &drivers)]).ok();
-    let [own, intel] = listed.lines().collect::<Vec<_>>()[..] else {
+    let [own, checked, intel] = listed.lines().collect::<Vec<_>>()[..] else {
         panic!("{listed}");
     };
     assert!(
-        own.starts_with("[offkit:cpu][offkit:0] offkit CPU, offkit CPU (checked)"),
+        own.starts_with("[offkit:cpu][offkit:0] offkit CPU, offkit CPU on "),
         "{own}"
+    );
+    assert!(
+        checked.starts_with("[offkit:cpu][offkit:1] offkit CPU, offkit CPU (checked) on "),
+        "{checked}"
     );
     assert_eq!(intel, format!("[opencl:cpu][opencl:0] {}", real.trim_end()));
 

@@ -74,7 +74,7 @@ pub(crate) const VARIABLES: &[(&str, &str)] = &[
     ),
     (
         COMPILE_VARIABLE,
-        "has the CPU device compile kernels if it is 1, and interpret them if it is 0; `offkit doctor` says what does that",
+        "has the CPU device interpret every kernel, with every access checked, if it is 0; `offkit doctor` says what compiles them otherwise",
     ),
     (
         PERF_VARIABLE,

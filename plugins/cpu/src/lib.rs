@@ -27,8 +27,8 @@
 //!
 //! # Compiled kernels
 //!
-//! Where `OFFKIT_CPU_COMPILE` is 1 there is a device beside this one, which has kernels compiled to machine code when they
-//! are launched ([`Compiler`]) and checks nothing. What cannot be compiled is interpreted.
+//! The first device has kernels compiled to machine code when they are launched ([`Compiler`]) and checks nothing; what cannot
+//! be compiled is interpreted. The second one interprets. Where `OFFKIT_CPU_COMPILE` is 0 it is the only one.
 //!
 //! # Limits
 //!

@@ -2,6 +2,8 @@
 
 use clap::Args;
 use offkit_pi::host::Device;
+use offkit_plugin_cpu::Compiler;
+use offkit_plugin_cpu::plugin::CHECKED_NAME;
 use offkit_runtime::filter::Kind;
 use offkit_runtime::{FoundDevice, Runtime};
 use serde_json::json;
@@ -28,10 +30,14 @@ pub(crate) fn run(options: &Devices, terminal: Terminal) -> Result<(), Failure> 
     super::kernels::tell_left_out(&runtime, terminal);
     let mut output = terminal.output();
     let styles = output.styles();
+    // It takes starting it to know whether it is there.
+    let compiler = found.iter().any(|found| has_compiler(&found.device));
+    let compiler = compiler.then(Compiler::find).flatten();
     for (number, found) in found.iter().enumerate() {
         let FoundDevice { device, .. } = found;
+        let compiler = compiler.as_ref().filter(|_| has_compiler(device));
         match options.json {
-            true => output.json(&object(number, found))?,
+            true => output.json(&object(number, found, compiler))?,
             false => {
                 let name = name(device);
                 output.line(format_args!(
@@ -42,7 +48,7 @@ pub(crate) fn run(options: &Devices, terminal: Terminal) -> Result<(), Failure> 
                     found.backend,
                     found.number,
                 ))?;
-                output.line(format_args!("   {}", facts(device).join(", ")))?;
+                output.line(format_args!("   {}", facts(device, compiler).join(", ")))?;
             }
         }
     }
@@ -63,8 +69,17 @@ fn kind(device: &Device) -> &'static str {
     Kind::of(device).map_or("other", Kind::name)
 }
 
+/// Whether it is the device of this program that has kernels compiled by another program.
+fn has_compiler(device: &Device) -> bool {
+    let is_checked = device.name().is_ok_and(|name| name.starts_with(CHECKED_NAME));
+    device.plugin().path().is_none() && !is_checked
+}
+
+/// What compiles a device's kernels, or why nothing does.
+type CompilerOf<'c> = Option<&'c Result<Compiler, String>>;
+
 /// What is known of a device, for people; what it does not say is left out.
-fn facts(device: &Device) -> Vec<String> {
+fn facts(device: &Device, compiler: CompilerOf<'_>) -> Vec<String> {
     let units = device
         .max_compute_units()
         .map(|units| format!("{units} compute units"));
@@ -82,6 +97,10 @@ fn facts(device: &Device) -> Vec<String> {
             .filter(|version| !version.is_empty())
             .map(|version| format!("takes {version}")),
         version,
+        compiler.map(|compiler| match compiler {
+            Ok(Compiler { llvm, .. }) => format!("compiles with LLVM {llvm}"),
+            Err(reason) => format!("interprets ({})", escape(reason)),
+        }),
         Some(format!(
             "by {} (PI {})",
             device.plugin().name(),
@@ -94,7 +113,7 @@ fn facts(device: &Device) -> Vec<String> {
 }
 
 /// A device as an object; null is what it does not say.
-fn object(number: usize, found: &FoundDevice) -> serde_json::Value {
+fn object(number: usize, found: &FoundDevice, compiler: CompilerOf<'_>) -> serde_json::Value {
     let FoundDevice {
         device,
         backend,
@@ -118,6 +137,8 @@ fn object(number: usize, found: &FoundDevice) -> serde_json::Value {
         "local_memory": device.local_memory_size().ok(),
         "il_version": device.il_version().ok(),
         "extensions": device.extensions().ok(),
+        "compiler": compiler.and_then(|compiler| Some(format!("LLVM {}", compiler.as_ref().ok()?.llvm))),
+        "interprets_because": compiler.and_then(|compiler| compiler.as_ref().err()),
         "plugin": device.plugin().name(),
         "plugin_path": device.plugin().path(),
         "plugin_version": device.plugin().version(),

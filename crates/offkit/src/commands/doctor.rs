@@ -3,7 +3,7 @@
 use clap::Args;
 use offkit_host::causes;
 use offkit_llvm::{WORKER_PROGRAM, WORKER_VARIABLE};
-use offkit_plugin_cpu::Compiler;
+use offkit_plugin_cpu::{COMPILE_VARIABLE, Compiler};
 use offkit_runtime::advice::{advice, package_of};
 use offkit_runtime::machine;
 use offkit_runtime::probe::Trust;
@@ -213,7 +213,14 @@ fn looked_in(candidate: &Candidate) -> String {
 /// What compiles kernels for the CPU device.
 fn compiler() -> Option<Finding> {
     const ABOUT: &str = "Devices";
-    Some(match Compiler::find()? {
+    let Some(found) = Compiler::find() else {
+        let why = match std::env::var_os(COMPILE_VARIABLE) {
+            Some(asked) => format!("{COMPILE_VARIABLE} is {}", asked.display()),
+            None => "it compiles for x86-64 and 64-bit Arm alone".to_owned(),
+        };
+        return Some(Finding::new(ABOUT, "info", "offkit CPU interprets kernels").because(why));
+    };
+    Some(match found {
         Ok(Compiler { program, llvm }) => {
             let what = format!("offkit CPU compiles kernels with LLVM {llvm}");
             Finding::new(ABOUT, "ok", what).because(program.display().to_string())

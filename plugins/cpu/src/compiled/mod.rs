@@ -43,7 +43,7 @@ pub use service::time_waited;
 pub const COMPILE_VARIABLE: &str = "OFFKIT_CPU_COMPILE";
 
 /// Whether they are if it says nothing.
-const BY_DEFAULT: bool = false;
+const BY_DEFAULT: bool = true;
 
 /// The program that compiles kernels for the CPU device.
 #[derive(Clone, Debug, PartialEq, Eq)]

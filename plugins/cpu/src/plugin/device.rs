@@ -16,8 +16,9 @@ const IL_VERSION: &str = "SPIR-V_1.6 SPIR-V_1.5 SPIR-V_1.4 SPIR-V_1.3 SPIR-V_1.2
 /// The device that compiles kernels.
 const NAME: &str = "offkit CPU";
 
-/// The device that interprets kernels, with every access checked; `--device cpu-checked` finds it.
-const CHECKED_NAME: &str = "offkit CPU (checked)";
+/// What the name of the device begins with that interprets kernels, with every access checked; `--device cpu-checked` finds
+/// it.
+pub const CHECKED_NAME: &str = "offkit CPU (checked)";
 
 /// Extensions of OpenCL whose device side the device has, by the names that runtimes look for.
 const EXTENSIONS: &str = "cl_khr_byte_addressable_store cl_khr_fp16 cl_khr_fp64 cl_khr_global_int32_base_atomics \

@@ -1,6 +1,7 @@
 //! The device as a plugin of the interface that runtimes speak (PI 2.3).
 //!
-//! One platform with one device, or two where kernels are compiled: the other one checks every access. A command starts as soon as nothing it waits for is left (`graph`): a small one on the
+//! One platform with two devices: the first compiles kernels, the other one checks every access. Where nothing is to be
+//! compiled the other one is alone. A command starts as soon as nothing it waits for is left (`graph`): a small one on the
 //! thread that submits it, others on the threads of the device, several at a time if they have nothing to do with each
 //! other.
 
@@ -17,6 +18,8 @@ mod worker;
 
 use offkit_pi::plugin::{Error, Plugin, Result, Unsupported};
 use std::sync::Arc;
+
+pub use self::device::CHECKED_NAME;
 
 use self::context::CpuContext;
 use self::device::{CpuDevice, CpuPlatform};

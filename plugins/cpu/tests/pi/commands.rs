@@ -1,6 +1,6 @@
 //! Queues, commands, events, and memory.
 
-use crate::support::{spirv, with_both};
+use crate::support::{spirv, with_both, with_checked};
 use offkit_pi::ffi::*;
 use offkit_pi::host::{Argument, NdRange, UsmKind};
 
@@ -34,7 +34,7 @@ fn a_user_event_that_is_abandoned_fails_what_waits_for_it() {
 #[test]
 fn memory_of_another_context_is_out_of_bounds() {
     let spirv = spirv!(ADD);
-    with_both(|machine| {
+    with_checked(|machine| {
         let other = offkit_pi::host::Context::new(&[&machine.device]).unwrap();
         let foreign = other.usm(UsmKind::Shared, &machine.device, 64, 0).unwrap();
         let mut kernel = machine.build(&spirv).kernel("add").unwrap();

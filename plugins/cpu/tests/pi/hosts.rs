@@ -1,8 +1,8 @@
 //! What host programs do around the device: they fork, end in the middle of things, compute with numbers in
 //! their own way, and say how many threads there are to be.
 
-use crate::support::{Machine, bytes, spirv, with_both};
-use offkit_pi::host::{NdRange, Plugin, QueueProperties};
+use crate::support::{self, Machine, bytes, spirv, with_both};
+use offkit_pi::host::{NdRange, QueueProperties};
 use offkit_plugin_cpu::native::{NativeKernel, NativeLaunch, register};
 use offkit_spirv::{Layout, Parameter, ParameterKind, Scalar, Storage, Type};
 use std::collections::HashSet;
@@ -33,7 +33,7 @@ fn sums_are_right(machine: &Machine, spirv: &[u8]) -> bool {
 }
 
 fn built_in() -> Machine {
-    Machine::new(Plugin::built_in(&offkit_plugin_cpu::plugin::BUILT_IN).unwrap())
+    Machine::new(support::built_in(), false)
 }
 
 fn threads_of_the_pool() -> usize {

@@ -1,6 +1,6 @@
 //! Kernels: arguments, launches, and what goes wrong in them.
 
-use crate::support::{bytes, spirv, with_both};
+use crate::support::{bytes, spirv, with_both, with_checked};
 use offkit_pi::ffi::*;
 use offkit_pi::host::{Argument, CommandStatus, DeviceType, NdRange};
 
@@ -38,7 +38,7 @@ fn the_device_describes_itself() {
 #[test]
 fn an_access_out_of_bounds_fails_the_launch_and_says_where() {
     let spirv = spirv!(SAXPY);
-    with_both(|machine| {
+    with_checked(|machine| {
         let mut kernel = machine.build(&spirv).kernel("saxpy").unwrap();
         let [x, y] = [16, 4096].map(|count| machine.context.buffer(count * 4).unwrap());
         kernel.set_argument(0, Argument::bytes(&[0; 4])).unwrap();
@@ -72,7 +72,7 @@ fn an_access_out_of_bounds_fails_the_launch_and_says_where() {
 #[test]
 fn a_null_pointer_is_an_access_out_of_bounds() {
     let spirv = spirv!(SAXPY);
-    with_both(|machine| {
+    with_checked(|machine| {
         let mut kernel = machine.build(&spirv).kernel("saxpy").unwrap();
         kernel.set_argument(0, Argument::bytes(&[0; 4])).unwrap();
         kernel.set_argument(1, Argument::Address(0)).unwrap();

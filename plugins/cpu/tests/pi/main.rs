@@ -1,5 +1,6 @@
 //! The CPU plugin as a runtime sees it: through the function table, by way of the safe host side. Every test
-//! runs twice: with the plugin as it is linked into this program, and with the shared library loaded.
+//! runs with the plugin as it is linked into this program and with the shared library loaded, on the device that compiles and
+//! on the one that checks.
 
 mod commands;
 mod handles;

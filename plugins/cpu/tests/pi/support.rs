@@ -1,18 +1,57 @@
 //! Device code from the real compiler, and both forms of the plugin.
 
+use offkit_cache::SWITCH_VARIABLE;
+use offkit_llvm::WORKER_VARIABLE;
 use offkit_pi::ffi::PI_DEVICE_TYPE_ALL;
 use offkit_pi::host::{Context, Device, Event, Kernel, NdRange, Plugin, Program, Queue, QueueProperties};
+use offkit_plugin_cpu::plugin::CHECKED_NAME;
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::Once;
 
-/// Runs a test with the built-in plugin and with the loaded one.
+/// Runs a test with the built-in plugin and with the loaded one, on the device that compiles and on the one that checks.
 pub(crate) fn with_both(test: impl Fn(&Machine)) {
-    test(&Machine::new(
-        Plugin::built_in(&offkit_plugin_cpu::plugin::BUILT_IN).unwrap(),
-    ));
-    test(&Machine::new(Plugin::load(library()).unwrap()));
+    for checks in [false, true] {
+        with_device(checks, &test);
+    }
+}
+
+/// The same on the device that checks every access alone.
+pub(crate) fn with_checked(test: impl Fn(&Machine)) {
+    with_device(true, &test);
+}
+
+fn with_device(checks: bool, test: &impl Fn(&Machine)) {
+    for plugin in [built_in(), Plugin::load(library()).unwrap()] {
+        test(&Machine::new(plugin, checks));
+    }
+}
+
+/// Has kernels compiled by the worker that was built with this program, if it was, and nothing kept. Tests are in another
+/// folder.
+#[expect(unsafe_code, reason = "the loaded plugin finds the worker by the environment")]
+fn name_worker() {
+    static NAMED: Once = Once::new();
+    NAMED.call_once(|| {
+        let worker = std::env::current_exe()
+            .unwrap()
+            .with_file_name("../offkit-llvm-worker");
+        if std::env::var_os(WORKER_VARIABLE).is_none() && worker.is_file() {
+            // SAFETY: every test begins here, and no plugin is there yet that could read it.
+            unsafe {
+                std::env::set_var(WORKER_VARIABLE, worker);
+                std::env::set_var(SWITCH_VARIABLE, "off");
+            }
+        }
+    });
+}
+
+/// The plugin as it is linked into this program.
+pub(crate) fn built_in() -> Plugin {
+    name_worker();
+    Plugin::built_in(&offkit_plugin_cpu::plugin::BUILT_IN).unwrap()
 }
 
 /// The shared library of the plugin, which cargo builds beside this program.
@@ -29,9 +68,11 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    pub(crate) fn new(plugin: Plugin) -> Machine {
+    pub(crate) fn new(plugin: Plugin, checks: bool) -> Machine {
         let mut platforms = plugin.platforms().unwrap();
-        let device = platforms.remove(0).devices(PI_DEVICE_TYPE_ALL).unwrap().remove(0);
+        let mut devices = platforms.remove(0).devices(PI_DEVICE_TYPE_ALL).unwrap();
+        devices.retain(|device| device.name().unwrap().starts_with(CHECKED_NAME) == checks);
+        let device = devices.remove(0);
         let context = Context::new(&[&device]).unwrap();
         let queue = context
             .queue(

@@ -12,11 +12,12 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use offkit_pi::NdRange;
 use offkit_pi::host::{Context, QueueProperties};
+use offkit_plugin_cpu::time_waited;
 use offkit_runtime::{Argument, CollectOptions, ExporterRule, LaunchError, Runtime, check_arguments};
 
 use super::kernels::{choice_failure, collect_failure, machine_failure, read_images, tell_left_out};
 use crate::failure::{ExitStatus, Failure};
-use crate::terminal::{FAINT, Progress, Terminal, duration};
+use crate::terminal::{FAINT, Progress, Terminal, duration, escape};
 use arguments::{ArrayFile, ArraySource, Sizes};
 use buffers::Arguments;
 use outputs::Outputs;
@@ -138,6 +139,8 @@ pub(crate) fn run(options: &Run, terminal: Terminal) -> Result<(), Failure> {
             // Every launch starts from the same input, or repeating would change the result.
             arguments.reset(&queue, &given)?;
         }
+        // The CPU device compiles a kernel when its first launch comes.
+        let before = time_waited();
         let launched = steps.time("launch", || {
             let launch = kernel.launch(&queue, &range, &given.arguments, &[])?;
             match options.timeout {
@@ -145,6 +148,7 @@ pub(crate) fn run(options: &Run, terminal: Terminal) -> Result<(), Failure> {
                 None => kernel.wait(&launch),
             }
         });
+        steps.split("launch", "compile", time_waited() - before);
         launched.map_err(launch_failure)?;
     }
     let results = outputs.arguments().into_iter().map(|index| {
@@ -159,6 +163,11 @@ pub(crate) fn run(options: &Run, terminal: Terminal) -> Result<(), Failure> {
     if options.time {
         for (name, time) in times {
             terminal.note(format_args!("{FAINT}{:>10}{FAINT:#}  {name}", duration(time)));
+        }
+        // Such as why the device interprets the kernel.
+        let log = kernel.pi().program().build_log(&device).unwrap_or_default();
+        for line in log.lines() {
+            terminal.note(escape(line));
         }
     }
     outputs.compare(&results, &expected, options.tolerance, terminal)
@@ -215,6 +224,21 @@ impl Steps {
             None => self.done.push((name, time)),
         }
         result
+    }
+
+    /// Takes from a step's time what was one of its own, which is told before it.
+    fn split(&mut self, name: &str, part: &'static str, time: Duration) {
+        let Some(whole) = self.done.iter().position(|(other, _)| *other == name) else {
+            return;
+        };
+        if time.is_zero() {
+            return;
+        }
+        self.done[whole].1 = self.done[whole].1.saturating_sub(time);
+        match self.done.iter_mut().find(|(other, _)| *other == part) {
+            Some((_, total)) => *total += time,
+            None => self.done.insert(whole, (part, time)),
+        }
     }
 
     /// Takes the sign of life off the terminal and returns the steps.
