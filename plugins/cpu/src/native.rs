@@ -31,7 +31,7 @@ use crate::kernel::{Claims, KernelCode, Pace, TakenBy, share_groups};
 use crate::launch::{Arguments, Geometry};
 use crate::pool::{self, Arena, FloatMode, LOCAL_ALIGNMENT};
 use crate::sync::{LazyLock, Mutex, PoisonError};
-use crate::{KernelInfo, LaunchError, LaunchOptions, SUB_GROUP_SIZE};
+use crate::{KernelInfo, LaunchError, LaunchOptions, sub_group_size};
 
 /// What the bytes begin with that name a table in the place of a module.
 pub const MAGIC: &str = "offkit-native:";
@@ -101,7 +101,7 @@ impl NativeKernel {
     /// thread and on several at once. What addresses among the arguments point to is for who launches it.
     pub unsafe fn new(name: &str, parameters: Vec<Parameter>, function: GroupFunction) -> NativeKernel {
         NativeKernel {
-            info: KernelInfo::new(name, parameters, SUB_GROUP_SIZE),
+            info: KernelInfo::new(name, parameters, sub_group_size()),
             function,
             bounded: false,
             pace: Pace::default(),

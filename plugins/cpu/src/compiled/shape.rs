@@ -2,7 +2,7 @@
 
 use offkit_compile::{Facts, Variant};
 
-use crate::launch::Geometry;
+use crate::launch::{Geometry, vector_lanes};
 use crate::pool;
 
 /// Work-items of a row where nobody sees rows.
@@ -121,19 +121,7 @@ fn rows_and_full(geometry: &Geometry, width: u32) -> (bool, bool) {
 /// with AVX-512 mixes integers 1.6 times as fast with 32 as with 16, reduces with barriers 1.4 times, applies a stencil 1.4
 /// times; n-body alone loses, 15 % (`./dev bench cpu`, 2026-11-23).
 fn preferred() -> u32 {
-    #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx512f")
-        && is_x86_feature_detected!("avx512bw")
-        && is_x86_feature_detected!("avx512dq")
-        && is_x86_feature_detected!("avx512vl")
-    {
-        return 32;
-    }
-    #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2") {
-        return 16;
-    }
-    8
+    2 * vector_lanes()
 }
 
 #[cfg(test)]

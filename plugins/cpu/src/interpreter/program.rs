@@ -12,7 +12,7 @@ use super::limits::Limits;
 use super::space::{LARGEST_SEGMENT, Space, segment_address};
 use crate::error::BuildError;
 use crate::kernel::{KernelCode, Pace};
-use crate::launch::{Argument, Arguments, Geometry, KernelInfo, LaunchError, LaunchOptions, SUB_GROUP_SIZE};
+use crate::launch::{Argument, Arguments, Geometry, KernelInfo, LaunchError, LaunchOptions, sub_group_size};
 use crate::memory::{AllocationKind, Memory};
 use offkit_kernel::ReadError;
 use offkit_kernel::ir::{self, Home, Leaf};
@@ -270,7 +270,7 @@ impl Program {
             sub_group_size: kernel
                 .sub_group_size
                 .filter(|size| *size > 0)
-                .unwrap_or(SUB_GROUP_SIZE),
+                .unwrap_or_else(sub_group_size),
             local_memory: needs.locals.iter().map(size).fold(0, u64::saturating_add),
             private_memory,
         };

@@ -3,9 +3,29 @@
 use offkit_pi::NdRange;
 use offkit_spirv::grammar::BuiltIn;
 
-/// Work-items of a sub-group, unless the kernel asks for another number. The last sub-group of a
-/// work-group may have fewer.
-pub const SUB_GROUP_SIZE: u32 = 8;
+/// Work-items of a sub-group, unless the kernel asks for another number: as many as a vector of the processor has numbers of
+/// 32 bits, 16 with AVX-512 and 8 elsewhere. The last sub-group of a work-group may have fewer.
+pub fn sub_group_size() -> u32 {
+    vector_lanes().max(8)
+}
+
+/// Numbers of 32 bits in a vector of this processor.
+pub(crate) fn vector_lanes() -> u32 {
+    #[cfg(target_arch = "x86_64")]
+    {
+        if is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512vl")
+        {
+            return 16;
+        }
+        if is_x86_feature_detected!("avx2") {
+            return 8;
+        }
+    }
+    4
+}
 
 /// Work-items of the largest work-group.
 pub const MAX_WORK_GROUP_SIZE: u64 = 4096;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::Cpu;
 use crate::compiled;
 use crate::pool::threads;
-use crate::{MAX_LOCAL_MEMORY, MAX_WORK_GROUP_SIZE, SUB_GROUP_SIZE};
+use crate::{MAX_LOCAL_MEMORY, MAX_WORK_GROUP_SIZE, sub_group_size};
 
 /// The versions of SPIR-V that the device takes modules of, the newest first.
 const IL_VERSION: &str = "SPIR-V_1.6 SPIR-V_1.5 SPIR-V_1.4 SPIR-V_1.3 SPIR-V_1.2 SPIR-V_1.1 SPIR-V_1.0";
@@ -194,8 +194,10 @@ impl Device<Cpu> for CpuDevice {
             PI_DEVICE_INFO_PARTITION_PROPERTIES | PI_DEVICE_INFO_PARTITION_TYPE => [0usize].into(),
             PI_DEVICE_INFO_PARTITION_AFFINITY_DOMAIN => 0u64.into(),
 
-            PI_DEVICE_INFO_MAX_NUM_SUB_GROUPS => (MAX_WORK_GROUP_SIZE as u32).div_ceil(SUB_GROUP_SIZE).into(),
-            PI_DEVICE_INFO_SUB_GROUP_SIZES_INTEL => [SUB_GROUP_SIZE as usize].into(),
+            PI_DEVICE_INFO_MAX_NUM_SUB_GROUPS => {
+                (MAX_WORK_GROUP_SIZE as u32).div_ceil(sub_group_size()).into()
+            }
+            PI_DEVICE_INFO_SUB_GROUP_SIZES_INTEL => [sub_group_size() as usize].into(),
 
             PI_DEVICE_INFO_USM_HOST_SUPPORT
             | PI_DEVICE_INFO_USM_DEVICE_SUPPORT

@@ -1,6 +1,6 @@
 //! Kernels whose work-items wait for each other.
 
-use offkit_plugin_cpu::{Argument, NdRange, SUB_GROUP_SIZE};
+use offkit_plugin_cpu::{Argument, NdRange, sub_group_size};
 
 use crate::support::{Device, VARIANTS, value};
 
@@ -167,7 +167,7 @@ fn sub_group_collectives() {
         o[3] = get_sub_group_id() + 100 * get_sub_group_local_id(); o[4] = get_sub_group_size() + 100 * get_max_sub_group_size();
         o[5] = get_num_sub_groups() + 100 * get_enqueued_num_sub_groups();
         o[6] = sub_group_all(v > 0) + 2 * sub_group_any(v > 0); sub_group_barrier(CLK_LOCAL_MEM_FENCE); o[7] = i; }";
-    let size = SUB_GROUP_SIZE as usize;
+    let size = sub_group_size() as usize;
     Device::each(source, |device| {
         let input: Vec<i32> = (0..20).map(|i| (i * 7) % 11 - 5).collect();
         let out = device.buffer(&[0i32; 20 * 8]);
