@@ -57,6 +57,7 @@ pub struct Shapes {
     first: Vec<usize>,
     words: Vec<Option<Shape>>,
     may_wrap: Vec<bool>,
+    from_ids: Vec<bool>,
 }
 
 /// Words of all values together.
@@ -88,6 +89,12 @@ impl Shapes {
     /// work-item to the next. In an access for some of them it has to be that of one of those.
     pub fn may_wrap(&self, value: ValueId) -> bool {
         self.may_wrap[value.0 as usize]
+    }
+
+    /// Whether a varying value is computed from ids alone, with integers: an address like that is often strided for all
+    /// that can be seen when the code runs.
+    pub fn is_from_ids(&self, value: ValueId) -> bool {
+        self.from_ids[value.0 as usize]
     }
 
     /// Whether the work-items of a vector may leave a block by different ways.
@@ -151,12 +158,14 @@ pub(crate) fn shapes(
             first,
             words: vec![None; count],
             may_wrap: vec![false; function.values.len()],
+            from_ids: vec![false; function.values.len()],
         },
         joins: vec![false; function.blocks.len()],
         changed: true,
     };
     analysis.run();
     analysis.find_what_may_wrap();
+    analysis.find_what_is_from_ids();
     Ok(analysis.shapes)
 }
 
@@ -571,6 +580,42 @@ impl Analysis<'_> {
                 if itself || operands.iter().any(wraps) {
                     self.shapes.may_wrap[result.0 as usize] = true;
                 }
+            }
+        }
+    }
+
+    fn find_what_is_from_ids(&mut self) {
+        let function = self.function;
+        for block in &self.graph.order {
+            for instruction in &function.blocks[*block].instructions {
+                let Some(result) = instruction.result else {
+                    continue;
+                };
+                let is_computed = match &instruction.operation {
+                    Operation::Address { .. }
+                    | Operation::Select
+                    | Operation::Reinterpret
+                    | Operation::Elementwise(_)
+                    | Operation::Extract(_)
+                    | Operation::Convert {
+                        kind: Conversion::Signed | Conversion::Unsigned,
+                        ..
+                    } => true,
+                    Operation::Extended(_) => {
+                        let scalar = self.module.types.scalar(function.values[result.0 as usize]);
+                        scalar.is_some_and(Scalar::is_integer)
+                    }
+                    _ => false,
+                };
+                let is_from_ids = |operand: &Operand| match operand {
+                    Operand::Value(value) => {
+                        let mut shapes = self.shapes.of(*value);
+                        self.shapes.from_ids[value.0 as usize] || shapes.all(|shape| shape != Shape::Varying)
+                    }
+                    Operand::Constant(_) => true,
+                };
+                self.shapes.from_ids[result.0 as usize] =
+                    is_computed && instruction.operands.iter().all(is_from_ids);
             }
         }
     }

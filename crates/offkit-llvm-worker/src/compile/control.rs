@@ -337,7 +337,7 @@ impl<'m> Emitter<'_, 'm> {
     }
 
     /// Whether somebody is in a mask; a truth is that itself.
-    fn any(&self, mask: Value<'m>) -> Value<'m> {
+    pub(super) fn any(&self, mask: Value<'m>) -> Value<'m> {
         if mask.ty().width().is_none() {
             return mask;
         }

@@ -11,6 +11,7 @@ use std::collections::{HashMap, HashSet};
 
 use offkit_compile::{Plan, Refusal, Region, Shape, launch, reads};
 use offkit_kernel::ir::{self, BlockId, Home, Operand, Type as Kind, ValueId};
+use offkit_llvm::Effort;
 use offkit_spirv::grammar::StorageClass;
 
 use llvm_sys::LLVMIntPredicate as IntPredicate;
@@ -75,6 +76,7 @@ pub(super) struct Emitter<'e, 'm> {
     /// None for scalar code.
     pub(super) width: Option<u32>,
     pub(super) function: Value<'m>,
+    pub(super) effort: Effort,
     /// Where slots are made: it ends with a jump to the start once all is emitted.
     entry: Block<'m>,
     pub(super) externals: Vec<String>,
@@ -123,7 +125,7 @@ pub(super) fn emit<'m>(
     lanes: Lanes<'_, 'm>,
     module: &ir::Module,
     plan: &Plan,
-    symbol: &str,
+    (symbol, effort): (&str, Effort),
 ) -> Result<Emitted> {
     let pointer = b.pointer();
     let word = b.int(64);
@@ -137,6 +139,7 @@ pub(super) fn emit<'m>(
         code: &plan.function,
         width: (plan.variant.width > 1).then_some(plan.variant.width),
         function,
+        effort,
         entry,
         externals: Vec::new(),
         launch: None,

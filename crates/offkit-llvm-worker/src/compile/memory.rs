@@ -74,7 +74,10 @@ impl<'m> Emitter<'_, 'm> {
         let pointer = instruction.operands[0];
         let shape = self.shapes(pointer)[0];
         let place = self.place(pointer, mask);
-        let words = self.load_leaves(&leaves, place, shape, align, mask);
+        let words = match self.possible_stride(pointer, &leaves, mask) {
+            Some(stride) => self.load_perhaps_side_by_side(&leaves, place, stride, align, mask),
+            None => self.load_leaves(&leaves, place, shape, align, mask),
+        };
         let types = self.scalar_types(kind);
         Ok(words
             .into_iter()
@@ -84,7 +87,7 @@ impl<'m> Emitter<'_, 'm> {
     }
 
     /// Scalars at their offsets from addresses of a shape.
-    fn load_leaves(
+    pub(super) fn load_leaves(
         &mut self,
         leaves: &[Leaf],
         place: Value<'m>,
@@ -97,6 +100,9 @@ impl<'m> Emitter<'_, 'm> {
             && let Some(words) = self.load_interleaved(leaves, place, stride, align, width)
         {
             return words;
+        }
+        if self.are_pairs(leaves, shape) {
+            return self.gather_pairs(leaves, place, shape, align, mask);
         }
         leaves
             .iter()
@@ -122,6 +128,56 @@ impl<'m> Emitter<'_, 'm> {
                 self.as_value(leaf.scalar, value)
             })
             .collect()
+    }
+
+    /// Whether scalars are accessed one by one for each work-item, although two at a time can be.
+    fn are_pairs(&self, leaves: &[Leaf], shape: Shape) -> bool {
+        let is_one_by_one = match shape {
+            Shape::Uniform => false,
+            Shape::Strided(stride) => stride != 4,
+            Shape::Varying => true,
+        };
+        let is_pair = |pair: &[Leaf]| match pair {
+            [low, high] => {
+                low.scalar == high.scalar
+                    && scalar_size(low.scalar) == 4
+                    && low.offset.checked_add(4) == Some(high.offset)
+            }
+            _ => false,
+        };
+        self.width.is_some() && is_one_by_one && !leaves.is_empty() && leaves.chunks(2).all(is_pair)
+    }
+
+    /// Loads scalars of 32 bits two by two: a gather takes as long as it has elements.
+    fn gather_pairs(
+        &self,
+        leaves: &[Leaf],
+        place: Value<'m>,
+        shape: Shape,
+        align: u64,
+        mask: Option<Value<'m>>,
+    ) -> Vec<Value<'m>> {
+        let b = self.b;
+        let both = b.int(64).vector(self.width);
+        let width = self.width.unwrap_or(1);
+        let mut words = Vec::new();
+        for pair in leaves.chunks(2) {
+            let offset = self.word(pair[0].offset);
+            let places = self.spread(b.offset(place, self.like(offset, place)), shape);
+            let found = b.gather(
+                places,
+                self.alignment(&pair[0], align),
+                self.everybody(mask),
+                b.zero(both),
+            );
+            let ty = self.memory_type(pair[0].scalar);
+            let found = b.bit_cast(found, ty.vector(Some(2 * width)));
+            for part in 0..2 {
+                let lanes: Vec<_> = (0..width).map(|lane| Some(2 * lane + part)).collect();
+                words.push(b.shuffle(found, found, &lanes));
+            }
+        }
+        words
     }
 
     /// An offset in the form of an address.
@@ -170,11 +226,28 @@ impl<'m> Emitter<'_, 'm> {
         align: u64,
         mask: Option<Value<'m>>,
     ) -> Result<()> {
-        let b = self.b;
         let place_shape = self.shapes(pointer)[0];
         let place = self.place(pointer, mask);
         let shapes = self.shapes(value);
-        let words = self.operand(value);
+        let words: Vec<_> = self.operand(value).into_iter().zip(shapes).collect();
+        match self.possible_stride(pointer, leaves, mask) {
+            Some(stride) => self.store_perhaps_side_by_side(leaves, place, stride, &words, align, mask),
+            None => self.store_words(leaves, place, place_shape, &words, align, mask),
+        }
+        Ok(())
+    }
+
+    /// Stores scalars, with their shapes, at their offsets from addresses of a shape.
+    pub(super) fn store_words(
+        &mut self,
+        leaves: &[Leaf],
+        place: Value<'m>,
+        place_shape: Shape,
+        words: &[(Value<'m>, Shape)],
+        align: u64,
+        mask: Option<Value<'m>>,
+    ) {
+        let b = self.b;
         if let (Shape::Strided(stride), None, Some(width)) = (place_shape, mask, self.width)
             && let Some(count) = dense(leaves, stride)
             && count <= 4
@@ -182,18 +255,35 @@ impl<'m> Emitter<'_, 'm> {
             let scalar = leaves[0].scalar;
             let parts: Vec<_> = words
                 .iter()
-                .zip(&shapes)
                 .map(|(word, shape)| self.as_stored(scalar, self.spread(*word, *shape)))
                 .collect();
             let all = self.interleave(&parts, width);
             b.store(all, place, self.alignment(&leaves[0], align));
-            return Ok(());
+            return;
         }
-        for ((leaf, word), shape) in leaves.iter().zip(words).zip(shapes) {
+        if let (true, Some(width)) = (self.are_pairs(leaves, place_shape), self.width) {
+            for (pair, words) in leaves.chunks(2).zip(words.chunks(2)) {
+                let scalar = pair[0].scalar;
+                let parts: Vec<_> = words
+                    .iter()
+                    .map(|(word, shape)| self.as_stored(scalar, self.spread(*word, *shape)))
+                    .collect();
+                let both = b.bit_cast(self.interleave(&parts, width), b.int(64).vector(self.width));
+                let offset = self.word(pair[0].offset);
+                let places = self.spread(b.offset(place, self.like(offset, place)), place_shape);
+                b.scatter(
+                    both,
+                    places,
+                    self.alignment(&pair[0], align),
+                    self.everybody(mask),
+                );
+            }
+            return;
+        }
+        for (leaf, (word, shape)) in leaves.iter().zip(words) {
             let at = self.alignment(leaf, align);
-            self.store_word(leaf, place, place_shape, word, shape, at, mask);
+            self.store_word(leaf, place, place_shape, *word, *shape, at, mask);
         }
-        Ok(())
     }
 
     /// Vectors woven into one.
@@ -365,7 +455,7 @@ impl<'m> Emitter<'_, 'm> {
 }
 
 /// How many scalars of one kind lie side by side, if work-items' parts touch each other.
-fn dense(leaves: &[Leaf], stride: i64) -> Option<u32> {
+pub(super) fn dense(leaves: &[Leaf], stride: i64) -> Option<u32> {
     let first = leaves.first()?;
     let size = scalar_size(first.scalar);
     let count = leaves.len() as u64;

@@ -12,6 +12,7 @@
 //! | `values` | words of values: slots, constants, forms |
 //! | `addresses` | addresses, strided or of each work-item |
 //! | `memory` | loads, stores, copies |
+//! | `side_by_side` | those whose addresses turn out to be side by side |
 //! | `apart` | what is done for one work-item after the other |
 //! | `print` | printf |
 //! | `spaces` | which memory addresses lead to |
@@ -31,6 +32,7 @@ mod lanes;
 mod math;
 mod memory;
 mod print;
+mod side_by_side;
 mod spaces;
 mod values;
 
@@ -139,7 +141,7 @@ fn write(
             Lanes::new(&builder, options),
             module,
             &plan,
-            &symbol(&request.kernel),
+            (&symbol(&request.kernel), request.level),
         )?
     };
     Ok((code, emitted))
