@@ -205,6 +205,20 @@ struct Compressed {
 }
 
 impl<'data> Code<'data> {
+    /// The same without its bytes, for those who remember images and need only what is known about them: how it is
+    /// stored is still said, and asking for the bytes is an error.
+    #[must_use]
+    pub fn forgotten(&self) -> Code<'static> {
+        fn gone(_: Compression, _: &[u8], _: u64) -> Result<Vec<u8>, Error> {
+            Err(Error::unsupported("the bytes of this image were not kept"))
+        }
+        match self.storage() {
+            Storage::Plain => Code::from(Vec::new()),
+            Storage::Within(method) => Code::within(Vec::new(), method),
+            Storage::Compressed(method) => Code::compressed(Vec::new(), method, self.size(), gone),
+        }
+    }
+
     /// Bytes that come out of something larger that is compressed.
     #[must_use]
     pub fn within(bytes: impl Into<Bytes<'data>>, method: Compression) -> Self {

@@ -158,6 +158,14 @@ impl<'data> DeviceImage<'data> {
         }
     }
 
+    /// What is known about the image, without its code: for those who keep very many.
+    #[must_use]
+    pub fn without_code(&self) -> DeviceImage<'static> {
+        let mut image = self.clone().map(|code| code.forgotten());
+        image.entries = None;
+        image
+    }
+
     /// The same image, which borrows nothing.
     #[must_use]
     pub fn into_owned(self) -> DeviceImage<'static> {

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use crate::error::Error;
+use crate::resources::Resources;
 use crate::target::Target;
 
 /// What an image's own bytes say.
@@ -45,6 +46,8 @@ impl Inspection {
 pub struct InspectedKernel {
     /// The name it is launched by.
     pub name: String,
+    /// What it takes of a device.
+    pub resources: Resources,
     /// Facts such as the number of registers, in an order made for reading.
     pub details: Vec<Detail>,
 }
@@ -55,6 +58,7 @@ impl InspectedKernel {
     pub fn new(name: String) -> Self {
         Self {
             name,
+            resources: Resources::default(),
             details: Vec::new(),
         }
     }

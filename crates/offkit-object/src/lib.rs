@@ -142,8 +142,8 @@ pub use inspect::{
 pub use offkit_image::{
     BundleState, ByteArray, Bytes, Code, CodeVersion, Compression, ContainerKind, Detail, DetailValue,
     DeviceImage, Error, ErrorKind, ImageFormat, InspectedKernel, Inspection, KernelName, Limits, Location,
-    NameMatch, Problem, Producer, PropertySet, PropertySets, PropertyValue, SharedBytes, Storage, Strings,
-    Symbols, Target, backquoted, demangle, describe_symbol,
+    NameMatch, Problem, Producer, PropertySet, PropertySets, PropertyValue, Resources, SharedBytes, Spills,
+    Stack, Storage, Strings, Symbols, Target, backquoted, demangle, describe_symbol, target,
 };
 pub use offload_binary::{ImageKind, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind};
 pub use offload_entries::{FoundEntry, offload_entries};

@@ -51,6 +51,8 @@ pub struct Container {
     pub version: Option<u32>,
     /// Its size in bytes, decompressed.
     pub size: u64,
+    /// How many bytes it takes where it is compressed as a whole; `None` where it is not.
+    pub stored_size: Option<u64>,
     /// What only a SYCLBIN says about itself.
     pub program: Option<Program>,
     /// The processor of code for a host, as triples have it: `x86_64`.
@@ -222,6 +224,8 @@ struct Surroundings {
     version: Option<u32>,
     /// How something larger that the part is in is compressed.
     within: Option<Compression>,
+    /// How many bytes the part itself takes, if it came out of something compressed as a whole.
+    stored: Option<u64>,
 }
 
 impl Surroundings {
@@ -230,6 +234,7 @@ impl Surroundings {
         depth: 0,
         version: None,
         within: None,
+        stored: None,
     };
 }
 
@@ -321,6 +326,7 @@ impl Walker<'_> {
                 None => version.or_else(|| (format.version)(source.bytes())),
             },
             size: source.len(),
+            stored_size: around.stored,
             program,
             host: (kind == ContainerKind::Host)
                 .then(|| host::architecture(source))
@@ -335,6 +341,7 @@ impl Walker<'_> {
             depth: around.depth.saturating_add(1),
             version,
             within: around.within,
+            stored: None,
         };
         self.enter_parts(reading, location, inside, |reading, visit| {
             (format.parts)(source, reading, visit)
@@ -487,6 +494,7 @@ impl Walker<'_> {
             if let Some(format) = self.format_of(*content, &bytes, &member.location) {
                 let around = Surroundings {
                     within: Some(method),
+                    stored: Some(stored.len()),
                     ..inside
                 };
                 let source = Source::new(&bytes);

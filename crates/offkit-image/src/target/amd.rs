@@ -89,6 +89,16 @@ const MACHINES: &[(u8, &str)] = &[
     (0x5f, "gfx9-4-generic"),
 ];
 
+/// The processors of devices, from `gfx900` on, as ROCm has them.
+pub(super) fn devices() -> Vec<String> {
+    let names = MACHINES.iter().map(|(_, name)| *name);
+    let mut names: Vec<_> = names
+        .filter(|name| !name.ends_with("generic") && !(name.len() == 6 && *name < "gfx900"))
+        .collect();
+    names.sort_by_key(|name| (name.len(), *name));
+    names.into_iter().map(str::to_owned).collect()
+}
+
 /// What stands behind `gfx`.
 pub(super) fn number_of(arch: &str) -> Option<&str> {
     arch.strip_prefix(PREFIX)

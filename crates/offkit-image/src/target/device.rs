@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{DriverVersion, Target, intel};
+use super::{DriverVersion, Family, Target, amd, intel, nvidia, triples};
 
 /// A device that code is to run on.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -52,6 +52,28 @@ impl Device {
         let target = Target::named(name);
         let is_intel = intel::gpu_of_target(name).is_some();
         (is_intel || target.is_known() && !name.starts_with(intel::PREFIX)).then(|| Self::new(target))
+    }
+}
+
+impl Device {
+    /// The devices of a family that are known, by their processors.
+    #[must_use]
+    pub fn known(family: Family) -> Vec<Self> {
+        let of = |names: Vec<String>, triple: &str| {
+            let devices = names
+                .into_iter()
+                .map(|name| Self::new(Target::new(triple, &name)));
+            devices.collect()
+        };
+        match family {
+            Family::Nvptx64 | Family::Nvptx32 => of(nvidia::devices(), triples::NVPTX64),
+            Family::Amdgcn => of(amd::devices(), triples::AMDHSA),
+            Family::IntelGpu => {
+                let names = intel::GPUS.iter().map(|gpu| gpu.name.to_owned());
+                of(names.collect(), triples::SPIRV64)
+            }
+            _ => Vec::new(),
+        }
     }
 }
 

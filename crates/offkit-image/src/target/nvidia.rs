@@ -73,6 +73,17 @@ pub(super) fn number_of(arch: &str) -> Option<&str> {
     arch.strip_prefix(REAL).or_else(|| arch.strip_prefix(VIRTUAL))
 }
 
+/// The processors of devices that are known. No device has 88, and 101 is 110; 107 is newer than LLVM 22.
+pub(super) fn devices() -> Vec<String> {
+    let known = NUMBERS.iter().filter(|number| !matches!(number, 88 | 101));
+    let mut numbers: Vec<u32> = known.copied().chain([107]).collect();
+    numbers.sort_unstable();
+    numbers
+        .into_iter()
+        .map(|number| format!("{REAL}{number}"))
+        .collect()
+}
+
 impl Processor {
     /// The processor of a name, if it is one.
     #[must_use]

@@ -1,8 +1,10 @@
 //! AMDGPU code objects, versions 2 to 6.
 
+use std::collections::HashMap;
+
 use compact_str::CompactString;
 use offkit_image::target::{amd, triples};
-use offkit_image::{CodeVersion, Error, ErrorKind, Target};
+use offkit_image::{CodeVersion, Error, ErrorKind, Resources, Spills, Stack, Target};
 use rmpv::ValueRef;
 
 use super::elf::Elf;
@@ -153,6 +155,10 @@ fn read_metadata(source: Source<'_>, findings: &mut Findings) -> Result<(), Erro
                 found.add(*name, number);
             }
         }
+        found.resources = resources(|key| field(kernel, key).and_then(ValueRef::as_u64));
+        if matches!(field(kernel, ".uses_dynamic_stack"), Some(ValueRef::Boolean(true))) {
+            found.resources.stack = Some(Stack::Unknown);
+        }
         let size = list(kernel, ".reqd_workgroup_size");
         if !size.is_empty() {
             let size: Vec<_> = size.iter().take(3).map(ToString::to_string).collect();
@@ -164,6 +170,23 @@ fn read_metadata(source: Source<'_>, findings: &mut Findings) -> Result<(), Erro
         findings.inspection.kernels.push(found);
     }
     Ok(())
+}
+
+/// What the metadata say of a kernel's resources; the size of its code is that of its symbol.
+fn resources(number: impl Fn(&str) -> Option<u64>) -> Resources {
+    let stack = number(".private_segment_fixed_size").map(Stack::Bytes);
+    let vector = number(".vgpr_spill_count");
+    Resources {
+        code_size: None,
+        registers: number(".vgpr_count"),
+        scalar_registers: number(".sgpr_count"),
+        shared_memory: number(".group_segment_fixed_size"),
+        stack,
+        spills: vector.map(|vector| Spills::Registers {
+            vector,
+            scalar: number(".sgpr_spill_count").unwrap_or(0),
+        }),
+    }
 }
 
 /// Facts of a kernel, and their keys in the metadata.
@@ -246,6 +269,14 @@ fn read_metadata_v2(source: Source<'_>, findings: &mut Findings) -> Result<(), E
             && let Ok(number) = line.value.parse::<u64>()
         {
             kernel.add(*name, number);
+            let resources = &mut kernel.resources;
+            match line.key {
+                "NumVGPRs" => resources.registers = Some(number),
+                "NumSGPRs" => resources.scalar_registers = Some(number),
+                "GroupSegmentFixedSize" => resources.shared_memory = Some(number),
+                "PrivateSegmentFixedSize" => resources.stack = Some(Stack::Bytes(number)),
+                _ => {}
+            }
         }
     }
     findings.inspection.kernels.extend(kernel);
@@ -266,12 +297,21 @@ fn read_symbols(elf: &Elf<'_>, findings: &mut Findings) {
             findings.kernel(name.to_owned());
         }
     }
-    let kernels: std::collections::HashSet<_> = findings
-        .inspection
-        .kernels
-        .iter()
-        .map(|kernel| kernel.name.clone())
+    let kernels = &mut findings.inspection.kernels;
+    let places = kernels.iter().enumerate();
+    let places: HashMap<String, usize> = places
+        .map(|(place, kernel)| (kernel.name.clone(), place))
         .collect();
+    for symbol in symbols
+        .iter()
+        .filter(|symbol| symbol.is_function() && symbol.is_defined())
+    {
+        let place = places.get(&symbol.name);
+        if let Some(kernel) = place.and_then(|place| kernels.get_mut(*place)) {
+            kernel.resources.code_size = Some(symbol.size);
+            kernel.add("code size", symbol.size);
+        }
+    }
     for symbol in symbols {
         if !symbol.is_shared() {
             continue;
@@ -281,7 +321,7 @@ fn read_symbols(elf: &Elf<'_>, findings: &mut Findings) {
         } else if !symbol.is_defined() {
             findings.import(symbol.name);
         } else if symbol.is_function() || symbol.is_object() {
-            let is_kernel = kernels.contains(&symbol.name) || symbol.name.ends_with(DESCRIPTOR);
+            let is_kernel = places.contains_key(&symbol.name) || symbol.name.ends_with(DESCRIPTOR);
             // Variables of a linked image are for its host program to find, not for other images.
             if !is_kernel && (symbol.is_function() || relocatable) {
                 findings.export(symbol.name);

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use compact_str::{CompactString, ToCompactString};
 use offkit_image::target::nvidia::{Processor, Scope};
 use offkit_image::target::triples;
-use offkit_image::{Error, Target};
+use offkit_image::{Error, Resources, Spills, Stack, Target};
 
 use super::InspectedKernel;
 use super::elf::{Elf, Symbol, read_name};
@@ -23,11 +23,22 @@ const SYMBOL_KERNEL: u8 = 0x10;
 const ATTRIBUTE_MAX_THREADS: u8 = 0x05;
 const ATTRIBUTE_REQUIRED_THREADS: u8 = 0x10;
 const ATTRIBUTE_FRAME_SIZE: u8 = 0x11;
+const ATTRIBUTE_LEAST_STACK: u8 = 0x12;
 const ATTRIBUTE_PARAMETER: u8 = 0x17;
 const ATTRIBUTE_PARAMETER_SIZE: u8 = 0x19;
 const ATTRIBUTE_REGISTERS: u8 = 0x2f;
 const ATTRIBUTE_API_VERSION: u8 = 0x37;
 const ATTRIBUTE_BARRIERS: u8 = 0x4c;
+const ATTRIBUTE_ANNOTATIONS: u8 = 0x55;
+
+/// The least stack of a kernel with recursion or calls through pointers.
+const STACK_UNKNOWN: u32 = u32::MAX;
+
+/// An annotation of an instruction that spills a register or loads it again.
+const ANNOTATION_SPILL: u32 = 1;
+
+/// The first CUDA whose ptxas annotates spills, times ten: 12.4 does not, 12.6 does.
+const FIRST_WITH_ANNOTATIONS: u32 = 126;
 
 /// An attribute in a section `.nv.compat`: 1 for code of one architecture only, such as `sm_90a`.
 const COMPATIBILITY_CLASS: u8 = 0x09;
@@ -166,7 +177,13 @@ struct Cubin {
 struct Facts {
     registers: Option<u32>,
     frame: Option<u32>,
+    least_stack: Option<u32>,
     shared: Option<u64>,
+    /// The number of the section with its code.
+    section: u32,
+    code_size: Option<u64>,
+    /// Bytes that are stored and loaded where registers are spilled.
+    spilled: [u64; 2],
     parameter_bytes: Option<u32>,
     /// Number and size in bytes of each.
     parameters: Vec<(u16, u32)>,
@@ -181,7 +198,11 @@ impl Cubin {
             self.by_symbol.insert(symbol.index, place);
             self.by_section.insert(symbol.section.into(), place);
             self.kernels.push(InspectedKernel::new(symbol.name));
-            self.facts.push(Facts::default());
+            self.facts.push(Facts {
+                section: symbol.section.into(),
+                code_size: Some(symbol.size),
+                ..Facts::default()
+            });
         } else if !symbol.is_shared() || symbol.name.starts_with(".nv.") {
         } else if !symbol.is_defined() {
             // What is still open after linking is the driver's.
@@ -198,6 +219,12 @@ impl Cubin {
     }
 
     fn read_attributes(&mut self, elf: &Elf<'_>, findings: &mut Findings) -> Result<(), Error> {
+        // The padding and the copies of functions behind a kernel are in its section.
+        for facts in &mut self.facts {
+            if let Some(section) = elf.section(facts.section) {
+                facts.code_size = Some(section.size);
+            }
+        }
         for section in &elf.sections {
             let place = self.by_section.get(&section.info).copied();
             if section.name == ".nv.info" {
@@ -209,6 +236,12 @@ impl Cubin {
                 findings.count(section.data.len())?;
                 for (kind, value) in attributes(elf.fields(section.data)) {
                     self.add_of_kernel(place, kind, value);
+                    if let Some(facts) = place.and_then(|place| self.facts.get_mut(place))
+                        && kind == ATTRIBUTE_ANNOTATIONS
+                        && let Some(code) = elf.section(facts.section)
+                    {
+                        add_spills(value, elf.fields(code.data), &mut facts.spilled);
+                    }
                 }
             } else if section.name.starts_with(".nv.shared.")
                 && let Some(facts) = place.and_then(|place| self.facts.get_mut(place))
@@ -228,6 +261,7 @@ impl Cubin {
         match kind {
             ATTRIBUTE_REGISTERS => facts.registers = value.word(4),
             ATTRIBUTE_FRAME_SIZE => facts.frame = value.word(4),
+            ATTRIBUTE_LEAST_STACK => facts.least_stack = value.word(4),
             _ => {}
         }
     }
@@ -257,6 +291,7 @@ impl Cubin {
     }
 
     fn finish(self, findings: &mut Findings) {
+        let spills_are_noted = self.api_version >= Some(FIRST_WITH_ANNOTATIONS);
         if let Some(version) = self.api_version {
             findings.detail("CUDA API version", cuda_version(version));
         }
@@ -264,6 +299,14 @@ impl Cubin {
             findings.detail("supplied by the driver", self.supplied.join(", "));
         }
         for (mut kernel, mut facts) in self.kernels.into_iter().zip(self.facts) {
+            kernel.resources = facts.resources(spills_are_noted);
+            let Resources {
+                code_size,
+                registers,
+                shared_memory,
+                spills,
+                ..
+            } = kernel.resources;
             facts.parameters.sort_unstable();
             if !facts.parameters.is_empty() {
                 let sizes = facts.parameters.iter().map(|(_, size)| size.to_string());
@@ -271,8 +314,10 @@ impl Cubin {
             }
             let numbers = [
                 ("argument bytes", facts.parameter_bytes.map(u64::from)),
-                ("registers", facts.registers.map(u64::from)),
-                ("shared memory", facts.shared),
+                ("code size", code_size),
+                ("registers", registers),
+                ("spilled bytes", spills.map(Spills::amount)),
+                ("shared memory", shared_memory),
                 ("stack", facts.frame.map(u64::from)),
                 ("barriers", facts.barriers.map(u64::from)),
             ];
@@ -285,6 +330,54 @@ impl Cubin {
                 kernel.add(name, format!("{x} x {y} x {z}"));
             }
             findings.inspection.kernels.push(kernel);
+        }
+    }
+}
+
+impl Facts {
+    fn resources(&self, spills_are_noted: bool) -> Resources {
+        let [stores, loads] = self.spilled;
+        Resources {
+            code_size: self.code_size,
+            registers: self.registers.map(u64::from),
+            scalar_registers: None,
+            // Kernels without shared memory have no section for it.
+            shared_memory: Some(self.shared.unwrap_or(0)),
+            stack: self.least_stack.map(|bytes| match bytes {
+                STACK_UNKNOWN => Stack::Unknown,
+                bytes => Stack::Bytes(bytes.into()),
+            }),
+            spills: (spills_are_noted || self.spilled != [0, 0]).then_some(Spills::Bytes { stores, loads }),
+        }
+    }
+}
+
+/// Adds the bytes of the instructions that spill registers: pairs of a u32 kind and the u32 offset of an instruction of
+/// 16 bytes.
+fn add_spills(annotations: Fields<'_>, code: Fields<'_>, [stores, loads]: &mut [u64; 2]) {
+    /// The lowest twelve bits of the instructions STL and LDL.
+    const STORE_LOCAL: u32 = 0x387;
+    const LOAD_LOCAL: u32 = 0x983;
+    let mut at = 0_u64;
+    while let (Some(kind), Some(offset)) = (annotations.word(at), annotations.word(at.saturating_add(4))) {
+        at = at.saturating_add(8);
+        let (Some(low), Some(third)) = (
+            code.word(offset.into()),
+            code.word(u64::from(offset).saturating_add(8)),
+        ) else {
+            continue;
+        };
+        // Bits 73 to 75 of the instruction.
+        let bytes = match (third >> 9) & 7 {
+            4 => 4,
+            5 => 8,
+            6 => 16,
+            _ => 0,
+        };
+        match low & 0xfff {
+            STORE_LOCAL if kind == ANNOTATION_SPILL => *stores = stores.saturating_add(bytes),
+            LOAD_LOCAL if kind == ANNOTATION_SPILL => *loads = loads.saturating_add(bytes),
+            _ => {}
         }
     }
 }

@@ -45,6 +45,8 @@ pub(super) struct Symbol {
     pub(super) name: String,
     pub(super) section: u16,
     pub(super) other: u8,
+    /// In bytes.
+    pub(super) size: u64,
     kind: u8,
     bind: u8,
 }
@@ -179,7 +181,7 @@ impl<'data> Elf<'data> {
         }
     }
 
-    fn section(&self, index: u32) -> Option<&Section<'data>> {
+    pub(super) fn section(&self, index: u32) -> Option<&Section<'data>> {
         self.sections.get(usize::try_from(index).ok()?)
     }
 
@@ -221,10 +223,10 @@ impl<'data> Elf<'data> {
         symbols: &mut Vec<Symbol>,
         findings: &mut Findings,
     ) -> Result<(), Error> {
-        let (size, info_at, section_at) = if self.header.is_64 {
-            (24, 4, 6)
+        let (size, info_at, section_at, size_at) = if self.header.is_64 {
+            (24, 4, 6, 16)
         } else {
-            (16, 12, 14)
+            (16, 12, 14, 8)
         };
         let strings = self
             .section(table.link)
@@ -233,11 +235,12 @@ impl<'data> Elf<'data> {
         let mut at = 0_u64;
         while at < table.data.len() {
             let fields = self.fields(table.data.from(at));
-            let (Some(name), Some(info), Some(other), Some(section)) = (
+            let (Some(name), Some(info), Some(other), Some(section), Some(symbol_size)) = (
                 fields.word(0),
                 fields.byte(info_at),
                 fields.byte(info_at.saturating_add(1)),
                 fields.half(section_at),
+                fields.address(size_at, self.header.is_64),
             ) else {
                 return Err(Error::new(ErrorKind::OutOfBounds, "ELF symbol is cut off")
                     .at(table.data.at(at))
@@ -249,6 +252,7 @@ impl<'data> Elf<'data> {
                     name: read_name(strings, name, findings)?,
                     section,
                     other,
+                    size: symbol_size,
                     kind: info & 0xf,
                     bind: info >> 4,
                 });

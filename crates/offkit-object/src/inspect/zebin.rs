@@ -1,6 +1,8 @@
 //! zebin: Intel's GPU code; and the ELF file that holds the SPIR-V beside it.
 
-use offkit_image::{Error, ImageFormat};
+use std::collections::HashMap;
+
+use offkit_image::{Error, ImageFormat, Resources, Spills, Stack};
 
 use super::elf::Elf;
 use super::findings::Findings;
@@ -15,6 +17,9 @@ const NOTE_PRODUCT_CONFIGURATION: u32 = 6;
 
 /// The name of the section with the description of all kernels, as YAML.
 const DESCRIPTION: &str = ".ze_info";
+
+/// What the names of sections with code begin with; the kernel's name follows.
+const CODE: &str = ".text.";
 
 pub(super) fn inspect(source: Source<'_>, findings: &mut Findings) -> Result<(), Error> {
     let elf = Elf::read(source, findings)?;
@@ -48,10 +53,27 @@ pub(super) fn inspect(source: Source<'_>, findings: &mut Findings) -> Result<(),
     if !described {
         // Code without its description still shows what it is.
         for section in &elf.sections {
-            if let Some(name) = section.name.strip_prefix(".text.")
+            if let Some(name) = section.name.strip_prefix(CODE)
                 && name != FUNCTIONS
             {
                 findings.kernel(name.to_owned());
+            }
+        }
+    }
+    let sizes = elf.sections.iter().filter_map(|section| {
+        let name = section.name.strip_prefix(CODE)?;
+        Some((name, section.size))
+    });
+    let sizes: HashMap<&str, u64> = sizes.collect();
+    for kernel in &mut findings.inspection.kernels {
+        if let Some(size) = sizes.get(kernel.name.as_str()) {
+            kernel.resources.code_size = Some(*size);
+            kernel.add("code size", *size);
+            if described {
+                // What is 0 is left out of the description.
+                let resources = &mut kernel.resources;
+                resources.spills.get_or_insert(Spills::BytesOfThread(0));
+                resources.shared_memory.get_or_insert(0);
             }
         }
     }
@@ -112,7 +134,10 @@ fn read_description(source: Source<'_>, findings: &mut Findings) -> Result<bool,
             (key, number) => {
                 if let Some((name, _)) = FACTS.iter().find(|(_, known)| *known == key) {
                     match number {
-                        Ok(number) => kernel.kernel.add(*name, number),
+                        Ok(number) => {
+                            kernel.kernel.add(*name, number);
+                            add_resource(&mut kernel.kernel.resources, key, number);
+                        }
                         Err(_) => kernel.kernel.add(*name, findings.text(line.value.as_bytes())?),
                     }
                 }
@@ -123,6 +148,16 @@ fn read_description(source: Source<'_>, findings: &mut Findings) -> Result<bool,
         done.finish(findings);
     }
     Ok(any)
+}
+
+fn add_resource(resources: &mut Resources, key: &str, number: u64) {
+    match key {
+        "grf_count" => resources.registers = Some(number),
+        "slm_size" => resources.shared_memory = Some(number),
+        "private_size" => resources.stack = Some(Stack::Bytes(number)),
+        "spill_size" => resources.spills = Some(Spills::BytesOfThread(number)),
+        _ => {}
+    }
 }
 
 /// A kernel in the making.
