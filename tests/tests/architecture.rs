@@ -18,7 +18,7 @@ const LEVELS: [&[&str]; 10] = [
     ],
     &["offkit-cache", "offkit-pi", "offkit-spirv"],
     &["offkit-kernel", "offkit-object"],
-    &["offkit-compile", "offkit-plugin-tests"],
+    &["offkit-compile", "offkit-inventory", "offkit-plugin-tests"],
     &["offkit-llvm"],
     &[
         "offkit-llvm-worker",

@@ -1,0 +1,265 @@
+//! Collecting an inventory from what a walk hands over.
+//!
+//! Headers alone tell what is for which architecture. Names and sizes of kernels are in the images: these are unpacked
+//! in batches, on all cores, one image a thread, and forgotten again.
+
+use offkit_image::{ContainerKind, DeviceImage, Location, Problem, Resources, Storage};
+use offkit_object::{Item, Limits, inspect};
+use rayon::prelude::*;
+use sha2::{Digest, Sha256};
+
+use crate::inventory::{Inventory, Kernel, Library, Listed};
+
+/// How far images are looked into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Depth {
+    /// What containers say: nothing is unpacked but packages.
+    Headers,
+    /// Kernels too.
+    Kernels,
+}
+
+/// Collects what a walk through one file hands over.
+pub struct Collector<'i, 'file> {
+    inventory: &'i mut Inventory,
+    file: &'file [u8],
+    depth: Depth,
+    /// Containers that the next item may be in, outermost first.
+    around: Vec<Around>,
+    /// The first image of this file.
+    first: usize,
+    batch: Batch<'file>,
+}
+
+/// A container on the way to an image.
+struct Around {
+    location: Location,
+    size: u64,
+    /// The bytes it takes where it is compressed as a whole.
+    stored: Option<u64>,
+    library: Option<usize>,
+    is_package: bool,
+}
+
+/// Images that are looked into together.
+#[derive(Default)]
+struct Batch<'file> {
+    images: Vec<(usize, DeviceImage<'file>)>,
+    /// The bytes that are held for them, and that come out of them.
+    held: usize,
+}
+
+impl Batch<'_> {
+    /// Enough for all cores to be busy, and for one to be busy with a large image.
+    const IMAGES: usize = 256;
+    const HELD: usize = 1 << 25;
+}
+
+/// What was found in one image.
+struct Found {
+    kernels: Vec<(String, Resources)>,
+    digest: Option<[u8; 32]>,
+    problems: Vec<Problem>,
+}
+
+impl Inventory {
+    /// Begins to collect the images of a file, whose bytes the walk is over. To be ended with
+    /// [`finish`](Collector::finish).
+    pub fn collect<'i, 'file>(
+        &'i mut self,
+        name: &str,
+        file: &'file [u8],
+        depth: Depth,
+    ) -> Collector<'i, 'file> {
+        self.files.push((name.to_owned(), file.len() as u64));
+        self.has_kernels |= depth == Depth::Kernels;
+        Collector {
+            first: self.images.len(),
+            inventory: self,
+            file,
+            depth,
+            around: Vec::new(),
+            batch: Batch::default(),
+        }
+    }
+}
+
+impl Collector<'_, '_> {
+    /// Takes what the walk came across.
+    pub fn add(&mut self, item: &Item<'_>) {
+        match item {
+            Item::Container(container) => {
+                self.leave(&container.location);
+                let is_package = container.kind == ContainerKind::Zip;
+                let is_library = !is_package && self.around.iter().all(|around| around.library.is_none());
+                let library = is_library.then(|| {
+                    self.add_library(Library {
+                        location: container.location.clone(),
+                        size: container.size,
+                        packed: container.stored_size,
+                        is_host: container.kind == ContainerKind::Host,
+                        stored: 0,
+                    })
+                });
+                self.around.push(Around {
+                    location: container.location.clone(),
+                    size: container.size,
+                    stored: container.stored_size,
+                    library,
+                    is_package,
+                });
+            }
+            Item::Image(image) => self.image(image),
+            Item::Problem(problem) => self.inventory.problems.push(problem.clone()),
+            _ => {}
+        }
+    }
+
+    fn leave(&mut self, next: &Location) {
+        while self
+            .around
+            .pop_if(|around| !next.is_within(&around.location))
+            .is_some()
+        {}
+    }
+
+    fn add_library(&mut self, library: Library) -> usize {
+        self.inventory.libraries.push(library);
+        self.inventory.libraries.len() - 1
+    }
+
+    fn image(&mut self, image: &DeviceImage<'_>) {
+        self.leave(&image.location);
+        let library = self.around.iter().find_map(|around| around.library);
+        let library = library.unwrap_or_else(|| {
+            self.add_library(Library {
+                location: image.location.clone(),
+                size: image.size(),
+                packed: image.stored_size().filter(|_| image.compression().is_some()),
+                is_host: false,
+                stored: 0,
+            })
+        });
+        let (stored, is_share) = self.stored(image);
+        let number = self.inventory.images.len();
+        let mut known = image.without_code();
+        if known.target.triple.is_empty() && image.code.at_hand().is_some() {
+            known.target = offkit_object::target_of(image).into_owned();
+        }
+        self.inventory.images.push(Listed {
+            image: known,
+            library,
+            stored,
+            is_share,
+            size: image.size(),
+            kernels: 0..0,
+            digest: None,
+        });
+        if let Some(library) = self.inventory.libraries.get_mut(library) {
+            library.stored = library.stored.saturating_add(stored);
+        }
+        if self.depth == Depth::Kernels {
+            let image = image.clone().rebase(self.file);
+            let is_lent = image.offset.is_some();
+            self.batch.held += match is_lent {
+                true => 0,
+                false => image.stored_bytes().len(),
+            };
+            self.batch.images.push((number, image));
+            if self.batch.images.len() >= Batch::IMAGES || self.batch.held >= Batch::HELD {
+                self.look_inside();
+            }
+        }
+    }
+
+    /// The bytes an image takes in its library, and whether that is a part of what several take together.
+    fn stored(&self, image: &DeviceImage<'_>) -> (u64, bool) {
+        let own = image.stored_bytes().len() as u64;
+        if let Storage::Plain | Storage::Compressed(_) = image.storage() {
+            return (own, false);
+        }
+        // Something in the library that is compressed as a whole; the library itself may be compressed in its package.
+        let inner = self.around.iter().filter(|around| !around.is_package).skip(1);
+        match inner
+            .filter_map(|around| Some((around.size, around.stored?)))
+            .last()
+        {
+            Some((size, stored)) if size > 0 => {
+                let share = u128::from(own) * u128::from(stored) / u128::from(size);
+                (u64::try_from(share).unwrap_or(own), true)
+            }
+            _ => (own, false),
+        }
+    }
+
+    /// Looks into the images of the batch.
+    fn look_inside(&mut self) {
+        let batch = std::mem::take(&mut self.batch);
+        let found: Vec<(usize, Found)> = batch
+            .images
+            .into_par_iter()
+            .with_max_len(1)
+            .map(|(number, image)| (number, look(&image)))
+            .collect();
+        for (number, found) in found {
+            let start = self.inventory.kernels.len();
+            for (name, resources) in found.kernels {
+                let name = self.inventory.names.add(&name);
+                self.inventory.kernels.push(Kernel {
+                    name,
+                    image: number,
+                    resources,
+                });
+            }
+            let end = self.inventory.kernels.len();
+            self.inventory.problems.extend(found.problems);
+            if let Some(listed) = self.inventory.images.get_mut(number) {
+                listed.kernels = start..end;
+                listed.digest = found.digest;
+            }
+        }
+    }
+
+    /// How many images of this file there are so far.
+    #[must_use]
+    pub fn images(&self) -> usize {
+        self.inventory.images.len() - self.first
+    }
+
+    /// Ends the collection.
+    pub fn finish(mut self) {
+        self.look_inside();
+    }
+}
+
+/// Unpacks an image, and reads its kernels.
+fn look(image: &DeviceImage<'_>) -> Found {
+    let problem = |error| Problem::new(image.location.clone(), error);
+    let bytes = match image.bytes() {
+        Ok(bytes) => bytes,
+        Err(error) => {
+            return Found {
+                kernels: told(image),
+                digest: None,
+                problems: vec![problem(error)],
+            };
+        }
+    };
+    let inspection = inspect(bytes, image.format, &Limits::default());
+    let read = inspection.kernels.into_iter();
+    let mut kernels: Vec<_> = read.map(|kernel| (kernel.name, kernel.resources)).collect();
+    if kernels.is_empty() {
+        kernels = told(image);
+    }
+    Found {
+        kernels,
+        digest: Some(Sha256::digest(bytes).into()),
+        problems: inspection.problems.into_iter().map(problem).collect(),
+    }
+}
+
+/// The kernels that the container tells.
+fn told(image: &DeviceImage<'_>) -> Vec<(String, Resources)> {
+    let names = image.kernels.iter();
+    names.map(|name| (name.clone(), Resources::default())).collect()
+}

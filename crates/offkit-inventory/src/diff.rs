@@ -1,0 +1,324 @@
+//! What came, went and changed from one inventory to another.
+//!
+//! A [`Snapshot`] is what two builds are compared by: images by library, architecture and format, kernels by library,
+//! architecture and name. It can be written as text, one line an image kind or a kernel, sorted, to be committed as a
+//! baseline.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::{self, Write};
+
+use offkit_image::{Spills, Stack};
+
+use crate::inventory::Inventory;
+
+/// The first line of a snapshot as text, with the version of its form.
+pub const HEADING: &str = "# offkit inventory 1";
+
+/// What two builds are compared by.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Snapshot {
+    /// By library, architecture and format.
+    pub images: BTreeMap<[String; 3], Images>,
+    /// By library, architecture and name, as its author wrote it and without hashes of files.
+    pub kernels: BTreeMap<[String; 3], Numbers>,
+}
+
+/// Images of one kind.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Images {
+    /// How many.
+    pub count: u64,
+    /// Their bytes in the library.
+    pub stored: u64,
+    /// Their bytes unpacked.
+    pub size: u64,
+}
+
+/// A kernel's numbers; of several kernels of one name the largest of each. `None` is what is not known.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Numbers {
+    /// Bytes of code.
+    pub code: Option<u64>,
+    /// Registers.
+    pub registers: Option<u64>,
+    /// What is spilled, in the vendor's unit.
+    pub spills: Option<u64>,
+    /// Bytes of shared memory.
+    pub shared: Option<u64>,
+    /// Bytes of stack.
+    pub stack: Option<u64>,
+}
+
+impl Numbers {
+    /// All of them with their names.
+    #[must_use]
+    pub fn named(&self) -> [(&'static str, Option<u64>); 5] {
+        [
+            ("code", self.code),
+            ("registers", self.registers),
+            ("spills", self.spills),
+            ("shared", self.shared),
+            ("stack", self.stack),
+        ]
+    }
+
+    fn max(self, other: Self) -> Self {
+        Self {
+            code: self.code.max(other.code),
+            registers: self.registers.max(other.registers),
+            spills: self.spills.max(other.spills),
+            shared: self.shared.max(other.shared),
+            stack: self.stack.max(other.stack),
+        }
+    }
+}
+
+impl Snapshot {
+    /// What an inventory is compared by.
+    #[must_use]
+    pub fn of(inventory: &Inventory) -> Self {
+        let mut snapshot = Self::default();
+        // The one library of a file may have another name in the next build.
+        let is_one = inventory
+            .libraries
+            .iter()
+            .filter(|library| library.stored > 0)
+            .count()
+            == 1;
+        for image in &inventory.images {
+            let library = match is_one {
+                true => String::new(),
+                false => inventory.libraries[image.library].name(),
+            };
+            let arch = image.arch();
+            let key = [
+                library.clone(),
+                arch.clone(),
+                image.image.format.name().to_owned(),
+            ];
+            let images = snapshot.images.entry(key).or_default();
+            images.count += 1;
+            images.stored += image.stored;
+            images.size += image.size;
+            for kernel in inventory.kernels_of(image) {
+                let resources = &kernel.resources;
+                let numbers = Numbers {
+                    code: resources.code_size,
+                    registers: resources.registers,
+                    spills: resources.spills.map(Spills::amount),
+                    shared: resources.shared_memory,
+                    stack: match resources.stack {
+                        Some(Stack::Bytes(bytes)) => Some(bytes),
+                        _ => None,
+                    },
+                };
+                let name = inventory.names.identity(kernel.name);
+                let known = snapshot
+                    .kernels
+                    .entry([library.clone(), arch.clone(), name])
+                    .or_default();
+                *known = known.max(numbers);
+            }
+        }
+        snapshot
+    }
+
+    /// Reads what [`Display`](fmt::Display) writes.
+    ///
+    /// # Errors
+    ///
+    /// The line that is not as it should be.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let mut snapshot = Self::default();
+        let mut lines = text.lines().enumerate();
+        match lines.next() {
+            Some((_, HEADING)) => {}
+            _ => return Err(format!("line 1: expected `{HEADING}`")),
+        }
+        for (number, line) in lines.filter(|(_, line)| !line.is_empty()) {
+            let wrong = || {
+                format!(
+                    "line {}: expected an image or a kernel, found `{line}`",
+                    number + 1
+                )
+            };
+            let fields: Vec<&str> = line.split('\t').collect();
+            let amount = |text: &str| text.parse::<u64>().map_err(|_| wrong());
+            let optional = |text: &str| match text {
+                "-" => Ok(None),
+                text => amount(text).map(Some),
+            };
+            match fields.as_slice() {
+                ["image", library, arch, format, count, stored, size] => {
+                    let key = [library, arch, format].map(|text| (*text).to_owned());
+                    let images = Images {
+                        count: amount(count)?,
+                        stored: amount(stored)?,
+                        size: amount(size)?,
+                    };
+                    snapshot.images.insert(key, images);
+                }
+                [
+                    "kernel",
+                    library,
+                    arch,
+                    name,
+                    code,
+                    registers,
+                    spills,
+                    shared,
+                    stack,
+                ] => {
+                    let key = [library, arch, name].map(|text| (*text).to_owned());
+                    let numbers = Numbers {
+                        code: optional(code)?,
+                        registers: optional(registers)?,
+                        spills: optional(spills)?,
+                        shared: optional(shared)?,
+                        stack: optional(stack)?,
+                    };
+                    snapshot.kernels.insert(key, numbers);
+                }
+                _ => return Err(wrong()),
+            }
+        }
+        Ok(snapshot)
+    }
+}
+
+impl fmt::Display for Snapshot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let plain = |text: &String| text.replace(['\t', '\n'], " ");
+        writeln!(f, "{HEADING}")?;
+        for (key, images) in &self.images {
+            let [library, arch, format] = key.each_ref().map(plain);
+            let Images { count, stored, size } = images;
+            writeln!(f, "image\t{library}\t{arch}\t{format}\t{count}\t{stored}\t{size}")?;
+        }
+        for (key, numbers) in &self.kernels {
+            let [library, arch, name] = key.each_ref().map(plain);
+            write!(f, "kernel\t{library}\t{arch}\t{name}")?;
+            for (_, number) in numbers.named() {
+                f.write_char('\t')?;
+                match number {
+                    Some(number) => write!(f, "{number}")?,
+                    None => f.write_char('-')?,
+                }
+            }
+            writeln!(f)?;
+        }
+        Ok(())
+    }
+}
+
+/// What is different of one thing: what it was, and what it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change<T> {
+    /// Library, architecture, and format or name.
+    pub key: [String; 3],
+    /// What it was; `None` for what is new.
+    pub old: Option<T>,
+    /// What it is; `None` for what is gone.
+    pub new: Option<T>,
+}
+
+/// What came, went and changed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Diff {
+    /// Kinds of images.
+    pub images: Vec<Change<Images>>,
+    /// Kernels.
+    pub kernels: Vec<Change<Numbers>>,
+}
+
+impl Diff {
+    /// Whether nothing is different.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.images.is_empty() && self.kernels.is_empty()
+    }
+
+    /// The kernels of which a number grew, with its name, what it was and what it is.
+    pub fn grown<'a>(
+        &'a self,
+        number: &'a str,
+    ) -> impl Iterator<Item = (&'a Change<Numbers>, u64, u64)> + 'a {
+        self.kernels.iter().filter_map(move |change| {
+            let of = |numbers: &Option<Numbers>| {
+                let mut named = numbers.as_ref()?.named().into_iter();
+                named.find(|(name, _)| *name == number)?.1
+            };
+            let (old, new) = (of(&change.old)?, of(&change.new)?);
+            (new > old).then_some((change, old, new))
+        })
+    }
+}
+
+/// What is different in `new`.
+#[must_use]
+pub fn diff(old: &Snapshot, new: &Snapshot) -> Diff {
+    Diff {
+        images: changes(&old.images, &new.images),
+        kernels: changes(&old.kernels, &new.kernels),
+    }
+}
+
+fn changes<T: Copy + PartialEq>(
+    old: &BTreeMap<[String; 3], T>,
+    new: &BTreeMap<[String; 3], T>,
+) -> Vec<Change<T>> {
+    let keys: BTreeSet<&[String; 3]> = old.keys().chain(new.keys()).collect();
+    keys.into_iter()
+        .filter_map(|key| {
+            let (old, new) = (old.get(key).copied(), new.get(key).copied());
+            (old != new).then(|| Change {
+                key: key.clone(),
+                old,
+                new,
+            })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn snapshot(registers: u64) -> Snapshot {
+        let key = |name: &str| ["lib.so", "sm_80", name].map(str::to_owned);
+        let images = Images {
+            count: 1,
+            stored: 10,
+            size: 20,
+        };
+        let numbers = Numbers {
+            registers: Some(registers),
+            spills: None,
+            ..Numbers::default()
+        };
+        Snapshot {
+            images: [(key("cubin"), images)].into(),
+            kernels: [(key("saxpy(float, float*)"), numbers)].into(),
+        }
+    }
+
+    #[test]
+    fn a_snapshot_comes_back_from_its_text() {
+        let one = snapshot(32);
+        assert_eq!(Snapshot::parse(&one.to_string()), Ok(one));
+        assert!(Snapshot::parse("kernel").unwrap_err().contains("line 1"));
+        let broken = format!("{HEADING}\nkernel\ta\n");
+        assert!(Snapshot::parse(&broken).unwrap_err().contains("line 2"));
+    }
+
+    #[test]
+    fn what_grew_is_found() {
+        let found = diff(&snapshot(32), &snapshot(40));
+        assert_eq!(found.images, []);
+        let grown: Vec<_> = found.grown("registers").map(|(_, old, new)| (old, new)).collect();
+        assert_eq!(grown, [(32, 40)]);
+        assert_eq!(found.grown("spills").count(), 0);
+        assert!(diff(&snapshot(32), &snapshot(32)).is_empty());
+    }
+}

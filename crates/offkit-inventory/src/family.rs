@@ -1,0 +1,179 @@
+//! Families of kernels: the name of the template that many kernels are made of.
+
+use std::borrow::Cow;
+
+/// The family of a kernel by its readable name: without the type it returns, its arguments, the arguments of templates
+/// and what compilers add.
+///
+/// ```
+/// use offkit_inventory::family::family;
+///
+/// assert_eq!(family("void at::native::reduce_kernel<512, 1, at::Op<float> >(at::Op<float>)"), "at::native::reduce_kernel");
+/// assert_eq!(family("triton_poi_fused_add_0d1d2c"), "triton_poi_fused_add");
+/// assert_eq!(family("Cijk_Ailk_Bljk_SB_MT64x64x8_SE"), "Cijk_Ailk_Bljk_SB");
+/// ```
+#[must_use]
+pub fn family(readable: &str) -> String {
+    let name = function_name(readable);
+    let plain = without_template_arguments(name);
+    let plain = plain.replace("(anonymous namespace)::", "");
+    if plain.starts_with("Cijk_") {
+        // Tensile's sizes of tiles.
+        return plain.split("_MT").next().unwrap_or(&plain).to_owned();
+    }
+    let is_plain = plain == readable;
+    match is_plain {
+        // Numbers and signatures that Triton and others put behind a name.
+        true => without_numbers(&plain).to_owned(),
+        false => plain,
+    }
+}
+
+/// A readable name without the hashes that compilers put into names of what is local to a file.
+#[must_use]
+pub fn identity(readable: &str) -> String {
+    let mut name = Cow::Borrowed(readable);
+    for prefix in ["_GLOBAL__N__", "_INTERNAL_", "__nv_static_"] {
+        while let Some(start) = name.find(prefix) {
+            let rest = &name[start..];
+            let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+            let end = start + end.unwrap_or(rest.len());
+            // What is behind the last hash is the function's own name.
+            let word = &name[start..end];
+            let own = word.rsplit_once("_cu_").map_or("", |(_, own)| {
+                own.trim_start_matches(|c: char| c.is_ascii_hexdigit())
+                    .trim_start_matches('_')
+            });
+            let kept = match own.is_empty() || own.starts_with(prefix) {
+                true => "(local)".to_owned(),
+                false => format!("(local)::{own}"),
+            };
+            name = Cow::Owned(format!("{}{kept}{}", &name[..start], &name[end..]));
+        }
+    }
+    name.into_owned()
+}
+
+/// The name of the function, without the type it returns and its arguments.
+fn function_name(readable: &str) -> &str {
+    let mut depth = 0_usize;
+    let mut start = 0;
+    let bytes = readable.as_bytes();
+    let mut at = 0;
+    while let Some(byte) = bytes.get(at) {
+        let rest = &bytes[at..];
+        if rest.starts_with(b"(anonymous namespace)") {
+            at += "(anonymous namespace)".len();
+            continue;
+        }
+        if depth == 0 && rest.starts_with(b"operator") {
+            // The name of an operator may be brackets.
+            let symbols = operator_symbols(&readable[at + "operator".len()..]);
+            at += "operator".len() + symbols;
+            continue;
+        }
+        match byte {
+            b'<' | b'[' | b'{' => depth += 1,
+            b'>' | b']' | b'}' => depth = depth.saturating_sub(1),
+            b'(' if depth == 0 => return &readable[start..at],
+            b'(' => depth += 1,
+            b')' => depth = depth.saturating_sub(1),
+            b' ' if depth == 0 => start = at + 1,
+            _ => {}
+        }
+        at += 1;
+    }
+    // Without arguments nothing is returned either: a variable's name, or no C++.
+    match start < readable.len() {
+        true => &readable[start..],
+        false => readable,
+    }
+}
+
+/// How many bytes of the brackets that follow the word `operator` are its name.
+fn operator_symbols(after: &str) -> usize {
+    const SYMBOLS: [&str; 12] = [
+        "<<=", ">>=", "<=>", "->*", "()", "<<", ">>", "<=", ">=", "->", "<", ">",
+    ];
+    let symbol = SYMBOLS.iter().find(|symbol| after.starts_with(**symbol));
+    symbol.map_or(0, |symbol| symbol.len())
+}
+
+fn without_template_arguments(name: &str) -> String {
+    let mut depth = 0_usize;
+    let mut plain = String::new();
+    let mut rest = name;
+    while let Some(c) = rest.chars().next() {
+        if depth == 0 && rest.starts_with("operator") {
+            let after = &rest["operator".len()..];
+            let symbols = operator_symbols(after);
+            let taken = "operator".len() + symbols;
+            plain.push_str(&rest[..taken]);
+            rest = &rest[taken..];
+            continue;
+        }
+        match c {
+            '<' => depth += 1,
+            '>' => depth = depth.saturating_sub(1),
+            c if depth == 0 => plain.push(c),
+            _ => {}
+        }
+        rest = &rest[c.len_utf8()..];
+    }
+    plain
+}
+
+/// A name without the digits and the marks of arguments behind its last underscores: `_0d1d2c`, `_12`.
+fn without_numbers(name: &str) -> &str {
+    let mut plain = name;
+    while let Some((before, last)) = plain.rsplit_once('_') {
+        let is_mark = last.starts_with(|c: char| c.is_ascii_digit())
+            && last
+                .chars()
+                .all(|c| c.is_ascii_digit() || matches!(c, 'c' | 'd' | 'e'));
+        if !is_mark || before.is_empty() {
+            break;
+        }
+        plain = before;
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn families_are_names_of_templates() {
+        for (name, expected) in [
+            ("saxpy", "saxpy"),
+            ("saxpy(float, float*)", "saxpy"),
+            ("void saxpy<float>(float, float*)", "saxpy"),
+            (
+                "std::enable_if<true, void>::type ns::kernel<int, (ns::E)1>(int)",
+                "ns::kernel",
+            ),
+            (
+                "void (anonymous namespace)::elementwise<2, f(int)::{lambda(float)#1}>(int)",
+                "elementwise",
+            ),
+            ("void ns::Op<int>::run<float>(int)", "ns::Op::run"),
+            ("void ns::Op<int>::operator()<float>(int)", "ns::Op::operator()"),
+            ("ns::operator<<(int)", "ns::operator<<"),
+            ("kernel_3", "kernel"),
+            ("gemm_fp16_128x64", "gemm_fp16_128x64"),
+            ("typeinfo", "typeinfo"),
+            ("", ""),
+        ] {
+            assert_eq!(family(name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn names_of_two_builds_are_one() {
+        let one = "__nv_static_51__a1b2c3d4_12_Kernel_cu_0f1e2d3c_4567_scale";
+        let two = "__nv_static_51__99b2c3d4_12_Kernel_cu_ffffffff_4567_scale";
+        assert_eq!(identity(one), identity(two));
+        assert_eq!(identity("ns::saxpy(float)"), "ns::saxpy(float)");
+    }
+}

@@ -1,0 +1,359 @@
+//! Which rules of a policy a package breaks.
+
+use std::collections::BTreeSet;
+
+use offkit_image::{ImageFormat, Spills};
+
+use crate::check::{Check, Wanted};
+use crate::diff::{Snapshot, diff};
+use crate::family::family;
+use crate::inventory::{Inventory, Library};
+use crate::policy::{Growth, Level, Policy, Ptx};
+use crate::redundancy::{Kind, redundancy};
+use crate::totals::{Key, totals};
+
+/// A rule that is broken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Finding {
+    /// Whether it fails the check.
+    pub level: Level,
+    /// The rule, as the policy names it.
+    pub rule: &'static str,
+    /// The library.
+    pub library: Option<String>,
+    /// The kernel, as its author wrote it.
+    pub kernel: Option<String>,
+    /// The device or the architecture.
+    pub target: Option<String>,
+    /// What was found, where that is a number.
+    pub value: Option<u64>,
+    /// What was allowed.
+    pub limit: Option<u64>,
+    /// What it is, for people.
+    pub message: String,
+}
+
+impl Finding {
+    /// What is only probable, where that is not enough.
+    #[must_use]
+    pub fn strict(library: String, target: String, doubts: String) -> Self {
+        Self {
+            library: Some(library),
+            target: Some(target.clone()),
+            ..Self::new(
+                Level::Error,
+                "strict",
+                format!("what {target} gets is only probable: {doubts}"),
+            )
+        }
+    }
+
+    fn new(level: Level, rule: &'static str, message: String) -> Self {
+        Self {
+            level,
+            rule,
+            library: None,
+            kernel: None,
+            target: None,
+            value: None,
+            limit: None,
+            message,
+        }
+    }
+}
+
+/// Takes the kernels out of a check that the policy lets be without code. Returns the waivers that are about none, which
+/// is worth a finding.
+pub fn waive(inventory: &Inventory, check: &mut Check, wanted: &[Wanted], policy: &Policy) -> Vec<Finding> {
+    let waivers = &policy.check.ignore;
+    let mut used = BTreeSet::new();
+    for coverage in &mut check.coverage {
+        let target = wanted[coverage.wanted].device.to_string();
+        coverage.holes.retain(|(name, _)| {
+            let name = inventory.names.readable(*name);
+            let about = waivers.iter().position(|waiver| waiver.is_about(name, &target));
+            used.extend(about);
+            about.is_none()
+        });
+    }
+    let unused = waivers
+        .iter()
+        .enumerate()
+        .filter(|(place, _)| !used.contains(place));
+    unused
+        .map(|(_, waiver)| {
+            let message = format!(
+                "no kernel is without code that `{}` on `{}` lets be ({})",
+                waiver.kernel, waiver.target, waiver.why
+            );
+            Finding::new(Level::Warn, "check.ignore", message)
+        })
+        .collect()
+}
+
+/// Everything that breaks a rule. What devices get is in `check`; `baseline` is what kernels took before.
+#[must_use]
+pub fn findings(
+    inventory: &Inventory,
+    check: &Check,
+    wanted: &[Wanted],
+    policy: &Policy,
+    baseline: Option<&Snapshot>,
+) -> Vec<Finding> {
+    let mut findings = coverage(inventory, check, wanted, policy);
+    findings.extend(extra(inventory, wanted, policy));
+    findings.extend(ptx(inventory, policy));
+    findings.extend(sizes(inventory, policy));
+    findings.extend(kernels(inventory, policy));
+    if let Some(baseline) = baseline {
+        findings.extend(growth(inventory, policy, baseline));
+    }
+    findings
+}
+
+fn coverage(inventory: &Inventory, check: &Check, wanted: &[Wanted], policy: &Policy) -> Vec<Finding> {
+    let level = policy.check.holes.unwrap_or(Level::Error);
+    let mut findings = Vec::new();
+    for place in &check.nothing_for {
+        let target = wanted[*place].name();
+        findings.push(Finding {
+            target: Some(target.clone()),
+            ..Finding::new(
+                level,
+                "check.targets",
+                format!("there is no code at all for devices like {target}"),
+            )
+        });
+    }
+    for coverage in &check.coverage {
+        let wanted = &wanted[coverage.wanted];
+        if coverage.is_met(wanted) {
+            continue;
+        }
+        let library = inventory.libraries[coverage.library].name();
+        let mut add = |rule, value: usize, message: String| {
+            findings.push(Finding {
+                library: Some(library.clone()),
+                target: Some(wanted.name()),
+                value: Some(value as u64),
+                limit: Some(0),
+                ..Finding::new(level, rule, message)
+            });
+        };
+        let (all, device) = (coverage.kernels, &wanted.device);
+        let holes = coverage.holes.len();
+        if holes > 0 {
+            add(
+                "check.targets",
+                holes,
+                format!("{holes} of {all} kernels have no code for {device}"),
+            );
+        }
+        if wanted.native_only && coverage.compiled > 0 {
+            let compiled = coverage.compiled;
+            add(
+                "check.native",
+                compiled,
+                format!("{compiled} of {all} kernels are compiled at load on {device}"),
+            );
+        }
+        if coverage.without_portable > 0 {
+            let without = coverage.without_portable;
+            add(
+                "check.targets",
+                without,
+                format!("{without} of {all} kernels have no PTX that fits {device}"),
+            );
+        }
+    }
+    findings
+}
+
+/// Architectures that no device on the list needs.
+fn extra(inventory: &Inventory, wanted: &[Wanted], policy: &Policy) -> Vec<Finding> {
+    if policy.check.extra == Level::Off {
+        return Vec::new();
+    }
+    let mut archs = BTreeSet::new();
+    for image in &inventory.images {
+        let is_needed = wanted
+            .iter()
+            .any(|wanted| image.image.runs_on(&wanted.device).runs.is_ok());
+        if !is_needed {
+            archs.insert(image.arch());
+        }
+    }
+    let finding = |arch: String| Finding {
+        target: Some(arch.clone()),
+        ..Finding::new(
+            policy.check.extra,
+            "check.extra",
+            format!("images for {arch} run on no device of the list"),
+        )
+    };
+    archs.into_iter().map(finding).collect()
+}
+
+fn ptx(inventory: &Inventory, policy: &Policy) -> Vec<Finding> {
+    if policy.check.ptx != Some(Ptx::Newest) {
+        return Vec::new();
+    }
+    let mut findings = Vec::new();
+    for (number, library) in inventory.libraries.iter().enumerate() {
+        let images = || {
+            inventory
+                .images
+                .iter()
+                .filter(move |image| image.library == number)
+        };
+        let cubins = images().filter(|image| image.image.format == ImageFormat::Cubin);
+        let native: BTreeSet<_> = cubins
+            .flat_map(|image| inventory.kernels_of(image))
+            .map(|kernel| kernel.name)
+            .collect();
+        let ptx = images().filter(|image| image.image.format == ImageFormat::Ptx);
+        let portable: BTreeSet<_> = ptx
+            .flat_map(|image| inventory.kernels_of(image))
+            .map(|kernel| kernel.name)
+            .collect();
+        let without = native.difference(&portable).count();
+        if without > 0 {
+            findings.push(Finding {
+                library: Some(library.name()),
+                value: Some(without as u64),
+                limit: Some(0),
+                ..Finding::new(
+                    Level::Error,
+                    "check.ptx",
+                    format!(
+                        "{without} of {} kernels have no PTX for devices to come",
+                        native.len()
+                    ),
+                )
+            });
+        }
+    }
+    findings
+}
+
+fn sizes(inventory: &Inventory, policy: &Policy) -> Vec<Finding> {
+    let rules = &policy.size;
+    let mut findings = Vec::new();
+    let mut most = |rule, target: Option<String>, value: u64, limit: Option<u64>, what: &str| {
+        if let Some(limit) = limit.filter(|limit| value > *limit) {
+            findings.push(Finding {
+                target,
+                value: Some(value),
+                limit: Some(limit),
+                ..Finding::new(
+                    Level::Error,
+                    rule,
+                    format!("{what} take {value} bytes, more than {limit}"),
+                )
+            });
+        }
+    };
+    let of = |bytes: Option<crate::policy::Bytes>| bytes.map(|bytes| bytes.0);
+    most("size.max", None, inventory.size(), of(rules.max), "the files");
+    let installed = inventory
+        .libraries
+        .iter()
+        .map(|library: &Library| library.size)
+        .sum();
+    most(
+        "size.max-installed",
+        None,
+        installed,
+        of(rules.max_installed),
+        "the libraries",
+    );
+    for total in totals(inventory, &[Key::Arch]) {
+        let arch = total.keys.first().cloned().unwrap_or_default();
+        let limit = of(rules.max_per_arch.get(&arch).copied());
+        let what = format!("images for {arch}");
+        most("size.max-per-arch", Some(arch), total.stored, limit, &what);
+    }
+    if rules.redundant != Level::Off {
+        let is_certain = |kind| matches!(kind, Kind::CoveredArch | Kind::SameImage | Kind::SameLibrary);
+        for redundant in redundancy(inventory) {
+            if is_certain(redundant.kind) {
+                findings.push(Finding {
+                    library: redundant
+                        .library
+                        .map(|library| inventory.libraries[library].name()),
+                    value: redundant.saves,
+                    ..Finding::new(rules.redundant, "size.redundant", redundant.what)
+                });
+            }
+        }
+    }
+    findings
+}
+
+fn kernels(inventory: &Inventory, policy: &Policy) -> Vec<Finding> {
+    let rules = &policy.kernels;
+    let Some(limit) = rules.max_registers else {
+        return Vec::new();
+    };
+    let mut findings = Vec::new();
+    for kernel in &inventory.kernels {
+        let Some(registers) = kernel.resources.registers.filter(|registers| *registers > limit) else {
+            continue;
+        };
+        if !rules.concern(inventory.names.family(kernel.name)) {
+            continue;
+        }
+        let name = inventory.names.readable(kernel.name);
+        let spills = kernel.resources.spills.map_or(0, Spills::amount);
+        findings.push(Finding {
+            kernel: Some(name.to_owned()),
+            target: inventory
+                .images
+                .get(kernel.image)
+                .map(crate::inventory::Listed::arch),
+            value: Some(registers),
+            limit: Some(limit),
+            ..Finding::new(
+                Level::Error,
+                "kernels.max-registers",
+                format!("{name} takes {registers} registers, more than {limit}, and spills {spills}"),
+            )
+        });
+    }
+    findings
+}
+
+/// What kernels take more than in the baseline.
+fn growth(inventory: &Inventory, policy: &Policy, baseline: &Snapshot) -> Vec<Finding> {
+    let rules = &policy.kernels;
+    let found = diff(baseline, &Snapshot::of(inventory));
+    let mut findings = Vec::new();
+    let numbers: [(&'static str, &str, Option<Growth>); 3] = [
+        ("kernels.registers", "registers", rules.registers),
+        ("kernels.spills", "spills", rules.spills),
+        ("kernels.code", "code", rules.code),
+    ];
+    for (rule, number, allowed) in numbers {
+        let Some(allowed) = allowed else { continue };
+        for (change, old, new) in found.grown(number) {
+            let [library, arch, name] = &change.key;
+            if allowed.allows(old, new) || !rules.concern(&family(name)) {
+                continue;
+            }
+            findings.push(Finding {
+                library: Some(library.clone()).filter(|library| !library.is_empty()),
+                kernel: Some(name.clone()),
+                target: Some(arch.clone()),
+                value: Some(new),
+                limit: Some(old),
+                ..Finding::new(
+                    Level::Error,
+                    rule,
+                    format!("{name} on {arch}: {number} {new}, before {old}"),
+                )
+            });
+        }
+    }
+    findings
+}

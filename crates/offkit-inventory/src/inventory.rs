@@ -1,0 +1,150 @@
+//! What is known about the images of some files, without their bytes.
+
+use std::ops::Range;
+
+use offkit_image::{DeviceImage, Location, Problem, Resources};
+
+use crate::names::{NameId, Names};
+
+/// The images of some files, and their kernels where these were asked for.
+#[derive(Debug, Default)]
+#[non_exhaustive]
+pub struct Inventory {
+    /// The files that were looked into.
+    pub files: Vec<(String, u64)>,
+    /// Libraries, programs, objects and other files that may have images, and what has none of these around it.
+    pub libraries: Vec<Library>,
+    /// The images, in the order of the files.
+    pub images: Vec<Listed>,
+    /// The kernels of all images, those of one image beside each other.
+    pub kernels: Vec<Kernel>,
+    /// The names of the kernels.
+    pub names: Names,
+    /// Whether kernels were asked for.
+    pub has_kernels: bool,
+    /// What could not be read.
+    pub problems: Vec<Problem>,
+}
+
+/// A file with images: a library, a program or an object, in a package or alone.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Library {
+    /// Where it is.
+    pub location: Location,
+    /// Its bytes, unpacked where it is in something compressed.
+    pub size: u64,
+    /// Its bytes where they are in something compressed, such as a package.
+    pub packed: Option<u64>,
+    /// Whether it has code for the host.
+    pub is_host: bool,
+    /// The bytes of its images as they are in it.
+    pub stored: u64,
+}
+
+impl Library {
+    /// What is not device code: the host's code, its data and all headers.
+    #[must_use]
+    pub fn host_bytes(&self) -> u64 {
+        self.size.saturating_sub(self.stored)
+    }
+
+    /// What it is called among the libraries of its file: the way to it, or the file's name.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self.location.is_file() {
+            true => {
+                let file = self.location.file();
+                file.rsplit('/').next().unwrap_or(file).to_owned()
+            }
+            false => self.location.path().to_owned(),
+        }
+    }
+}
+
+/// An image, and what it takes.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Listed {
+    /// What is known about it; its bytes are not kept.
+    pub image: DeviceImage<'static>,
+    /// The number of its library.
+    pub library: usize,
+    /// The bytes it takes in its library, without the headers around it. Of images that are compressed together it is
+    /// their part by size: see [`is_share`](Self::is_share).
+    pub stored: u64,
+    /// Whether `stored` is a part of what several images take together.
+    pub is_share: bool,
+    /// Its bytes, unpacked.
+    pub size: u64,
+    /// Where its kernels are among all.
+    pub kernels: Range<usize>,
+    /// SHA-256 of its bytes, unpacked, where kernels were asked for.
+    pub digest: Option<[u8; 32]>,
+}
+
+impl Listed {
+    /// What it was compiled for, as short as it can be said: `sm_80`, `gfx90a:xnack-`, `spir64`.
+    #[must_use]
+    pub fn arch(&self) -> String {
+        let target = &self.image.target;
+        match (target.arch_with_features(), target.triple.split('-').next()) {
+            (arch, _) if !arch.is_empty() => arch,
+            (_, Some(triple)) if !triple.is_empty() => triple.to_owned(),
+            _ => "unknown".to_owned(),
+        }
+    }
+}
+
+/// A kernel of an image.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct Kernel {
+    /// What it is called.
+    pub name: NameId,
+    /// The number of its image.
+    pub image: usize,
+    /// What it takes of a device.
+    pub resources: Resources,
+}
+
+impl Kernel {
+    /// The bytes of its code, as far as that is known.
+    #[must_use]
+    pub fn code(&self) -> u64 {
+        self.resources.code_size.unwrap_or(0)
+    }
+}
+
+impl Inventory {
+    /// The kernels of an image.
+    #[must_use]
+    pub fn kernels_of(&self, image: &Listed) -> &[Kernel] {
+        self.kernels.get(image.kernels.clone()).unwrap_or_default()
+    }
+
+    /// The bytes that a kernel takes in its file: its part of its image, by the size of the code. An estimate, for
+    /// compressed bytes cannot be told apart.
+    #[must_use]
+    pub fn share_of(&self, kernel: &Kernel) -> u64 {
+        let Some(image) = self.images.get(kernel.image) else {
+            return 0;
+        };
+        let all: u64 = self.kernels_of(image).iter().map(Kernel::code).sum();
+        let count = self.kernels_of(image).len() as u64;
+        match (all, count) {
+            (_, 0) => 0,
+            (0, count) => image.stored / count,
+            (all, _) => {
+                let share = u128::from(image.stored) * u128::from(kernel.code()) / u128::from(all);
+                u64::try_from(share).unwrap_or(u64::MAX)
+            }
+        }
+    }
+
+    /// The bytes of all files.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        self.files.iter().map(|(_, size)| size).sum()
+    }
+}

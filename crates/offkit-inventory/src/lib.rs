@@ -1,0 +1,44 @@
+//! What the device code in files costs, where it runs, and what differs between two builds.
+//!
+//! An [`Inventory`] is everything about the images of some files but their bytes: where they are, what they are for, how
+//! many bytes they take, and, if asked, their kernels with the registers and the memory that these need. It is collected
+//! from what a walk through a file hands over, and answers three questions:
+//!
+//! * [`totals`] and [`redundancy`]: what takes how much, and what could go at which price;
+//! * [`check`]: which kernels run on which devices, and whether that is what a [`policy`] asks for;
+//! * [`diff`]: what came, went and changed from one inventory to another.
+//!
+//! ```
+//! use std::ops::ControlFlow;
+//! use offkit_inventory::{Depth, Inventory, totals::{Key, totals}};
+//! use offkit_object::Limits;
+//!
+//! let ptx = b".version 8.4\n.target sm_80\n.address_size 64\n.visible .entry saxpy(.param .u64 x) { ret; }\n";
+//! let mut inventory = Inventory::default();
+//! let mut collector = inventory.collect("kernel.ptx", ptx, Depth::Kernels);
+//! let _ = offkit_object::walk("kernel.ptx", ptx, None, &Limits::default(), &mut |item| {
+//!     collector.add(&item);
+//!     ControlFlow::Continue(())
+//! });
+//! collector.finish();
+//!
+//! let [total] = &totals(&inventory, &[Key::Arch])[..] else { panic!("one architecture") };
+//! assert_eq!((total.keys[0].as_str(), total.images, total.kernels), ("sm_80", 1, 1));
+//! ```
+
+#![forbid(unsafe_code)]
+
+pub mod check;
+mod collect;
+pub mod diff;
+pub mod family;
+pub mod findings;
+mod inventory;
+mod names;
+pub mod policy;
+pub mod redundancy;
+pub mod totals;
+
+pub use collect::{Collector, Depth};
+pub use inventory::{Inventory, Kernel, Library, Listed};
+pub use names::{NameId, Names};

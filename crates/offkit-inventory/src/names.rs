@@ -1,0 +1,98 @@
+//! Names of kernels, each kept once: in a package for many architectures every name is there many times.
+
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
+
+use offkit_image::KernelName;
+use rayon::prelude::*;
+
+use crate::family::{family, identity};
+
+/// The number of a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NameId(u32);
+
+/// A name, and what is made of it when that is asked for.
+#[derive(Debug)]
+struct Entry {
+    symbol: Arc<str>,
+    readable: OnceLock<Box<str>>,
+    family: OnceLock<Arc<str>>,
+}
+
+/// The names of an inventory.
+#[derive(Debug, Default)]
+pub struct Names {
+    entries: Vec<Entry>,
+    numbers: HashMap<Arc<str>, NameId>,
+}
+
+impl Names {
+    /// The number of a name, which is added if it is new.
+    pub(crate) fn add(&mut self, symbol: &str) -> NameId {
+        if let Some(number) = self.numbers.get(symbol) {
+            return *number;
+        }
+        let number = NameId(u32::try_from(self.entries.len()).unwrap_or(u32::MAX));
+        let symbol: Arc<str> = symbol.into();
+        self.entries.push(Entry {
+            symbol: Arc::clone(&symbol),
+            readable: OnceLock::new(),
+            family: OnceLock::new(),
+        });
+        self.numbers.insert(symbol, number);
+        number
+    }
+
+    fn entry(&self, name: NameId) -> &Entry {
+        // Numbers come from `add` alone.
+        &self.entries[name.0 as usize]
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// The name as it is in the file.
+    #[must_use]
+    pub fn symbol(&self, name: NameId) -> &str {
+        &self.entry(name).symbol
+    }
+
+    /// The name as its author wrote it, with the types of its arguments where the compiler kept them.
+    #[must_use]
+    pub fn readable(&self, name: NameId) -> &str {
+        let entry = self.entry(name);
+        entry
+            .readable
+            .get_or_init(|| KernelName::new(&entry.symbol).readable().into())
+    }
+
+    /// The family of kernels that it belongs to: the name of the template.
+    #[must_use]
+    pub fn family(&self, name: NameId) -> &str {
+        let entry = self.entry(name);
+        entry.family.get_or_init(|| family(self.readable(name)).into())
+    }
+
+    /// The name without what differs from one build to the next: hashes of files.
+    #[must_use]
+    pub fn identity(&self, name: NameId) -> String {
+        identity(self.readable(name))
+    }
+
+    /// Finds out all families, on all cores: names of templates take long to read.
+    pub fn find_families(&self) {
+        (0..self.entries.len()).into_par_iter().for_each(|number| {
+            let _ = self.family(NameId(u32::try_from(number).unwrap_or(u32::MAX)));
+        });
+    }
+}
