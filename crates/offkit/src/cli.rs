@@ -6,9 +6,11 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::commands::cache::Cache;
 use crate::commands::cc::Cc;
+use crate::commands::check::Check;
 use crate::commands::convert::Convert;
 use crate::commands::devices::Devices;
 use crate::commands::devlib::Devlib;
+use crate::commands::diff::Diff;
 use crate::commands::doctor::Doctor;
 use crate::commands::explain::Explain;
 use crate::commands::extract::Extract;
@@ -22,6 +24,7 @@ use crate::commands::post_link::PostLinkArguments;
 use crate::commands::replace::Replace;
 use crate::commands::run::Run;
 use crate::commands::show::Show;
+use crate::commands::size::Size;
 use crate::commands::tool::As;
 use crate::commands::verify::Verify;
 use crate::commands::wrap::WrapOptions;
@@ -46,7 +49,12 @@ const COMMON: &str = "Common options";
 
 /// The commands as `offkit --help` groups them.
 const GROUPS: [(&str, &[&str]); 4] = [
-    ("Look", &["ls", "show", "verify", "explain", "graph"]),
+    (
+        "Look",
+        &[
+            "ls", "size", "check", "diff", "show", "verify", "explain", "graph",
+        ],
+    ),
     ("Change", &["extract", "replace", "convert"]),
     (
         "Make",
@@ -128,6 +136,12 @@ pub(crate) enum Color {
 pub(crate) enum Command {
     /// List the device code inside files
     Ls(Ls),
+    /// Say what takes how many bytes: by architecture, library and kernel family, and what could go
+    Size(Size),
+    /// Say which kernels run on which devices; exit code 1 if one has no code or a rule is broken
+    Check(Check),
+    /// Say which images and kernels came, went and changed between two builds
+    Diff(Diff),
     /// Show everything about images: what their containers say and what their bytes say
     Show(Show),
     /// Take images out of files, byte for byte

@@ -81,6 +81,9 @@ fn main() -> ExitCode {
     log(cli.common.verbose, terminal);
     let result = match &cli.command {
         Command::Ls(options) => commands::ls::run(options, terminal),
+        Command::Size(options) => commands::size::run(options, terminal),
+        Command::Check(options) => commands::check::run(options, terminal),
+        Command::Diff(options) => commands::diff::run(options, terminal),
         Command::Show(options) => commands::show::run(options, terminal),
         Command::Extract(options) => commands::extract::run(options, terminal),
         Command::Replace(options) => commands::replace::run(options, terminal),

@@ -2,15 +2,18 @@
 
 pub(crate) mod cache;
 pub(crate) mod cc;
+pub(crate) mod check;
 pub(crate) mod convert;
 pub(crate) mod devices;
 pub(crate) mod devlib;
+pub(crate) mod diff;
 pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod extract;
 pub(crate) mod filter;
 pub(crate) mod graph;
 pub(crate) mod icd;
+mod inventory;
 mod kernels;
 pub(crate) mod limits;
 pub(crate) mod link;
@@ -22,7 +25,9 @@ pub(crate) mod post_link;
 pub(crate) mod replace;
 pub(crate) mod run;
 pub(crate) mod show;
+pub(crate) mod size;
 mod source;
+mod table;
 mod thin_archive;
 pub(crate) mod tool;
 pub(crate) mod verify;

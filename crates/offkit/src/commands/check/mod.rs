@@ -1,0 +1,402 @@
+//! `offkit check`: which kernels run on which devices, and whether a package keeps to its policy.
+
+mod device;
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use offkit_inventory::check::{Check as Checked, Coverage, Wanted, check};
+use offkit_inventory::diff::Snapshot;
+use offkit_inventory::findings::{Finding, findings, waive};
+use offkit_inventory::policy::{Level, Policy};
+use offkit_inventory::{Depth, Inventory};
+use offkit_object::target::DriverVersion;
+use serde_json::{Value, json};
+
+use super::inventory::{collect, warn};
+use super::limits::LimitOptions;
+use super::problem_json;
+use super::table::Table;
+use crate::failure::{ExitStatus, Failure};
+use crate::terminal::{Terminal, columns};
+
+const EXAMPLES: &str = "\
+Examples:
+  offkit check libkernels.so --targets sm_75,sm_80+ptx,h100
+  offkit check wheel.whl --targets sm_80 --driver 535.54
+  offkit check wheel.whl --device auto
+  offkit check wheel.whl --policy offkit.toml --baseline kernels.txt
+  offkit check wheel.whl --targets gfx90a,gfx942:xnack+ --json";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Check {
+    /// Files to look into, or locations in them; with --recursive folders too
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Look into all files below folders
+    #[arg(short, long)]
+    recursive: bool,
+    /// Devices that every kernel needs code for: `sm_80`, `9.0`, `gfx90a:xnack+`, `intel_gpu_pvc`, `h100`; `+ptx` asks for PTX besides
+    #[arg(long, value_name = "DEVICE", value_delimiter = ',')]
+    targets: Vec<Wanted>,
+    /// The same for one device; `auto` for those of this machine, with their driver
+    #[arg(long, value_name = "DEVICE")]
+    device: Option<String>,
+    /// The version of NVIDIA's driver, such as `535.54.03`, or any of the branch `535`
+    #[arg(long, value_name = "VERSION")]
+    driver: Option<DriverVersion>,
+    /// Let what is only probable count as no
+    #[arg(long)]
+    strict: bool,
+    /// Rules that the files must keep to: an `offkit.toml`, or a `pyproject.toml` with `[tool.offkit]`
+    #[arg(long, value_name = "FILE")]
+    policy: Option<PathBuf>,
+    /// What kernels took before, for the policy's rules on growth
+    #[arg(long, value_name = "FILE")]
+    baseline: Option<PathBuf>,
+    /// Write what kernels take now, for --baseline and `offkit diff`
+    #[arg(long, value_name = "FILE")]
+    write_baseline: Option<PathBuf>,
+    /// How many kernels without code are named for each device
+    #[arg(long, value_name = "N", default_value = "5")]
+    top: usize,
+    /// Write one JSON object
+    #[arg(long, conflicts_with = "markdown")]
+    json: bool,
+    /// Write Markdown, as for a comment on a pull request
+    #[arg(long)]
+    markdown: bool,
+    #[command(flatten)]
+    limits: LimitOptions,
+}
+
+/// Of the form of the JSON object.
+const SCHEMA: u32 = 1;
+
+pub(crate) fn run(options: &Check, terminal: Terminal) -> Result<(), Failure> {
+    let policy = match &options.policy {
+        Some(path) => {
+            let text = read(path)?;
+            Policy::parse(&text).map_err(|error| Failure::input(format!("{}: {error}", path.display())))?
+        }
+        None => Policy::default(),
+    };
+    let wanted = wanted(options, &policy)?;
+    let baseline = match &options.baseline {
+        Some(path) => {
+            let text = read(path)?;
+            let parsed = Snapshot::parse(&text);
+            Some(parsed.map_err(|error| {
+                Failure::input(format!("{}: {error}", path.display()))
+                    .hint("`offkit check --write-baseline` writes such a file")
+            })?)
+        }
+        None => None,
+    };
+    let inventory = collect(
+        &options.files,
+        options.recursive,
+        Depth::Kernels,
+        &options.limits,
+        terminal,
+    )?;
+    if let Some(path) = &options.write_baseline {
+        let text = Snapshot::of(&inventory).to_string();
+        std::fs::write(path, text)
+            .map_err(|error| Failure::input(format!("cannot write {}: {error}", path.display())))?;
+        terminal.note(format_args!("wrote {}", path.display()));
+    }
+    let mut checked = check(&inventory, &wanted);
+    let mut found = waive(&inventory, &mut checked, &wanted, &policy);
+    found.extend(findings(
+        &inventory,
+        &checked,
+        &wanted,
+        &policy,
+        baseline.as_ref(),
+    ));
+    if options.strict {
+        found.extend(doubts(&inventory, &checked, &wanted));
+    }
+    let has_failed = found.iter().any(|finding| finding.level == Level::Error);
+    let report = Report {
+        options,
+        inventory: &inventory,
+        wanted: &wanted,
+        checked: &checked,
+        found: &found,
+        has_failed,
+    };
+    report.say(terminal)?;
+    if warn(&inventory, terminal) {
+        return Err(Failure::new(
+            ExitStatus::Input,
+            "not everything could be read: the verdict is of what was",
+        ));
+    }
+    match has_failed {
+        true => {
+            let broken = found
+                .iter()
+                .filter(|finding| finding.level == Level::Error)
+                .count();
+            Err(Failure::new(
+                ExitStatus::No,
+                match broken {
+                    1 => "a rule is broken".to_owned(),
+                    broken => format!("{broken} rules are broken"),
+                },
+            ))
+        }
+        false => Ok(()),
+    }
+}
+
+fn read(path: &Path) -> Result<String, Failure> {
+    std::fs::read_to_string(path)
+        .map_err(|error| Failure::input(format!("cannot read {}: {error}", path.display())))
+}
+
+/// The devices of the options and of the policy.
+fn wanted(options: &Check, policy: &Policy) -> Result<Vec<Wanted>, Failure> {
+    let parse = |text: &String| text.parse::<Wanted>().map_err(Failure::input);
+    let mut wanted = options.targets.clone();
+    match options.device.as_deref() {
+        Some("auto") => wanted.extend(device::of_this_machine()?.into_iter().map(Wanted::new)),
+        Some(name) => wanted.push(parse(&name.to_owned())?),
+        None => {}
+    }
+    for name in &policy.check.targets {
+        wanted.push(parse(name)?);
+    }
+    for name in &policy.check.native {
+        let mut native = parse(name)?;
+        native.native_only = true;
+        match wanted.iter_mut().find(|wanted| wanted.device == native.device) {
+            Some(known) => known.native_only = true,
+            None => wanted.push(native),
+        }
+    }
+    if wanted.is_empty() && options.policy.is_none() && options.write_baseline.is_none() {
+        return Err(Failure::input("there is no device to check for")
+            .hint("name some with `--targets sm_80,gfx90a`, or this machine's with `--device auto`"));
+    }
+    let driver = match (&options.driver, &policy.check.driver) {
+        (Some(driver), _) => Some(*driver),
+        (None, Some(text)) => Some(text.parse().map_err(Failure::input)?),
+        (None, None) => None,
+    };
+    for wanted in &mut wanted {
+        wanted.device.driver = driver.or(wanted.device.driver);
+    }
+    Ok(wanted)
+}
+
+/// What is only probable.
+fn doubts(inventory: &Inventory, checked: &Checked, wanted: &[Wanted]) -> Vec<Finding> {
+    let doubtful = checked
+        .coverage
+        .iter()
+        .filter(|coverage| !coverage.doubts.is_empty());
+    doubtful
+        .map(|coverage| {
+            let library = inventory.libraries[coverage.library].name();
+            let target = wanted[coverage.wanted].name();
+            Finding::strict(library, target, coverage.doubts.join("; "))
+        })
+        .collect()
+}
+
+struct Report<'a> {
+    options: &'a Check,
+    inventory: &'a Inventory,
+    wanted: &'a [Wanted],
+    checked: &'a Checked,
+    found: &'a [Finding],
+    has_failed: bool,
+}
+
+impl Report<'_> {
+    fn say(&self, terminal: Terminal) -> Result<(), Failure> {
+        let mut output = terminal.output();
+        if self.options.json {
+            output.json(&self.object())?;
+            return output.finish();
+        }
+        let styles = output.styles();
+        let verdict = match (self.has_failed, self.wanted.len()) {
+            (true, _) => "failed".to_owned(),
+            (false, 0) => "passed".to_owned(),
+            (false, 1) => format!("passed: every kernel runs on {}", self.wanted[0].name()),
+            (false, devices) => format!("passed: every kernel runs on all {devices} devices"),
+        };
+        output.line(match self.options.markdown {
+            true => format!("**{verdict}**"),
+            false => verdict,
+        })?;
+        let most = (columns() / 2).clamp(24, 100);
+        for table in [self.coverage(), self.holes(), self.findings()] {
+            if table.is_empty() {
+                continue;
+            }
+            output.lines("\n")?;
+            output.lines(&match self.options.markdown {
+                true => table.markdown(),
+                false => table.text(styles, most),
+            })?;
+        }
+        output.finish()
+    }
+
+    fn coverage(&self) -> Table {
+        let mut table = Table::new(
+            "Devices",
+            &[
+                "library", "device", "verdict", ">kernels", ">native", ">JIT", ">no code", "driver",
+            ],
+        );
+        for coverage in &self.checked.coverage {
+            table.row(vec![
+                self.inventory.libraries[coverage.library].name(),
+                self.wanted[coverage.wanted].name(),
+                verdict(coverage, &self.wanted[coverage.wanted]),
+                coverage.kernels.to_string(),
+                coverage.native.to_string(),
+                coverage.compiled.to_string(),
+                coverage.holes.len().to_string(),
+                coverage
+                    .least_driver
+                    .map_or_else(|| "any".to_owned(), |least| format!("{least} or later")),
+            ]);
+        }
+        for place in &self.checked.nothing_for {
+            let name = self.wanted[*place].name();
+            let mut row = vec!["all".to_owned(), name, "no code for devices like this".to_owned()];
+            row.resize(8, "-".to_owned());
+            table.row(row);
+        }
+        let without = self.checked.without_kernels.len();
+        if without > 0 {
+            table.note = format!(
+                "{without} images have no kernels, or none that can be read: no verdict is about these"
+            );
+        }
+        table
+    }
+
+    fn holes(&self) -> Table {
+        let mut table = Table::new("Kernels without code", &["library", "device", "kernel", "why"]);
+        let mut more = 0;
+        for coverage in &self.checked.coverage {
+            more += coverage.holes.len().saturating_sub(self.options.top);
+            for (name, reason) in coverage.holes.iter().take(self.options.top) {
+                table.row(vec![
+                    self.inventory.libraries[coverage.library].name(),
+                    self.wanted[coverage.wanted].device.to_string(),
+                    self.inventory.names.readable(*name).to_owned(),
+                    reason.to_string(),
+                ]);
+            }
+        }
+        if more > 0 {
+            table.note = format!("and {more} more: --top N shows N for each device, --json all");
+        }
+        table
+    }
+
+    fn findings(&self) -> Table {
+        let mut table = Table::new("Rules", &["level", "rule", "library", "what"]);
+        for finding in self.found {
+            table.row(vec![
+                level(finding.level).to_owned(),
+                finding.rule.to_owned(),
+                finding.library.clone().unwrap_or_else(|| "-".to_owned()),
+                finding.message.clone(),
+            ]);
+        }
+        table
+    }
+
+    fn object(&self) -> Value {
+        let coverage = self.checked.coverage.iter().map(|coverage| {
+            let holes = coverage.holes.iter().map(|(name, reason)| {
+                json!({
+                    "kernel": self.inventory.names.symbol(*name),
+                    "readable": self.inventory.names.readable(*name),
+                    "reason": reason.to_string(),
+                })
+            });
+            json!({
+                "library": self.inventory.libraries[coverage.library].name(),
+                "location": self.inventory.libraries[coverage.library].location.to_string(),
+                "target": self.wanted[coverage.wanted].name(),
+                "verdict": verdict(coverage, &self.wanted[coverage.wanted]),
+                "kernels": coverage.kernels,
+                "native": coverage.native,
+                "jit": coverage.compiled,
+                "native_archs": coverage.native_archs,
+                "least_driver": coverage.least_driver.map(|least| least.to_string()),
+                "doubts": coverage.doubts,
+                "holes": holes.collect::<Vec<_>>(),
+            })
+        });
+        let findings = self.found.iter().map(|finding| {
+            json!({
+                "level": level(finding.level),
+                "rule": finding.rule,
+                "library": finding.library,
+                "kernel": finding.kernel,
+                "target": finding.target,
+                "value": finding.value,
+                "limit": finding.limit,
+                "message": finding.message,
+            })
+        });
+        json!({
+            "schema": SCHEMA,
+            "passed": !self.has_failed,
+            "targets": self.wanted.iter().map(Wanted::name).collect::<Vec<_>>(),
+            "coverage": coverage.collect::<Vec<_>>(),
+            "no_code_for": self.checked.nothing_for.iter().map(|place| self.wanted[*place].name()).collect::<Vec<_>>(),
+            "findings": findings.collect::<Vec<_>>(),
+            "images_without_kernels": self.checked.without_kernels.len(),
+            "problems": self.inventory.problems.iter().map(problem_json).collect::<Vec<_>>(),
+        })
+    }
+}
+
+fn level(level: Level) -> &'static str {
+    match level {
+        Level::Off => "off",
+        Level::Warn => "warning",
+        Level::Error => "error",
+    }
+}
+
+/// What a device gets of a library, in words.
+fn verdict(coverage: &Coverage, wanted: &Wanted) -> String {
+    let probably = match coverage.doubts.is_empty() {
+        true => "",
+        false => "probably ",
+    };
+    let all = coverage.kernels;
+    let own = wanted.device.target.arch.as_str();
+    let compatible: Vec<_> = coverage
+        .native_archs
+        .iter()
+        .filter(|arch| *arch != own)
+        .map(String::as_str)
+        .collect();
+    let native = match compatible.is_empty() || coverage.native_archs.iter().any(|arch| arch == own) {
+        true => format!("{probably}native"),
+        false => format!("{probably}native ({} code)", compatible.join(", ")),
+    };
+    match coverage.holes.len() {
+        holes if holes == all => "no code".to_owned(),
+        0 if coverage.compiled == 0 => native,
+        0 if coverage.native == 0 => format!("{probably}JIT"),
+        0 => format!("{native}, {} of {all} by JIT", coverage.compiled),
+        holes => format!("no code for {holes} of {all}"),
+    }
+}

@@ -1,0 +1,331 @@
+//! `offkit diff`: what came, went and changed between two builds.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use offkit_inventory::diff::{Diff as Found, HEADING, Images, Snapshot, diff};
+use offkit_inventory::{Depth, Inventory};
+use serde_json::{Value, json};
+
+use super::inventory::{collect, warn};
+use super::limits::LimitOptions;
+use super::table::Table;
+use crate::failure::{ExitStatus, Failure};
+use crate::terminal::{Terminal, columns, size};
+
+const EXAMPLES: &str = "\
+Examples:
+  offkit diff old.whl new.whl
+  offkit diff --kernels old.so new.so
+  offkit diff --kernels --fail-on spills,gone kernels.txt new.so";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Diff {
+    /// The older file, or what `offkit check --write-baseline` wrote of it
+    #[arg(value_name = "A")]
+    old: PathBuf,
+    /// The newer file
+    #[arg(value_name = "B")]
+    new: PathBuf,
+    /// Compare kernels too: their code, registers, spills and memory
+    #[arg(long)]
+    kernels: bool,
+    /// What makes the exit code 1; all but `any` and `size` compare kernels
+    #[arg(long, value_name = "WHAT", value_delimiter = ',')]
+    fail_on: Vec<FailOn>,
+    /// How many rows a table has
+    #[arg(long, value_name = "N", default_value = "20")]
+    top: usize,
+    /// Write one JSON object
+    #[arg(long, conflicts_with = "markdown")]
+    json: bool,
+    /// Write Markdown, as for a comment on a pull request
+    #[arg(long)]
+    markdown: bool,
+    #[command(flatten)]
+    limits: LimitOptions,
+}
+
+/// What may not be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum FailOn {
+    /// Any difference
+    Any,
+    /// Images that take more bytes than before
+    Size,
+    /// Kernels that are gone, or gone for an architecture
+    Gone,
+    /// Kernels that spill more
+    Spills,
+    /// Kernels that take more registers
+    Registers,
+    /// Kernels with more code
+    Code,
+}
+
+impl FailOn {
+    /// How often it is so.
+    fn count(self, found: &Found) -> usize {
+        match self {
+            Self::Any => found.images.len() + found.kernels.len(),
+            Self::Size => {
+                let stored = |images: Option<Images>| images.map_or(0, |images| images.stored);
+                let grown = found
+                    .images
+                    .iter()
+                    .filter(|change| stored(change.new) > stored(change.old));
+                grown.count()
+            }
+            Self::Gone => found.kernels.iter().filter(|change| change.new.is_none()).count(),
+            Self::Spills => found.grown("spills").count(),
+            Self::Registers => found.grown("registers").count(),
+            Self::Code => found.grown("code").count(),
+        }
+    }
+
+    fn needs_kernels(self) -> bool {
+        !matches!(self, Self::Any | Self::Size)
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Self::Any => "differences",
+            Self::Size => "kinds of images that grew",
+            Self::Gone => "kernels that are gone",
+            Self::Spills => "kernels that spill more",
+            Self::Registers => "kernels that take more registers",
+            Self::Code => "kernels with more code",
+        }
+    }
+}
+
+pub(crate) fn run(options: &Diff, terminal: Terminal) -> Result<(), Failure> {
+    let kernels = options.kernels || options.fail_on.iter().any(|what| what.needs_kernels());
+    let depth = match kernels {
+        true => Depth::Kernels,
+        false => Depth::Headers,
+    };
+    let mut is_whole = true;
+    let mut snapshot = |path: &Path| -> Result<Snapshot, Failure> {
+        let mut snapshot = match read_baseline(path)? {
+            Some(snapshot) => snapshot,
+            None => {
+                let files = [path.to_owned()];
+                let inventory: Inventory = collect(&files, false, depth, &options.limits, terminal)?;
+                is_whole &= !warn(&inventory, terminal);
+                Snapshot::of(&inventory)
+            }
+        };
+        if !kernels {
+            snapshot.kernels.clear();
+        }
+        Ok(snapshot)
+    };
+    let (old, new) = (snapshot(&options.old)?, snapshot(&options.new)?);
+    let found = diff(&old, &new);
+    say(&found, options, terminal)?;
+    if !is_whole {
+        return Err(Failure::new(
+            ExitStatus::Input,
+            "not everything could be read: the differences are of what was",
+        ));
+    }
+    let broken: Vec<String> = options
+        .fail_on
+        .iter()
+        .map(|what| (what.count(&found), what.words()))
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, words)| format!("{count} {words}"))
+        .collect();
+    match broken.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::new(
+            ExitStatus::No,
+            format!("there are {}", broken.join(", ")),
+        )),
+    }
+}
+
+/// A baseline, if the file is one.
+fn read_baseline(path: &Path) -> Result<Option<Snapshot>, Failure> {
+    use std::io::Read;
+    let failure = |error| Failure::input(format!("cannot read {}: {error}", path.display()));
+    if !path.is_file() {
+        return Ok(None);
+    }
+    let mut head = vec![0; HEADING.len()];
+    let mut file = std::fs::File::open(path).map_err(failure)?;
+    if file.read_exact(&mut head).is_err() || head != HEADING.as_bytes() {
+        return Ok(None);
+    }
+    let text = std::fs::read_to_string(path).map_err(failure)?;
+    let parsed = Snapshot::parse(&text);
+    parsed
+        .map(Some)
+        .map_err(|error| Failure::input(format!("{}: {error}", path.display())))
+}
+
+fn say(found: &Found, options: &Diff, terminal: Terminal) -> Result<(), Failure> {
+    let mut output = terminal.output();
+    if options.json {
+        output.json(&object(found))?;
+        return output.finish();
+    }
+    if found.is_empty() {
+        output.line("no differences")?;
+        return output.finish();
+    }
+    let styles = output.styles();
+    let most = (columns() / 2).clamp(24, 100);
+    let tables = [
+        images_table(found, options.top),
+        kernels_table(found, options.top),
+    ];
+    for table in tables.iter().filter(|table| !table.is_empty()) {
+        output.lines(&match options.markdown {
+            true => table.markdown(),
+            false => table.text(styles, most),
+        })?;
+    }
+    output.finish()
+}
+
+fn more(top: usize, all: usize) -> String {
+    match all.saturating_sub(top) {
+        0 => String::new(),
+        more => format!("and {more} more: --top {all} shows all"),
+    }
+}
+
+/// What is different of images.
+pub(super) fn images_table(found: &Found, top: usize) -> Table {
+    let mut table = Table::new(
+        "Images",
+        &["", "library", "arch", "format", ">images", ">stored", ">change"],
+    );
+    for change in found.images.iter().take(top) {
+        let [library, arch, format] = change.key.clone();
+        let count = |images: Option<Images>| images.map_or(0, |images| images.count);
+        let stored = |images: Option<Images>| images.map_or(0, |images| images.stored);
+        table.row(vec![
+            sign(change.old.is_some(), change.new.is_some()).to_owned(),
+            library,
+            arch,
+            format,
+            from_to(count(change.old), count(change.new)),
+            size(stored(change.new)),
+            signed(stored(change.old), stored(change.new)),
+        ]);
+    }
+    table.note = more(top, found.images.len());
+    table
+}
+
+fn kernels_table(found: &Found, top: usize) -> Table {
+    let mut table = Table::new(
+        "Kernels",
+        &[
+            "",
+            "library",
+            "arch",
+            "kernel",
+            ">code",
+            ">registers",
+            ">spills",
+            ">shared",
+            ">stack",
+        ],
+    );
+    for change in found.kernels.iter().take(top) {
+        let [library, arch, name] = change.key.clone();
+        let mut row = vec![
+            sign(change.old.is_some(), change.new.is_some()).to_owned(),
+            library,
+            arch,
+            name,
+        ];
+        let (old, new) = (change.old.unwrap_or_default(), change.new.unwrap_or_default());
+        let number = |number: Option<u64>| number.map_or_else(|| "-".to_owned(), |number| number.to_string());
+        row.extend(
+            old.named()
+                .into_iter()
+                .zip(new.named())
+                .map(
+                    |((_, old), (_, new))| match (change.old.is_some(), change.new.is_some()) {
+                        (true, true) if old != new => format!("{} → {}", number(old), number(new)),
+                        (_, true) => number(new),
+                        _ => number(old),
+                    },
+                ),
+        );
+        table.row(row);
+    }
+    table.note = more(top, found.kernels.len());
+    table
+}
+
+fn sign(was: bool, is: bool) -> &'static str {
+    match (was, is) {
+        (false, _) => "+",
+        (_, false) => "-",
+        _ => "~",
+    }
+}
+
+fn from_to(old: u64, new: u64) -> String {
+    match old == new {
+        true => new.to_string(),
+        false => format!("{old} → {new}"),
+    }
+}
+
+fn signed(old: u64, new: u64) -> String {
+    match new >= old {
+        true => format!("+{}", size(new - old)),
+        false => format!("-{}", size(old - new)),
+    }
+}
+
+/// What is different, as one object.
+pub(super) fn object(found: &Found) -> Value {
+    const SCHEMA: u32 = 1;
+    let images = found.images.iter().map(|change| {
+        let [library, arch, format] = &change.key;
+        let numbers = |images: Option<Images>| {
+            images.map(
+                |images| json!({ "images": images.count, "stored": images.stored, "unpacked": images.size }),
+            )
+        };
+        json!({
+            "library": library,
+            "arch": arch,
+            "format": format,
+            "old": numbers(change.old),
+            "new": numbers(change.new),
+        })
+    });
+    let kernels = found.kernels.iter().map(|change| {
+        let [library, arch, name] = &change.key;
+        let numbers = |numbers: &Option<offkit_inventory::diff::Numbers>| {
+            numbers.as_ref().map(|numbers| {
+                let named = numbers.named().into_iter();
+                named
+                    .map(|(name, number)| (name.to_owned(), number.into()))
+                    .collect::<serde_json::Map<_, Value>>()
+            })
+        };
+        json!({
+            "library": library,
+            "arch": arch,
+            "kernel": name,
+            "old": numbers(&change.old),
+            "new": numbers(&change.new),
+        })
+    });
+    json!({
+        "schema": SCHEMA,
+        "images": images.collect::<Vec<_>>(),
+        "kernels": kernels.collect::<Vec<_>>(),
+    })
+}

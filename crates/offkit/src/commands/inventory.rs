@@ -1,0 +1,119 @@
+//! What `size`, `check` and `diff` share: files become an inventory.
+
+use std::path::{Path, PathBuf};
+
+use offkit_inventory::{Depth, Inventory};
+use offkit_object::{ErrorKind, Item};
+
+use super::Source;
+use super::limits::LimitOptions;
+use crate::failure::Failure;
+use crate::terminal::Terminal;
+
+/// Collects what is in some files.
+///
+/// What could not be read is in the inventory's problems; a file without any device code is an error, unless it was
+/// found in a folder.
+pub(super) fn collect(
+    files: &[PathBuf],
+    recursive: bool,
+    depth: Depth,
+    limits: &LimitOptions,
+    terminal: Terminal,
+) -> Result<Inventory, Failure> {
+    let mut inventory = Inventory::default();
+    let progress = terminal.progress();
+    for path in files {
+        if recursive && path.is_dir() {
+            let mut found = Vec::new();
+            files_below(path, &mut found)?;
+            for (number, file) in found.iter().enumerate() {
+                progress.step(format!("{} of {}: {}", number + 1, found.len(), file.display()));
+                add(&mut inventory, file, depth, limits, false)?;
+            }
+            continue;
+        }
+        if path.is_dir() {
+            return Err(Failure::input(format!("{} is a folder", path.display()))
+                .hint("`--recursive` looks into all files below it"));
+        }
+        progress.step(format!("reading {}", path.display()));
+        add(&mut inventory, path, depth, limits, true)?;
+    }
+    Ok(inventory)
+}
+
+/// Adds one file.
+fn add(
+    inventory: &mut Inventory,
+    path: &Path,
+    depth: Depth,
+    limits: &LimitOptions,
+    must_have_code: bool,
+) -> Result<(), Failure> {
+    if !must_have_code && !may_have_code(path) {
+        return Ok(());
+    }
+    let source = Source::open(path)?;
+    let [libraries, problems] = [inventory.libraries.len(), inventory.problems.len()];
+    let mut collector = inventory.collect(source.place.file(), &source.content, depth);
+    source.walk(limits, &mut |item: &mut Item<'_>| collector.add(item));
+    let images = collector.images();
+    collector.finish();
+    if images > 0 {
+        return Ok(());
+    }
+    if must_have_code {
+        return Err(super::nothing_in(&source.place, &inventory.problems[problems..]));
+    }
+    // A folder has many files of other kinds.
+    inventory.files.pop();
+    inventory.libraries.truncate(libraries);
+    let mut place = 0;
+    inventory.problems.retain(|problem| {
+        place += 1;
+        place <= problems || problem.error.kind() != ErrorKind::NotRecognized
+    });
+    Ok(())
+}
+
+/// Whether the first bytes of a file may be those of device code or of what it is in.
+fn may_have_code(path: &Path) -> bool {
+    use std::io::Read;
+    let mut head = Vec::new();
+    let file = std::fs::File::open(path);
+    file.is_ok_and(|file| file.take(1 << 12).read_to_end(&mut head).is_ok())
+        && offkit_object::looks_like_device_code(&head)
+}
+
+/// All files below a folder, in order; links are not followed, so that nothing is counted twice.
+fn files_below(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), Failure> {
+    let failure = |error| Failure::input(format!("{}: {error}", folder.display()));
+    let entries = std::fs::read_dir(folder).map_err(failure)?;
+    let mut entries: Vec<_> = entries.collect::<Result<_, _>>().map_err(failure)?;
+    entries.sort_by_key(std::fs::DirEntry::file_name);
+    for entry in entries {
+        let kind = entry.file_type().map_err(failure)?;
+        if kind.is_dir() {
+            files_below(&entry.path(), found)?;
+        } else if kind.is_file() {
+            found.push(entry.path());
+        }
+    }
+    Ok(())
+}
+
+/// Warns of what could not be read; whether there was anything.
+pub(super) fn warn(inventory: &Inventory, terminal: Terminal) -> bool {
+    const SHOWN: usize = 5;
+    for problem in inventory.problems.iter().take(SHOWN) {
+        terminal.warning(problem);
+    }
+    let more = inventory.problems.len().saturating_sub(SHOWN);
+    if more > 0 {
+        terminal.warning(format_args!(
+            "and {more} more problems: `offkit verify` lists them"
+        ));
+    }
+    !inventory.problems.is_empty()
+}

@@ -1,0 +1,139 @@
+//! `offkit size`: what takes how many bytes, and what could go.
+
+mod json;
+mod report;
+
+use std::path::PathBuf;
+
+use clap::Args;
+use offkit_inventory::diff::Snapshot;
+use offkit_inventory::totals::Key;
+use offkit_inventory::{Depth, Inventory};
+
+use super::inventory::{collect, warn};
+use super::limits::LimitOptions;
+use crate::failure::{ExitStatus, Failure};
+use crate::terminal::{Terminal, columns};
+
+const EXAMPLES: &str = "\
+Examples:
+  offkit size libkernels.so
+  offkit size --by arch wheel.whl
+  offkit size --by library,arch --top 20 wheel.whl
+  offkit size --html size.html wheel.whl
+  offkit size --diff old.whl --markdown new.whl
+  offkit size --recursive --by arch wheels";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Size {
+    /// Files to look into, or locations in them; with --recursive folders too; `-` is standard input
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Look into all files below folders
+    #[arg(short, long)]
+    recursive: bool,
+    /// One table, summed by these: library, arch, format, compression, family; without family no image is unpacked
+    #[arg(long, value_name = "KEY", value_delimiter = ',')]
+    by: Vec<Key>,
+    /// Look into images for kernels whatever is summed
+    #[arg(long)]
+    kernels: bool,
+    /// How many rows a table has
+    #[arg(long, value_name = "N", default_value = "10")]
+    top: usize,
+    /// Compare with an older file: what came, went and changed
+    #[arg(long, value_name = "OLD")]
+    diff: Option<PathBuf>,
+    /// Write one JSON object
+    #[arg(long, conflicts_with = "markdown")]
+    json: bool,
+    /// Write Markdown, as for a comment on a pull request
+    #[arg(long)]
+    markdown: bool,
+    /// Write a page to look at in a browser
+    #[arg(long, value_name = "PAGE")]
+    html: Option<PathBuf>,
+    #[command(flatten)]
+    limits: LimitOptions,
+}
+
+impl Size {
+    fn depth(&self) -> Depth {
+        let only_headers = !self.by.is_empty() && !self.by.contains(&Key::Family);
+        match only_headers && !self.kernels && self.html.is_none() {
+            true => Depth::Headers,
+            false => Depth::Kernels,
+        }
+    }
+}
+
+pub(crate) fn run(options: &Size, terminal: Terminal) -> Result<(), Failure> {
+    let collect = |files: &[PathBuf]| {
+        collect(
+            files,
+            options.recursive,
+            options.depth(),
+            &options.limits,
+            terminal,
+        )
+    };
+    let old = match &options.diff {
+        Some(old) => Some(collect(std::slice::from_ref(old))?),
+        None => None,
+    };
+    let inventory = collect(&options.files)?;
+    if let Some(page) = &options.html {
+        let text = report::page(&inventory)?;
+        std::fs::write(page, text)
+            .map_err(|error| Failure::input(format!("cannot write {}: {error}", page.display())))?;
+        terminal.note(format_args!("wrote {}", page.display()));
+    }
+    if options.json {
+        let mut output = terminal.output();
+        output.json(&json::object(&inventory, options, old.as_ref()))?;
+        output.finish()?;
+    } else if options.html.is_none() {
+        say(&inventory, options, old.as_ref(), terminal)?;
+    }
+    match warn(&inventory, terminal) {
+        true => Err(Failure::new(
+            ExitStatus::Input,
+            "not everything could be read: the sums are of what was",
+        )),
+        false => Ok(()),
+    }
+}
+
+fn say(
+    inventory: &Inventory,
+    options: &Size,
+    old: Option<&Inventory>,
+    terminal: Terminal,
+) -> Result<(), Failure> {
+    let mut tables = match options.by.is_empty() {
+        true => report::tables(inventory, options.top),
+        false => vec![report::sums(inventory, &options.by, options.top)],
+    };
+    if let Some(old) = old {
+        let found = offkit_inventory::diff::diff(&Snapshot::of(old), &Snapshot::of(inventory));
+        tables.insert(0, super::diff::images_table(&found, options.top));
+    }
+    let summary = report::summary(inventory);
+    let mut output = terminal.output();
+    let styles = output.styles();
+    match options.markdown {
+        true => output.lines(&format!("{}\n", summary.join("  \n")))?,
+        false => output.lines(&format!("{}\n", summary.join("\n")))?,
+    }
+    // Half of a line is for the numbers.
+    let most = (columns() / 2).clamp(24, 100);
+    for table in tables.iter().filter(|table| !table.is_empty()) {
+        output.lines("\n")?;
+        output.lines(&match options.markdown {
+            true => table.markdown(),
+            false => table.text(styles, most),
+        })?;
+    }
+    output.finish()
+}

@@ -1,0 +1,115 @@
+//! Tables, as text in columns or as Markdown.
+
+use crate::terminal::{Styles, escape};
+
+/// A table with a title.
+pub(super) struct Table {
+    pub(super) title: String,
+    /// The names of the columns. Those of numbers begin with `>` and stand to the right.
+    columns: Vec<&'static str>,
+    rows: Vec<Vec<String>>,
+    /// What is said below it.
+    pub(super) note: String,
+}
+
+impl Table {
+    pub(super) fn new(title: impl Into<String>, columns: &[&'static str]) -> Self {
+        Self {
+            title: title.into(),
+            columns: columns.to_vec(),
+            rows: Vec::new(),
+            note: String::new(),
+        }
+    }
+
+    pub(super) fn row(&mut self, cells: Vec<String>) {
+        self.rows.push(cells);
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    fn name(column: &str) -> &str {
+        column.strip_prefix('>').unwrap_or(column)
+    }
+
+    /// In columns; names are cut to what a terminal of that width has room for.
+    pub(super) fn text(&self, styles: Styles, most: usize) -> String {
+        let Styles { faint, heading, .. } = styles;
+        let mut widths: Vec<usize> = self
+            .columns
+            .iter()
+            .map(|column| Self::name(column).chars().count())
+            .collect();
+        let cell = |text: &str| -> String {
+            // Only names are long.
+            let text = escape(text).into_owned();
+            match text.chars().count() > most {
+                true => text.chars().take(most.saturating_sub(1)).chain(['…']).collect(),
+                false => text,
+            }
+        };
+        let rows: Vec<Vec<String>> = self
+            .rows
+            .iter()
+            .map(|row| row.iter().map(|text| cell(text)).collect())
+            .collect();
+        for row in &rows {
+            for (width, text) in widths.iter_mut().zip(row) {
+                *width = (*width).max(text.chars().count());
+            }
+        }
+        let line = |cells: &[String]| {
+            let mut line = String::from(" ");
+            for ((text, width), column) in cells.iter().zip(&widths).zip(&self.columns) {
+                line.push(' ');
+                line += &match column.starts_with('>') {
+                    true => format!("{text:>width$}"),
+                    false => format!("{text:<width$}"),
+                };
+                line.push(' ');
+            }
+            line.trim_end().to_owned()
+        };
+        let names: Vec<_> = self
+            .columns
+            .iter()
+            .map(|column| Self::name(column).to_owned())
+            .collect();
+        let mut text = format!(
+            "{heading}{}{heading:#}\n{faint}{}{faint:#}\n",
+            self.title,
+            line(&names)
+        );
+        for row in &rows {
+            text += &line(row);
+            text.push('\n');
+        }
+        if !self.note.is_empty() {
+            text += &format!("  {faint}{}{faint:#}\n", self.note);
+        }
+        text
+    }
+
+    /// As Markdown.
+    pub(super) fn markdown(&self) -> String {
+        let cell = |text: &String| escape(text).replace('|', "\\|").replace('<', "&lt;");
+        let join = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+        let mut text = format!("### {}\n\n", self.title);
+        let names = self.columns.iter().map(|column| Self::name(column).to_owned());
+        text += &join(names.collect());
+        let rules = self.columns.iter().map(|column| match column.starts_with('>') {
+            true => "---:".to_owned(),
+            false => "---".to_owned(),
+        });
+        text += &join(rules.collect());
+        for row in &self.rows {
+            text += &join(row.iter().map(cell).collect());
+        }
+        if !self.note.is_empty() {
+            text += &format!("\n{}\n", self.note);
+        }
+        text
+    }
+}
