@@ -156,7 +156,10 @@ fn read_metadata(source: Source<'_>, findings: &mut Findings) -> Result<(), Erro
             }
         }
         found.resources = resources(|key| field(kernel, key).and_then(ValueRef::as_u64));
-        if matches!(field(kernel, ".uses_dynamic_stack"), Some(ValueRef::Boolean(true))) {
+        if matches!(
+            field(kernel, ".uses_dynamic_stack"),
+            Some(ValueRef::Boolean(true))
+        ) {
             found.resources.stack = Some(Stack::Unknown);
         }
         let size = list(kernel, ".reqd_workgroup_size");

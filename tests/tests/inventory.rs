@@ -1,0 +1,569 @@
+//! `offkit size`, `check` and `diff`: what device code costs, where it runs, and what differs between two builds.
+//!
+//! The files are made here: cubins by CUDA's assembler, code objects by clang, a library by the linker, a wheel of it.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use offkit_tests::documentation::{blocks, commands};
+use offkit_tests::packages::Package;
+use offkit_tests::{Folder, need, skip, tool};
+use serde_json::Value;
+
+const CUDA: Package = Package {
+    name: "nvidia-cuda-nvcc==13.5.37",
+    python: "3.11",
+};
+const CUOBJDUMP: Package = Package {
+    name: "nvidia-cuda-cuobjdump==13.5.37",
+    python: "3.11",
+};
+
+/// CUDA's assembler and the program that makes fatbins.
+struct Cuda {
+    ptxas: PathBuf,
+    fatbinary: PathBuf,
+}
+
+impl Cuda {
+    fn get() -> Option<Self> {
+        if std::env::consts::ARCH != "x86_64" {
+            skip("CUDA's tools are for x86-64");
+            return None;
+        }
+        Some(Self {
+            ptxas: CUDA.file("/bin/ptxas")?,
+            fatbinary: CUDA.file("/bin/fatbinary")?,
+        })
+    }
+
+    /// Makes `NAME.ARCH.cubin` of `NAME.ptx`; what ptxas says of it.
+    fn cubin(&self, folder: &Folder, name: &str, arch: &str, options: &[&str]) -> String {
+        let [input, output] = [format!("{name}.ptx"), format!("{name}.{arch}.cubin")];
+        let arch = format!("-arch={arch}");
+        let words = ["-v", arch.as_str(), input.as_str(), "-o", output.as_str()];
+        let outcome = folder.run(&self.ptxas, words.iter().chain(options));
+        assert_eq!(outcome.code, 0, "{outcome:#?}");
+        outcome.stderr + &outcome.stdout
+    }
+
+    /// A fatbin of images, each `KIND ARCH FILE`.
+    fn fatbin(&self, folder: &Folder, output: &str, mode: &str, images: &[(&str, &str, String)]) {
+        let images = images.iter().map(|(kind, arch, file)| {
+            let number = arch.trim_start_matches("sm_");
+            format!("--image3=kind={kind},sm={number},file={file}")
+        });
+        let mode = format!("--compress-mode={mode}");
+        let options = ["--create", output, "--64", "--compress-all", &mode].map(str::to_owned);
+        folder
+            .run(&self.fatbinary, options.into_iter().chain(images))
+            .ok();
+    }
+}
+
+/// PTX with kernels: each loads so many numbers, which all live until they are stored again.
+fn ptx(target: &str, kernels: &[(&str, usize)]) -> String {
+    let mut text = format!(".version 8.8\n.target {target}\n.address_size 64\n");
+    for (name, count) in kernels {
+        write!(
+            text,
+            ".visible .entry {name}(.param .u64 p) {{\n.reg .f32 %f<{count}>;\n.reg .b64 %rd<2>;\n\
+             .shared .align 4 .b8 {name}_tile[4096];\nld.param.u64 %rd1, [p];\n"
+        )
+        .unwrap();
+        for number in 0..*count {
+            writeln!(text, "ld.volatile.global.f32 %f{number}, [%rd1+{}];", 4 * number).unwrap();
+        }
+        for number in (0..*count).rev() {
+            writeln!(text, "st.volatile.global.f32 [%rd1+{}], %f{number};", 4 * number).unwrap();
+        }
+        writeln!(
+            text,
+            "mov.u64 %rd1, {name}_tile;\nst.volatile.shared.f32 [%rd1], %f0;\nret;\n}}"
+        )
+        .unwrap();
+    }
+    text
+}
+
+/// The one object that a command wrote.
+fn object(outcome: offkit_tests::Outcome) -> Value {
+    let text = outcome.stdout.clone();
+    let mut lines = outcome.json();
+    assert_eq!(lines.len(), 1, "{text}");
+    lines.remove(0)
+}
+
+fn kernels(folder: &Folder, file: &str) -> Vec<Value> {
+    let found = object(folder.offkit(&format!("size --json --top 1000 {file}")));
+    found["kernels"].as_array().unwrap().clone()
+}
+
+#[test]
+fn spills_are_those_that_ptxas_counts() {
+    let Some(cuda) = Cuda::get() else { return };
+    let folder = Folder::new();
+    for arch in ["sm_75", "sm_80", "sm_90", "sm_100", "sm_120"] {
+        folder.write("heavy.ptx", ptx(arch, &[("heavy", 96), ("light", 4)]));
+        let said = cuda.cubin(&folder, "heavy", arch, &["-maxrregcount=24"]);
+        // "0 bytes stack frame, 552 bytes spill stores, 608 bytes spill loads" below the name of the function.
+        let mut counted = BTreeMap::new();
+        let mut name = "";
+        for line in said.lines() {
+            if let Some((_, rest)) = line.split_once("Function properties for ") {
+                name = rest.trim();
+            } else if line.contains("bytes spill stores") {
+                let numbers = line
+                    .split(',')
+                    .map(|part| part.split_whitespace().next().unwrap());
+                let numbers: Vec<u64> = numbers.map(|number| number.parse().unwrap()).collect();
+                counted.insert(name.to_owned(), [numbers[1], numbers[2]]);
+            }
+        }
+        assert!(counted["heavy"][0] > 0, "{said}");
+        assert_eq!(counted["light"], [0, 0], "{said}");
+        let found = kernels(&folder, &format!("heavy.{arch}.cubin"));
+        assert_eq!(found.len(), 2);
+        for kernel in found {
+            let name = kernel["name"].as_str().unwrap();
+            let spilled =
+                [&kernel["spill_stores"], &kernel["spill_loads"]].map(|number| number.as_u64().unwrap());
+            assert_eq!(spilled, counted[name], "{name} for {arch}");
+        }
+    }
+}
+
+#[test]
+fn resources_of_cubins_are_those_that_cuobjdump_shows() {
+    let Some(cuda) = Cuda::get() else { return };
+    let Some(cuobjdump) = CUOBJDUMP.file("/bin/cuobjdump") else {
+        return;
+    };
+    let folder = Folder::new();
+    for arch in ["sm_80", "sm_90", "sm_120"] {
+        folder.write("app.ptx", ptx(arch, &[("heavy", 96), ("light", 4)]));
+        cuda.cubin(&folder, "app", arch, &["-maxrregcount=32"]);
+        let file = format!("app.{arch}.cubin");
+        let said = folder.run(&cuobjdump, ["-res-usage", &file]).ok();
+        let mut expected = Vec::new();
+        let mut name = "";
+        for line in said.lines() {
+            let line = line.trim();
+            if let Some(rest) = line.strip_prefix("Function ") {
+                name = rest.trim_end_matches(':');
+            } else if line.starts_with("REG:") {
+                let number = |key: &str| {
+                    let mut words = line.split(' ');
+                    let word = words.find_map(|word| word.strip_prefix(key)).unwrap();
+                    word.parse::<u64>().unwrap()
+                };
+                expected.push((name.to_owned(), ["REG:", "STACK:", "SHARED:"].map(number)));
+            }
+        }
+        expected.sort();
+        let mut found: Vec<_> = kernels(&folder, &file)
+            .iter()
+            .map(|kernel| {
+                let numbers = ["registers", "stack", "shared"].map(|key| kernel[key].as_u64().unwrap());
+                (kernel["name"].as_str().unwrap().to_owned(), numbers)
+            })
+            .collect();
+        found.sort();
+        assert_eq!(found.len(), 2);
+        assert_eq!(found, expected, "{arch}");
+    }
+}
+
+#[test]
+fn resources_of_code_objects_are_those_of_their_metadata() {
+    need!("clang-22", "llvm-readelf", "ld.lld");
+    let folder = Folder::new();
+    folder.write(
+        "k.cl",
+        "kernel void tile(global float *p, local float *unused) {\n  local float t[256];\n  for (int i = 0; i < 256; i++) t[i] = p[i];\n\
+         \x20 for (int i = 0; i < 256; i++) p[255 - i] = t[i];\n}\nkernel void one(global float *p) { *p = 1; }\n",
+    );
+    for arch in ["gfx90a", "gfx1100"] {
+        let mcpu = format!("-mcpu={arch}");
+        let options = [
+            "--target=amdgcn-amd-amdhsa",
+            &mcpu,
+            "-nogpulib",
+            "-O2",
+            "k.cl",
+            "-o",
+            "k.hsaco",
+        ];
+        folder.run(tool("clang-22").unwrap(), options).ok();
+        let readelf = tool("llvm-readelf").unwrap();
+        let said = folder
+            .run(readelf, ["--notes", "--symbols", "--wide", "k.hsaco"])
+            .ok();
+        let found = kernels(&folder, "k.hsaco");
+        assert_eq!(found.len(), 2);
+        for kernel in found {
+            let name = kernel["name"].as_str().unwrap();
+            // The metadata are YAML with the keys of a kernel in alphabetical order.
+            let item = said
+                .split("\n  - ")
+                .find(|item| item.contains(&format!(".name:           {name}\n")))
+                .unwrap_or_else(|| panic!("{name}: {said}"));
+            let number = |key: &str| -> u64 {
+                let line = item.lines().find_map(|line| line.trim().strip_prefix(key));
+                line.unwrap_or_else(|| panic!("{key}: {item}"))
+                    .trim()
+                    .parse()
+                    .unwrap()
+            };
+            assert_eq!(kernel["registers"], number(".vgpr_count:"), "{name}");
+            assert_eq!(kernel["scalar_registers"], number(".sgpr_count:"), "{name}");
+            assert_eq!(kernel["shared"], number(".group_segment_fixed_size:"), "{name}");
+            assert_eq!(kernel["stack"], number(".private_segment_fixed_size:"), "{name}");
+            assert_eq!(kernel["spilled"], number(".vgpr_spill_count:"), "{name}");
+            let symbol = said
+                .lines()
+                .find(|line| line.contains(" FUNC ") && line.ends_with(&format!(" {name}")))
+                .unwrap();
+            let size = symbol.split_whitespace().nth(2).unwrap();
+            assert_eq!(kernel["code"].to_string(), size, "{name}");
+        }
+    }
+}
+
+/// A wheel of a library with code for sm_80, sm_86 and sm_90, and PTX for sm_80; `extra` is for sm_80 and sm_86 alone.
+fn wheel(cuda: &Cuda, folder: &Folder, name: &str, count: usize) {
+    for (arch, kernels) in [
+        ("sm_80", &[("scale", count), ("extra", 4)][..]),
+        ("sm_86", &[("scale", count), ("extra", 4)]),
+        ("sm_90", &[("scale", count)]),
+    ] {
+        folder.write("app.ptx", ptx(arch, kernels));
+        cuda.cubin(folder, "app", arch, &["-maxrregcount=40"]);
+    }
+    folder.write("portable.ptx", ptx("sm_80", &[("scale", count)]));
+    let cubin = |arch: &'static str| ("elf", arch, format!("app.{arch}.cubin"));
+    let images = [
+        cubin("sm_80"),
+        cubin("sm_86"),
+        cubin("sm_90"),
+        ("ptx", "sm_80", "portable.ptx".to_owned()),
+    ];
+    cuda.fatbin(folder, "app.fatbin", "size", &images);
+    folder.write(
+        "app.s",
+        ".section .nv_fatbin,\"a\"\n.balign 8\n.incbin \"app.fatbin\"\n.text\n.globl f\nf: ret\n",
+    );
+    folder
+        .run(
+            tool("clang-22").unwrap(),
+            [
+                "-shared",
+                "-nostdlib",
+                "-fuse-ld=lld",
+                "app.s",
+                "-o",
+                "libkernels.so",
+            ],
+        )
+        .ok();
+    folder
+        .run("python3", ["-m", "zipfile", "-c", name, "libkernels.so"])
+        .ok();
+}
+
+#[test]
+fn sizes_say_what_is_redundant_and_what_removing_it_costs() {
+    need!("clang-22", "ld.lld", "python3");
+    let Some(cuda) = Cuda::get() else { return };
+    let folder = Folder::new();
+    wheel(&cuda, &folder, "a.whl", 64);
+    let found = object(folder.offkit("size --json a.whl"));
+    assert_eq!(found["schema"], 1);
+    assert_eq!(found["problems"], Value::Array(Vec::new()));
+    let sum = |key: &str| -> u64 {
+        let totals = found["totals"].as_array().unwrap();
+        totals.iter().map(|total| total[key].as_u64().unwrap()).sum()
+    };
+    for key in ["images", "stored", "unpacked", "kernels", "code"] {
+        assert_eq!(found["total"][key], sum(key), "{key}");
+    }
+    assert_eq!((sum("images"), sum("kernels")), (4, 6));
+    let library = &found["libraries"][0];
+    let stored = library["stored"].as_u64().unwrap();
+    assert_eq!(stored, sum("stored"));
+    assert_eq!(
+        library["host"].as_u64().unwrap() + stored,
+        folder.read("libkernels.so").len() as u64
+    );
+    // Unpacked sizes are those of the cubins.
+    let unpacked = |arch: &str| {
+        let totals = found["totals"].as_array().unwrap();
+        let total = totals
+            .iter()
+            .find(|total| total["arch"] == arch && total["format"] == "cubin");
+        total.unwrap()["unpacked"].as_u64().unwrap()
+    };
+    for arch in ["sm_80", "sm_86", "sm_90"] {
+        assert_eq!(
+            unpacked(arch),
+            folder.read(&format!("app.{arch}.cubin")).len() as u64
+        );
+    }
+    let redundant = found["redundant"].as_array().unwrap();
+    let [covered] = redundant.as_slice() else {
+        panic!("{redundant:#?}")
+    };
+    assert_eq!(covered["kind"], "covered-arch");
+    assert!(
+        covered["what"]
+            .as_str()
+            .unwrap()
+            .contains("sm_86 repeats 2 kernels of sm_80")
+    );
+    let removal = |arch: &str, format: &str| {
+        let removals = found["removals"].as_array().unwrap();
+        let mut removals = removals.iter();
+        removals
+            .find(|removal| removal["arch"] == arch && removal["format"] == format)
+            .unwrap()
+            .clone()
+    };
+    let list = |value: &Value| -> Vec<String> { serde_json::from_value(value.clone()).unwrap() };
+    assert_eq!(list(&removal("sm_90", "cubin")["fall_to_jit"]), ["sm_90"]);
+    assert!(list(&removal("sm_86", "cubin")["fall_to_jit"]).is_empty());
+    let lost = list(&removal("sm_80", "ptx")["lose_all"]);
+    assert!(
+        lost.contains(&"sm_120".to_owned()) && !lost.contains(&"sm_90".to_owned()),
+        "{lost:?}"
+    );
+
+    // Headers are enough for architectures: bytes that cannot be unpacked do no harm.
+    let mut damaged = folder.read("app.fatbin");
+    let payload = damaged.len() / 2;
+    damaged[payload..payload + 64].fill(0xff);
+    folder.write("damaged.fatbin", damaged);
+    let by_arch = folder.offkit("size --by arch damaged.fatbin").ok();
+    assert!(by_arch.contains("sm_86"), "{by_arch}");
+    let message = folder.offkit("size damaged.fatbin").fails(2);
+    assert!(message.contains("not everything could be read"), "{message}");
+}
+
+#[test]
+fn sizes_are_written_for_people_and_for_pull_requests() {
+    need!("clang-22", "ld.lld", "python3");
+    let Some(cuda) = Cuda::get() else { return };
+    let folder = Folder::new();
+    wheel(&cuda, &folder, "old.whl", 64);
+    wheel(&cuda, &folder, "new.whl", 90);
+    let text = folder.offkit("size --top 1 old.whl").ok();
+    assert!(
+        text.contains("By arch and format") && text.contains("and 3 more: --top 4"),
+        "{text}"
+    );
+    let markdown = folder.offkit("size --markdown --diff old.whl new.whl").ok();
+    assert!(markdown.contains("### Images\n\n|  | library"), "{markdown}");
+    assert!(markdown.contains("| ~ |  | sm_80 | cubin | 1 |"), "{markdown}");
+    folder.offkit("size --html page.html new.whl").ok();
+    let page = String::from_utf8(folder.read("page.html")).unwrap();
+    assert!(
+        !page.contains("\"DATA\"") && !page.contains("http"),
+        "one page without others"
+    );
+    assert!(page.contains("\"scale\""));
+    // All files of a folder, and no error for those that are something else.
+    std::fs::create_dir(folder.path("wheels")).unwrap();
+    std::fs::rename(folder.path("old.whl"), folder.path("wheels/old.whl")).unwrap();
+    folder.write("wheels/README", "text");
+    folder.write("wheels/empty", "");
+    let text = folder.offkit("size --recursive --by arch wheels").ok();
+    assert!(text.contains("old.whl") && !text.contains("README"), "{text}");
+    let message = folder.offkit("size wheels").fails(2);
+    assert!(message.contains("--recursive"), "{message}");
+}
+
+#[test]
+fn checks_give_a_verdict_for_each_device() {
+    need!("clang-22", "ld.lld", "python3");
+    let Some(cuda) = Cuda::get() else { return };
+    let folder = Folder::new();
+    wheel(&cuda, &folder, "a.whl", 64);
+    let check = |options: &str| folder.offkit(&format!("check --json a.whl {options}"));
+    let verdicts = |options: &str| -> Vec<String> {
+        let found = object(check(options));
+        let coverage = found["coverage"].as_array().unwrap().iter();
+        coverage
+            .map(|one| one["verdict"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(
+        verdicts("--targets sm_80,sm_89,orin,h100,sm_120,t4"),
+        [
+            "native",
+            "native (sm_80, sm_86 code)",
+            "probably native (sm_80, sm_86 code)",
+            "no code for 1 of 2",
+            "no code for 1 of 2",
+            "no code"
+        ]
+    );
+    check("--targets sm_80,sm_86").ok();
+    let found = object(check("--targets h100"));
+    let hole = &found["coverage"][0]["holes"][0];
+    assert_eq!(hole["kernel"], "extra");
+    assert_eq!(
+        hole["reason"],
+        "it is machine code for another generation of processors"
+    );
+    assert_eq!(found["passed"], false);
+    check("--targets h100").fails(1);
+    // One kernel has no PTX; Tegra is promised nothing; a device of another vendor has no code at all.
+    check("--targets sm_80+ptx").fails(1);
+    check("--targets orin").ok();
+    check("--targets orin --strict").fails(1);
+    let found = object(check("--targets gfx90a"));
+    assert_eq!(found["no_code_for"][0], "gfx90a");
+    // Entries that are compressed by zstd need a driver that reads them.
+    check("--targets sm_80 --driver 550.54.14").ok();
+    let found = object(check("--targets sm_80 --driver 535.54.03"));
+    let reason = &found["coverage"][0]["holes"][0]["reason"];
+    assert_eq!(reason, "its driver is 535.54.03, and it needs 550.54.14 or later");
+    for wrong in ["--targets sm_9O", "--driver new --targets sm_80", ""] {
+        check(wrong).fails(2);
+    }
+}
+
+#[test]
+fn policies_and_baselines_gate_a_build() {
+    need!("clang-22", "ld.lld", "python3");
+    let Some(cuda) = Cuda::get() else { return };
+    let folder = Folder::new();
+    wheel(&cuda, &folder, "old.whl", 30);
+    wheel(&cuda, &folder, "new.whl", 90);
+    folder.offkit("check old.whl --write-baseline kernels.txt").ok();
+    let check = |policy: &str, file: &str| {
+        folder.write("offkit.toml", policy);
+        folder.offkit(&format!(
+            "check {file} --policy offkit.toml --baseline kernels.txt"
+        ))
+    };
+    let devices = "[check]\ntargets = ['sm_80', 'sm_90']\n";
+    check(devices, "old.whl").fails(1);
+    let waived = format!(
+        "{devices}ignore = [{{ kernel = 'extra', target = 'sm_90', why = 'guarded in the host code' }}]\n"
+    );
+    check(&waived, "old.whl").ok();
+    // A waiver that is about nothing any more is said.
+    let stale = waived.replace("'extra'", "'gone'");
+    let outcome = check(&stale, "old.whl");
+    assert!(
+        outcome.stdout.contains("no kernel is without code that `gone`"),
+        "{outcome:#?}"
+    );
+    check("[check]\nnative = ['sm_120']\n", "old.whl").fails(1);
+    check("[check]\nptx = 'newest'\n", "old.whl").fails(1);
+    check("[size]\nmax = '1M'\nmax-per-arch = { sm_90 = '1M' }\n", "old.whl").ok();
+    check("[size]\nmax-per-arch = { sm_90 = 100 }\n", "old.whl").fails(1);
+    check("[size]\nredundant = 'error'\n", "old.whl").fails(1);
+    check("[size]\nredundant = 'warn'\n", "old.whl").ok();
+    check(
+        "[kernels]\nmax-registers = 255\nspills = 'no-increase'\n",
+        "old.whl",
+    )
+    .ok();
+    check("[kernels]\nspills = 'no-increase'\n", "new.whl").fails(1);
+    check(
+        "[kernels]\nspills = 'no-increase'\nfamilies = ['other*']\n",
+        "new.whl",
+    )
+    .ok();
+    let message = check("[check]\ntarget = ['sm_80']\n", "old.whl").fails(2);
+    assert!(message.contains("target"), "{message}");
+    // The same from a pyproject.toml.
+    let project = "[project]\nname = 'x'\n[tool.offkit.size]\nmax = 10\n";
+    check(project, "old.whl").fails(1);
+}
+
+#[test]
+fn builds_are_compared() {
+    need!("clang-22", "ld.lld", "python3");
+    let Some(cuda) = Cuda::get() else { return };
+    let folder = Folder::new();
+    wheel(&cuda, &folder, "old.whl", 30);
+    std::fs::copy(folder.path("app.sm_80.cubin"), folder.path("old.cubin")).unwrap();
+    wheel(&cuda, &folder, "new.whl", 90);
+    assert_eq!(
+        folder.offkit("diff --kernels old.whl old.whl").ok(),
+        "no differences\n"
+    );
+    let found = object(folder.offkit("diff --kernels --json old.whl new.whl"));
+    let changed = found["kernels"].as_array().unwrap();
+    let mut names: Vec<_> = changed
+        .iter()
+        .map(|change| {
+            (
+                change["arch"].as_str().unwrap(),
+                change["kernel"].as_str().unwrap(),
+            )
+        })
+        .collect();
+    names.sort_unstable();
+    // PTX says nothing of what its kernels take.
+    assert_eq!(
+        names,
+        [("sm_80", "scale"), ("sm_86", "scale"), ("sm_90", "scale")]
+    );
+    assert!(changed[0]["new"]["spills"].as_u64() > changed[0]["old"]["spills"].as_u64());
+    folder.offkit("diff --fail-on gone old.whl new.whl").ok();
+    let message = folder
+        .offkit("diff --fail-on spills,size old.whl new.whl")
+        .fails(1);
+    assert!(message.contains("3 kernels that spill more"), "{message}");
+    // A cubin has one architecture of the three, and a baseline does for a file.
+    let text = folder.offkit("diff --kernels --fail-on gone new.whl old.cubin");
+    assert_eq!(text.code, 1, "{text:#?}");
+    folder.offkit("check old.whl --write-baseline old.txt").ok();
+    assert_eq!(
+        folder.offkit("diff --kernels old.txt old.whl").ok(),
+        "no differences\n"
+    );
+}
+
+#[test]
+fn the_page_for_package_maintainers_shows_what_happens() {
+    need!("clang-22", "ld.lld", "python3");
+    let Some(cuda) = Cuda::get() else { return };
+    let folder = Folder::new();
+    wheel(&cuda, &folder, "kernels-1.0.whl", 30);
+    wheel(&cuda, &folder, "kernels-1.1.whl", 90);
+    let policy = blocks("docs/packages.md")
+        .into_iter()
+        .find(|(language, _)| language == "toml");
+    folder.write("offkit.toml", policy.expect("a policy").1);
+    // Numbers are those of one machine's linker.
+    let shape = |text: &str| {
+        let text = text.trim_end().replace(|c: char| c.is_ascii_digit(), "0");
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let mut typed = 0;
+    for example in commands("docs/packages.md") {
+        let line = example.line.replace("\\\n", "").trim().to_owned();
+        let Some(line) = line.strip_prefix("offkit ") else {
+            continue;
+        };
+        typed += 1;
+        let outcome = folder.offkit(line);
+        assert!(outcome.code < 2, "{line}: {outcome:#?}");
+        let said: Vec<String> = outcome
+            .stdout
+            .lines()
+            .chain(outcome.stderr.lines())
+            .map(shape)
+            .collect();
+        let shown = example.output.lines().map(shape);
+        for shown in shown.filter(|shown| !shown.is_empty() && shown != "…") {
+            assert!(said.contains(&shown), "{line}: `{shown}` is not in {outcome:#?}");
+        }
+    }
+    assert!(typed >= 6, "{typed}");
+}
