@@ -36,7 +36,7 @@ fn limit(effort: Effort) -> Duration {
 }
 
 /// How long a launch waits for code, before the kernel is interpreted until there is some.
-const PATIENCE: Duration = Duration::from_secs(3);
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Takes what became of a job, with the libraries that the worker has LLVM in, or why nothing did.
 pub(super) type Done = Box<dyn FnOnce(Result<(Compiled, Option<&[FileId]>), String>) + Send>;
