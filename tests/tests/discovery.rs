@@ -240,6 +240,68 @@ fn plugins_come_from_the_configuration_too() {
 }
 
 #[test]
+fn what_compiles_kernels_is_told_and_why_nothing_does() {
+    need!("clang-22", "llvm-config-22");
+    let machine = Machine {
+        folder: Folder::new(),
+    };
+    let source = "kernel void twice(global float *a) { a[get_global_id(0)] *= 2; }";
+    machine.folder.spirv("k", source);
+    let run = "run k.spv twice --global 100000 --arg f32[100000] --time";
+    let off = ("OFFKIT_CACHE", "off");
+
+    let listed = machine.run("devices", &[]).ok();
+    assert!(listed.contains(", compiles with LLVM 22."), "{listed}");
+    let devices = machine.run("devices --json", &[]).json();
+    let [first, second] = [0, 1].map(|number| devices[number]["compiler"].as_str());
+    assert!(
+        first.is_some_and(|compiler| compiler.starts_with("LLVM 22.")),
+        "{devices:#?}"
+    );
+    assert_eq!(second, None);
+    says(
+        &machine.findings("Devices", &[]),
+        "offkit CPU compiles kernels",
+        "ok",
+        &["LLVM 22."],
+    );
+    let told = machine.run(run, &[off]);
+    assert!(told.stderr.contains("  compile\n"), "{told:#?}");
+    assert!(!told.stderr.contains("interpreted"), "{told:#?}");
+
+    let missing = ("OFFKIT_LLVM_WORKER", "/nowhere/worker");
+    let why = "cannot start `/nowhere/worker`";
+    let listed = machine.run("devices", &[missing]).ok();
+    assert!(listed.contains(&format!(", interprets ({why}")), "{listed}");
+    let devices = machine.run("devices --json", &[missing]).json();
+    let reason = devices[0]["interprets_because"].as_str();
+    assert!(reason.is_some_and(|reason| reason.contains(why)), "{devices:#?}");
+    let findings = machine.findings("Devices", &[missing]);
+    says(
+        &findings,
+        "offkit CPU interprets kernels",
+        "problem",
+        &[why, "OFFKIT_LLVM_WORKER"],
+    );
+    let told = machine.run(run, &[off, missing]);
+    let line = format!("kernel `twice` is interpreted: {why}");
+    assert!(told.stderr.contains(&line), "{told:#?}");
+    told.ok();
+
+    let checked = ("OFFKIT_CPU_COMPILE", "0");
+    let listed = machine.run("devices", &[checked]).ok();
+    assert!(listed.starts_with("0  offkit CPU (checked)"), "{listed}");
+    assert!(!listed.contains("offkit:1"), "{listed}");
+    let findings = machine.findings("Devices", &[checked]);
+    says(
+        &findings,
+        "offkit CPU interprets kernels",
+        "info",
+        &["OFFKIT_CPU_COMPILE is 0"],
+    );
+}
+
+#[test]
 fn variables_choose_devices_and_say_what_they_hide() {
     let machine = Machine {
         folder: Folder::new(),

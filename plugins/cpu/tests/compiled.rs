@@ -73,7 +73,7 @@ while read -r line; do
     case $line in
     *'"hello"'*) echo '{"body":{"hello":{"protocol":VERSION,"llvm":"22.1.8"}}}'; continue ;;
     *'"kernel":"crash"'*) echo 'LLVM ERROR: no' >&2; exit 3 ;;
-    *'"kernel":"hang"'*) exec cat >&2 ;;
+    *'"kernel":"hang"'*) exec cat 3>&1 >&2 ;;
     esac
     take
     symbol=$(printf '%s' "$line" | sed 's/.*"kernel":"\([a-z]*\)".*/\1/')
