@@ -33,6 +33,8 @@ pub enum Misfit {
     Demand(String),
     /// No device runs this format of code.
     Format,
+    /// It is no code yet: it becomes code when it is linked at run time, as LTO-IR does.
+    Link,
     /// The device is known to lack an ability that the code was recorded to need, by SYCL's name of it.
     Aspect(&'static str),
     /// The device's driver is too old for the code, or for how it is compressed.
@@ -59,6 +61,7 @@ impl fmt::Display for Misfit {
             }
             Self::Demand(feature) => write!(f, "it demands `{feature}`"),
             Self::Format => f.write_str("no device runs this format"),
+            Self::Link => f.write_str("it is to be linked before any device runs it"),
             Self::Aspect(name) => write!(f, "the device has no {name}"),
             Self::Driver { needs, has } => {
                 write!(f, "its driver is {has}, and it needs {needs} or later")
@@ -175,6 +178,7 @@ impl Target {
                     _ => code.runs_on(device).map(|()| Run::Native),
                 }
             }
+            (_, ImageFormat::LtoIr) => Err(Misfit::Link),
             (Family::Amdgcn, ImageFormat::Amdgpu) => {
                 let (code, processor) = (self.processor(), device.processor());
                 if code != processor && amd::generic_of(processor) != Some(code) {
@@ -438,7 +442,7 @@ mod tests {
     #[test]
     fn devices_run_what_was_made_for_them() {
         let run = |code, format, device| Target::named(code).runs_on(format, &Target::named(device));
-        use ImageFormat::{Amdgpu, Bitcode, Cubin, Elf, Ptx, Spirv};
+        use ImageFormat::{Amdgpu, Bitcode, Cubin, Elf, LtoIr, Ptx, Spirv};
         for (code, format, device, expected) in [
             ("sm_80", Cubin, "sm_86", Ok(Run::Native)),
             ("sm_80", Cubin, "sm_90", Err(Misfit::OtherMajor)),
@@ -459,6 +463,7 @@ mod tests {
             ("x86_64", Elf, "x86_64-pc-linux-gnu", Ok(Run::Native)),
             ("x86_64", Elf, "x86_64-pc-windows-msvc", Err(Misfit::System)),
             ("gfx90a", Amdgpu, "sm_80", Err(Misfit::Architecture)),
+            ("sm_80", LtoIr, "sm_90", Err(Misfit::Link)),
         ] {
             assert_eq!(run(code, format, device), expected, "{code} on {device}");
         }
