@@ -89,6 +89,8 @@ pub struct Coverage {
     pub doubts: Vec<&'static str>,
     /// The kernels without code, and why.
     pub holes: Vec<(NameId, Misfit)>,
+    /// How many kernels may be without code by a policy: see [`waive`](crate::findings::waive).
+    pub waived: usize,
     /// How many kernels lack code that a driver compiles, where that is wanted.
     pub without_portable: usize,
 }
@@ -175,6 +177,7 @@ fn coverage(inventory: &Inventory, images: &[&Listed], wanted: &Wanted) -> Optio
         least_driver: None,
         doubts: Vec::new(),
         holes: Vec::new(),
+        waived: 0,
         without_portable: 0,
     };
     let mut is_of_kind = false;

@@ -70,12 +70,14 @@ pub fn waive(inventory: &Inventory, check: &mut Check, wanted: &[Wanted], policy
     let mut used = BTreeSet::new();
     for coverage in &mut check.coverage {
         let target = wanted[coverage.wanted].device.to_string();
+        let before = coverage.holes.len();
         coverage.holes.retain(|(name, _)| {
             let name = inventory.names.readable(*name);
             let about = waivers.iter().position(|waiver| waiver.is_about(name, &target));
             used.extend(about);
             about.is_none()
         });
+        coverage.waived = before - coverage.holes.len();
     }
     let unused = waivers
         .iter()

@@ -5,6 +5,7 @@ mod device;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use offkit_host::files;
 use offkit_inventory::check::{Check as Checked, Coverage, Wanted, check};
 use offkit_inventory::diff::Snapshot;
 use offkit_inventory::findings::{Finding, findings, waive};
@@ -103,8 +104,7 @@ pub(crate) fn run(options: &Check, terminal: Terminal) -> Result<(), Failure> {
     )?;
     if let Some(path) = &options.write_baseline {
         let text = Snapshot::of(&inventory).to_string();
-        std::fs::write(path, text)
-            .map_err(|error| Failure::input(format!("cannot write {}: {error}", path.display())))?;
+        files::write(path, &[text.as_bytes()]).map_err(Failure::input)?;
         terminal.note(format_args!("wrote {}", path.display()));
     }
     let mut checked = check(&inventory, &wanted);
@@ -225,11 +225,13 @@ impl Report<'_> {
             return output.finish();
         }
         let styles = output.styles();
-        let verdict = match (self.has_failed, self.wanted.len()) {
+        let waived: usize = self.checked.coverage.iter().map(|coverage| coverage.waived).sum();
+        let verdict = match (self.has_failed, self.wanted) {
             (true, _) => "failed".to_owned(),
-            (false, 0) => "passed".to_owned(),
-            (false, 1) => format!("passed: every kernel runs on {}", self.wanted[0].name()),
-            (false, devices) => format!("passed: every kernel runs on all {devices} devices"),
+            (false, []) => "passed".to_owned(),
+            (false, _) if waived > 0 => format!("passed, with {waived} waived by the policy"),
+            (false, [device]) => format!("passed: every kernel runs on {}", device.name()),
+            (false, devices) => format!("passed: every kernel runs on all {} devices", devices.len()),
         };
         output.line(match self.options.markdown {
             true => format!("**{verdict}**"),
@@ -339,6 +341,7 @@ impl Report<'_> {
                 "least_driver": coverage.least_driver.map(|least| least.to_string()),
                 "doubts": coverage.doubts,
                 "holes": holes.collect::<Vec<_>>(),
+                "waived": coverage.waived,
             })
         });
         let findings = self.found.iter().map(|finding| {
@@ -392,11 +395,15 @@ fn verdict(coverage: &Coverage, wanted: &Wanted) -> String {
         true => format!("{probably}native"),
         false => format!("{probably}native ({} code)", compatible.join(", ")),
     };
+    let waived = match coverage.waived {
+        0 => String::new(),
+        waived => format!(", {waived} waived"),
+    };
     match coverage.holes.len() {
         holes if holes == all => "no code".to_owned(),
-        0 if coverage.compiled == 0 => native,
-        0 if coverage.native == 0 => format!("{probably}JIT"),
-        0 => format!("{native}, {} of {all} by JIT", coverage.compiled),
+        0 if coverage.compiled == 0 => native + &waived,
+        0 if coverage.native == 0 => format!("{probably}JIT{waived}"),
+        0 => format!("{native}, {} of {all} by JIT{waived}", coverage.compiled),
         holes => format!("no code for {holes} of {all}"),
     }
 }

@@ -6,6 +6,7 @@ mod report;
 use std::path::PathBuf;
 
 use clap::Args;
+use offkit_host::files;
 use offkit_inventory::diff::Snapshot;
 use offkit_inventory::totals::Key;
 use offkit_inventory::{Depth, Inventory};
@@ -85,8 +86,7 @@ pub(crate) fn run(options: &Size, terminal: Terminal) -> Result<(), Failure> {
     let inventory = collect(&options.files)?;
     if let Some(page) = &options.html {
         let text = report::page(&inventory)?;
-        std::fs::write(page, text)
-            .map_err(|error| Failure::input(format!("cannot write {}: {error}", page.display())))?;
+        files::write(page, &[text.as_bytes()]).map_err(Failure::input)?;
         terminal.note(format_args!("wrote {}", page.display()));
     }
     if options.json {
