@@ -49,7 +49,7 @@ impl Describer {
             self.names(&mut lines, depth, "exports", &names.exports);
         } else {
             // What the container tells costs nothing. A listing decompresses nothing for names.
-            let look_inside = number <= IMAGES_LOOKED_INTO && image.code.at_hand().is_some();
+            let look_inside = self.looks_inside(image, number);
             let asked = look_inside.then(|| image.symbols(&Limits::default()));
             let (kernels, imports, exports) = match &asked {
                 Some(names) => (&names.kernels, &names.imports, &names.exports),
@@ -63,6 +63,16 @@ impl Describer {
             lines.extend(properties_lines(&image.properties, self.styles));
         }
         lines
+    }
+
+    /// Whether the image itself is asked for its names.
+    fn looks_inside(&self, image: &DeviceImage<'_>, number: usize) -> bool {
+        self.each_kernel || number <= IMAGES_LOOKED_INTO && image.code.at_hand().is_some()
+    }
+
+    /// Whether all names of an image are looked for, as far as anything tells them.
+    pub(super) fn looks_for_names(&self, image: &DeviceImage<'_>, number: usize) -> bool {
+        self.looks_inside(image, number) || !image.kernels.is_empty() || image.entries.is_some()
     }
 
     /// Adds the names of one kind: on one line while they fit, else one a line.

@@ -1,15 +1,21 @@
 //! The listing that people read: a tree of files and the images in them.
 
+use std::collections::BTreeMap;
+
 use offkit_object::{Container, ContainerKind, DeviceImage, Location};
 
 use super::Ls;
 use super::describe::{Describer, properties_lines};
 use super::rows::{Content, Row, Rows, path};
+use crate::commands::table::Table;
 use crate::failure::Failure;
 use crate::terminal::{Output, Styles, escape, is_terminal, size};
 
 /// How many images of one file are shown on a terminal.
 const IMAGES_SHOWN: usize = 200;
+
+/// From how many images on a listing ends with sums by architecture: fewer are seen at a glance.
+const SUMMED_FROM: usize = 20;
 
 /// A tree on its way out.
 pub(super) struct Tree {
@@ -25,8 +31,29 @@ pub(super) struct Tree {
     rows: Rows,
     images: usize,
     bytes: u64,
+    /// Images, their bytes and the bytes they take, by architecture and format.
+    sums: BTreeMap<(String, &'static str), [u64; 3]>,
+    /// Images whose names were not looked for, as they are compressed or too many.
+    without_names: usize,
     /// The most images shown of one file.
     most: usize,
+}
+
+fn sums_table(sums: &BTreeMap<(String, &'static str), [u64; 3]>) -> Table {
+    let mut table = Table::new(
+        "By architecture",
+        &["arch", "format", ">images", ">unpacked", ">stored"],
+    );
+    for ((arch, format), [images, bytes, stored]) in sums {
+        table.row(vec![
+            arch.clone(),
+            (*format).to_owned(),
+            images.to_string(),
+            size(*bytes),
+            size(*stored),
+        ]);
+    }
+    table
 }
 
 /// A container that is being listed.
@@ -56,6 +83,8 @@ impl Tree {
             rows: Rows::new(output),
             images: 0,
             bytes: 0,
+            sums: BTreeMap::new(),
+            without_names: 0,
             most: if options.all || !is_terminal() {
                 usize::MAX
             } else {
@@ -88,6 +117,7 @@ impl Tree {
         self.leave(|level| !image.location.is_within(&level.location));
         self.images += 1;
         self.bytes += image.size();
+        self.add_to_sums(image);
         self.say_headings();
         // The file that the image is in is the last level that has a heading of its own.
         let depth = self.containers.last().map_or(1, |level| level.depth);
@@ -104,6 +134,7 @@ impl Tree {
             None => 0,
         };
         let below = self.describer.lines(image, depth, self.images);
+        self.without_names += usize::from(!self.describer.looks_for_names(image, self.images));
         self.rows.push_image(image, depth, said, below);
     }
 
@@ -127,7 +158,28 @@ impl Tree {
                 size(self.bytes)
             ))?,
         }
+        if self.images >= SUMMED_FROM {
+            output.lines(&sums_table(&self.sums).text(self.styles, usize::MAX))?;
+        }
+        if self.without_names > 0 && self.images > 1 {
+            output.line(format_args!(
+                "{faint}names of {} images were not looked for: --kernels looks for them{faint:#}",
+                self.without_names
+            ))?;
+        }
         output.finish()
+    }
+
+    fn add_to_sums(&mut self, image: &DeviceImage<'_>) {
+        let target = &image.target;
+        let arch = match target.arch.is_empty() {
+            true => target.to_string(),
+            false => target.arch_with_features(),
+        };
+        let [images, bytes, stored] = self.sums.entry((arch, image.format.name())).or_default();
+        *images += 1;
+        *bytes += image.size();
+        *stored += image.stored_bytes().len() as u64;
     }
 
     /// Leaves the innermost containers that the next one or the next image is not in.
