@@ -6,6 +6,7 @@ use llvm_sys::core::{
 use llvm_sys::{
     LLVMAtomicOrdering, LLVMAtomicRMWBinOp, LLVMIntPredicate as IntPredicate, LLVMOpcode as Opcode,
 };
+use offkit_compile::Shape;
 use offkit_kernel::builtins::{self, Scalar};
 use offkit_kernel::ir::{AtomicOperation, Instruction, Operation, Type as Kind, scalar_size};
 use offkit_spirv::grammar::{Op, StorageClass};
@@ -90,6 +91,40 @@ impl<'m> Emitter<'_, 'm> {
             false => self.coerce(value, wide),
         };
         b.zext_or_trunc(bits, wide)
+    }
+
+    /// Has the device copy many bytes, or a number of them that is not known: destination, source, size.
+    pub(super) fn copy_apart(&mut self, instruction: &Instruction, mask: Option<Value<'m>>) -> Result<()> {
+        let b = self.b;
+        let shapes = instruction
+            .operands
+            .iter()
+            .map(|operand| self.shapes(*operand)[0]);
+        let is_one = shapes.into_iter().all(|shape| shape == Shape::Uniform);
+        let mut words = Vec::new();
+        for operand in &instruction.operands {
+            let word = self.vectors(*operand)[0];
+            words.push(self.apart(word));
+        }
+        let function = self.external("copy");
+        let (pointer, size) = (b.pointer(), b.int(64));
+        let ty = b.function_type(b.void(), &[pointer, pointer, size]);
+        let mask = if is_one { Some(self.one_lane()) } else { mask };
+        self.each(mask, &mut |emitter, lane| {
+            let [to, from] = [0, 1].map(|index| emitter.of_lane(words[index], lane));
+            let [to, from] = [to, from].map(|place| emitter.coerce(place, pointer));
+            b.call(ty, function, &[to, from, emitter.word_of_lane(words[2], lane)]);
+            Ok(())
+        })
+    }
+
+    /// The mask of the first lane, for what is done once for all.
+    fn one_lane(&self) -> Value<'m> {
+        let b = self.b;
+        match self.width {
+            Some(_) => b.insert(b.truth(self.width, false), b.truth(None, true), 0),
+            None => b.truth(None, true),
+        }
     }
 
     pub(super) fn fence(&mut self) {
@@ -331,8 +366,7 @@ impl<'m> Emitter<'_, 'm> {
             })
             .collect();
         let ty = b.function_type(b.void(), &[b.pointer(), b.pointer(), b.pointer(), b.pointer()]);
-        let one_lane = (is_scalar && self.width.is_some())
-            .then(|| b.insert(b.truth(self.width, false), b.truth(None, true), 0));
+        let one_lane = is_scalar.then(|| self.one_lane());
         let operands: Vec<Apart<'m>> = operands.iter().flatten().map(|word| self.apart(*word)).collect();
         self.each(one_lane.or(mask), &mut |emitter, lane| {
             for (index, operand) in operands.iter().enumerate() {

@@ -417,10 +417,10 @@ impl<'m> Emitter<'_, 'm> {
             instruction.operands[1],
             instruction.operands[2],
         ];
-        let size = self.operand(size)[0].as_integer();
+        let size = self.firsts(size)[0].as_integer();
         let align = u64::from(instruction.attributes.align.unwrap_or(1)).clamp(1, 8);
         let Some(size) = size.filter(|size| size.div_ceil(align) <= MOST_PIECES) else {
-            return refuse("a copy of many bytes, or of a number of bytes that is not known");
+            return self.copy_apart(instruction, mask);
         };
         let mut leaves = Vec::new();
         let mut at = 0;

@@ -40,6 +40,7 @@ struct BuiltinShape {
 pub(super) fn address(program: &Program, name: &str) -> Result<u64, String> {
     match name {
         "builtin" => return Ok(builtin as *const () as u64),
+        "copy" => return Ok(copy as *const () as u64),
         "print" => return Ok(printing::print as *const () as u64),
         "printed" => return Ok(printing::printed as *const () as u64),
         _ => {}
@@ -104,6 +105,15 @@ unsafe extern "C" fn builtin(
             second.copy_from(two.as_ptr(), lanes);
         }
     }
+}
+
+/// Copies bytes.
+///
+/// # Safety
+/// So many bytes are at both addresses.
+unsafe extern "C" fn copy(to: *mut u8, from: *const u8, size: u64) {
+    // SAFETY: the caller's.
+    unsafe { to.copy_from(from, size as usize) };
 }
 
 #[cfg(test)]
