@@ -23,6 +23,9 @@ use super::values::{alignment_of, size_of};
 /// Scratch memory of a group and of its vectors begins at multiples of this.
 const SCRATCH_ALIGNMENT: u64 = 64;
 
+/// Bytes of private memory that a work-item may have, as when it is interpreted.
+const MOST_PRIVATE: u64 = 64 << 20;
+
 pub(super) type Result<T> = std::result::Result<T, Refusal>;
 
 /// Why something is not compiled.
@@ -99,7 +102,7 @@ pub(super) struct Emitter<'e, 'm> {
     /// Private variables, from the start of a vector's scratch memory: work-item after work-item.
     variables: HashMap<ValueId, u64>,
     private_size: u64,
-    pub(super) scratch: u64,
+    scratch: u64,
     /// Variables in local memory, from the start of a group's.
     pub(super) locals: HashMap<u32, u64>,
     pub(super) shared_size: u64,
@@ -114,8 +117,12 @@ pub(super) struct Emitter<'e, 'm> {
 
 /// A kernel as LLVM has it, before it is optimised.
 pub(super) struct Emitted {
+    /// Bytes of memory for each vector of a group.
     pub(super) scratch: u64,
+    /// Bytes of memory for each group.
     pub(super) shared: u64,
+    /// Bytes of memory that a vector uses at a time.
+    pub(super) own: u64,
     pub(super) externals: Vec<String>,
 }
 
@@ -211,11 +218,38 @@ impl<'m> Emitter<'_, 'm> {
 
         b.at_end(self.entry);
         b.jump(start);
+        let own = self.scratch;
+        let (scratch, shared) = match self.has_memory_of_vectors() {
+            true => (own, self.shared_size),
+            false => (0, self.shared_size.saturating_add(own)),
+        };
         Ok(Emitted {
-            scratch: self.scratch,
-            shared: self.shared_size,
+            scratch,
+            shared,
+            own,
             externals: self.externals,
         })
+    }
+
+    /// Whether vectors keep something while others run; else one has the memory after the other.
+    fn has_memory_of_vectors(&self) -> bool {
+        self.plan.regions.len() > 1
+    }
+
+    /// Bytes from a vector's own memory to that of the next.
+    fn vector_stride(&self) -> u64 {
+        match self.has_memory_of_vectors() {
+            true => self.scratch,
+            false => 0,
+        }
+    }
+
+    /// Bytes of the vectors' own memory.
+    pub(super) fn vectors_size(&self, group: &Group<'m>) -> Value<'m> {
+        match self.vector_stride() {
+            0 => self.word(self.scratch),
+            stride => self.b.mul(group.vectors, self.word(stride)),
+        }
     }
 
     pub(super) fn word(&self, value: u64) -> Value<'m> {
@@ -405,10 +439,9 @@ impl<'m> Emitter<'_, 'm> {
             }
         }
         self.scratch = at.saturating_add(gap).next_multiple_of(SCRATCH_ALIGNMENT);
-        if self.scratch > 1 << 20 {
+        if self.scratch > MOST_PRIVATE.saturating_mul(self.plan.variant.width.into()) {
             return refuse(format!(
-                "a vector of work-items needs {} bytes of private memory",
-                self.scratch
+                "a work-item needs more than {MOST_PRIVATE} bytes of private memory"
             ));
         }
         Ok(())
@@ -554,7 +587,7 @@ impl<'m> Emitter<'_, 'm> {
         let first = b.mul(number, self.word(width));
         let local_id = local_id.map(|id| b.zext_or_trunc(id, b.int(64).vector(id.ty().width())));
         let at = b.add(
-            b.mul(number, self.word(self.scratch)),
+            b.mul(number, self.word(self.vector_stride())),
             self.word(self.shared_size),
         );
         let scratch = b.offset(base, at);

@@ -56,6 +56,9 @@ fn symbol(kernel: &str) -> String {
 const LIGHT: &str = "function(sroa,early-cse<memssa>,simplifycfg,jump-threading,instcombine<no-verify-fixpoint>,\
     simplifycfg,loop-simplify,lcssa,loop-mssa(loop-rotate,licm),gvn,instcombine<no-verify-fixpoint>,dse,adce,simplifycfg)";
 
+/// Bytes of memory that a vector has for itself where scalar code does as well: as much as is near a core.
+const MOST_OWN_MEMORY: u64 = 1 << 20;
+
 impl From<Refusal> for Error {
     fn from(refusal: Refusal) -> Error {
         Error::new(refusal.0)
@@ -88,9 +91,16 @@ pub fn compile(spirv: &[u8], request: &CompileRequest) -> Result<Compiled, Error
 fn generate(module: &ir::Module, request: &CompileRequest, sees_sub_groups: bool) -> Result<Compiled, Error> {
     let mut notes = Vec::new();
     let (context, variant) = (Context::new(), request.variant);
-    let (mut code, emitted) = match write(&context, module, variant, request) {
+    let may_be_scalar = variant.width > 1 && !sees_sub_groups;
+    let written = write(&context, module, variant, request).and_then(|written| match written.1.own {
+        MOST_OWN_MEMORY.. if may_be_scalar => Err(Refusal(
+            "work-items have so much private memory that a vector's isn't near any more".to_owned(),
+        )),
+        _ => Ok(written),
+    });
+    let (mut code, emitted) = match written {
         Ok(written) => written,
-        Err(refusal) if variant.width > 1 && !sees_sub_groups => {
+        Err(refusal) if may_be_scalar => {
             let scalar = Variant {
                 width: 1,
                 rows: true,

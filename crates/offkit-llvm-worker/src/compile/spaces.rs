@@ -1,7 +1,7 @@
 //! Generic pointers: which memory an address leads to. A group's own memory is one piece, so its place there tells.
 //!
 //! ```text
-//!  local arguments │ local variables │ gap │ vector 0: private variables, what is kept │ vector 1: … │ gap
+//!  local arguments │ local variables │ gap │ private variables of a vector, what it keeps │ gap │ of the next …
 //! ```
 
 use llvm_sys::LLVMIntPredicate as IntPredicate;
@@ -82,7 +82,7 @@ impl<'m> Emitter<'_, 'm> {
     fn is_private(&self, pointer: Value<'m>) -> Option<Value<'m>> {
         let b = self.b;
         let start = b.offset(self.group_scratch?, self.word(self.shared_size));
-        let size = b.mul(self.group.as_ref()?.vectors, self.word(self.scratch));
+        let size = self.vectors_size(self.group.as_ref()?);
         let own = self.is_within(pointer, start, size);
         // Structs that are only read stay where the caller put them.
         let structs = self.code.parameters.iter().zip(0..);

@@ -331,3 +331,50 @@ fn asynchronous_copies() {
         }
     }
 }
+
+#[test]
+fn many_bytes_are_copied() {
+    let source = "struct S { int numbers[700]; char last; };
+    kernel void k(global int *out, global struct S *in, int n) {
+        int i = get_global_id(0);
+        struct S mine = in[i];
+        struct S part;
+        for (int at = 0; at < 700; at++) part.numbers[at] = -at;
+        part.last = 3;
+        __builtin_memcpy(&part, &mine, 4 * ((i + n) % 5));
+        out[i] = mine.numbers[i * 20] + part.numbers[2] + part.numbers[4] + part.last + mine.last;
+    }";
+    let item = |i: i64| (0..701).map(move |at| if at < 700 { i * 1000 + at } else { 5 });
+    let more = [
+        ints((0..32).flat_map(item)),
+        Operand::Value(3_i32.to_le_bytes().to_vec()),
+    ];
+    check_ints(source, &more, |i| {
+        let copied = (i + 3) % 5;
+        let part = if copied > 2 { i * 1000 + 2 } else { -2 };
+        i * 1000 + i * 20 + part - 4 + 3 + 5
+    });
+}
+
+#[test]
+fn much_private_memory() {
+    // More than vectors are made for, and more than what is near a core.
+    for size in [20_000, 300_000] {
+        let source = format!(
+            "kernel void k(global int *out) {{
+                int mine[{size}];
+                int i = get_global_id(0);
+                for (int n = 0; n < {size}; n += 997) mine[n] = n + i;
+                int sum = 0;
+                for (int n = 0; n < {size}; n += 997 * (i % 3 + 1)) sum += mine[n];
+                out[i] = sum;
+            }}"
+        );
+        check_ints(&source, &[], |i| {
+            (0..size)
+                .step_by(997 * (i as usize % 3 + 1))
+                .map(|n| n as i64 + i)
+                .sum()
+        });
+    }
+}
