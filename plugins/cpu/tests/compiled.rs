@@ -273,7 +273,7 @@ fn compiled_code_reaches_variables_functions_and_memory() {
 fn groups_are_long_rows_where_nobody_sees_them() {
     with_worker("groups_are_long_rows_where_nobody_sees_them", &[], |folder| {
         let machine = Machine::new(folder);
-        machine.is(0, "seen", 1 << 16, 64.0);
+        machine.is(0, "seen", 1 << 16, 256.0);
         machine.is(0, "unseen", 1 << 16, 1024.0);
         let range = NdRange {
             local: Some([4, 1, 1]),
@@ -570,7 +570,7 @@ fn a_child_has_a_worker_of_its_own() {
             assert_eq!(lines(folder, "workers").len(), 2);
         });
         // The parent's is still there.
-        machine.is(0, "seen", 1 << 16, 64.0);
+        machine.is(0, "seen", 1 << 16, 256.0);
         assert_eq!(lines(folder, "workers").len(), 2);
     });
 }

@@ -133,11 +133,16 @@ impl KernelCode for CompiledKernel {
     fn geometry(&self, range: &NdRange) -> Result<Geometry, LaunchError> {
         let info = self.info();
         let is_open = range.local.is_none() && info.required_local_size.is_none();
+        let has_hint = self.sees_groups && info.local_size_hint.is_some();
         match &self.widths {
-            Some(widths) if is_open && !self.sees_groups => {
+            Some(widths) if is_open && !has_hint => {
                 let global = range.global.map(|size| size as u64);
                 // What is wrong with the range is found below.
-                let local = widths.unseen_local_size(global).map(|size| size as usize);
+                let local = match self.sees_groups {
+                    true => Widths::seen_local_size(global),
+                    false => widths.unseen_local_size(global),
+                };
+                let local = local.map(|size| size as usize);
                 info.geometry(&NdRange {
                     local: Some(local),
                     ..*range

@@ -14,4 +14,4 @@ pub use range::{MAX_WORK_GROUP_SIZE, PREFERRED_WORK_GROUP_SIZE, sub_group_size};
 pub(crate) use argument::{Arguments, Given};
 pub(crate) use fault::Fault;
 pub(crate) use info::Print;
-pub(crate) use range::{Geometry, Group, Place, vector_lanes};
+pub(crate) use range::{Geometry, Group, Place, divisors, vector_lanes};

@@ -92,7 +92,9 @@ impl Geometry {
             }
             (Some(required), _) => required,
             (None, Some(local)) => local,
-            (None, None) => hint.filter(divides).unwrap_or_else(|| choose(&global)),
+            (None, None) => hint
+                .filter(divides)
+                .unwrap_or_else(|| divisors(&global, PREFERRED_WORK_GROUP_SIZE)),
         };
         let size = local
             .iter()
@@ -131,9 +133,8 @@ impl Geometry {
     }
 }
 
-/// The largest divisor of each dimension that the preferred size has room for.
-fn choose(global: &[u64; 3]) -> [u64; 3] {
-    let mut room = PREFERRED_WORK_GROUP_SIZE;
+/// The largest divisor of each dimension that so many work-items have room for.
+pub(crate) fn divisors(global: &[u64; 3], mut room: u64) -> [u64; 3] {
     global.map(|size| {
         let divisor = (1..=room.min(size))
             .rev()
@@ -260,6 +261,7 @@ mod tests {
 
     #[test]
     fn chosen_sizes_divide_the_range() {
+        let choose = |global| divisors(global, 64);
         assert_eq!(choose(&[1 << 20, 1, 1]), [64, 1, 1]);
         assert_eq!(choose(&[100, 1, 1]), [50, 1, 1]);
         assert_eq!(choose(&[97, 64, 1]), [1, 64, 1]);
