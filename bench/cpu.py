@@ -2,8 +2,9 @@
 
 The same kernels, inputs and checks for all; offkit and Intel's runtime get SPIR-V, Debian's PoCL OpenCL C, since it takes
 no SPIR-V. A PoCL that does is measured too where --pocl names its library. Each driver's results have to equal those
-of Intel's, whose library is in the folder that BENCH_INTEL names. Rows go by the words in their names. Exits with 1 if
-a goal is missed.
+of Intel's, whose library is in the folder that BENCH_INTEL names. Rows go by the words in their names. What the machine
+can do is measured in the same run: GB/s as a triad in memory, GFLOP/s as multiply-adds in registers; what fits the caches
+goes beyond the first. Exits with 1 if a goal is missed.
 """
 
 import math
@@ -189,9 +190,22 @@ def line(title, cells, rest=""):
     print(f"{title:36s}" + "".join(f"{cell:>11s}" for cell in cells) + f"  {rest}", flush=True)
 
 
+def roofline():
+    """What the machine can do at most, by the units of rows: of f64 apart."""
+    program = OWN / "roofline"
+    flags = ["-O3", "-march=native", "-ffp-contract=fast", "-Wall", "-pthread"]
+    subprocess.run(["cc", *flags, "-o", program, KERNELS.with_name("roofline.c")], check=True)
+    done = subprocess.run([program], check=True, capture_output=True, text=True)
+    copy, triad, single, double = map(float, done.stdout.split())
+    print(f"the machine: copy {copy:.1f} GB/s, triad {triad:.1f} GB/s, multiply-adds {single:.0f} GFLOP/s of f32 and "
+          f"{double:.0f} of f64", flush=True)  # fmt: skip
+    return {"GB/s": triad, "GFLOP/s": single, "GFLOP/s of f64": double}
+
+
 def throughput(found, rows):
     """All rows in turn on all drivers; the median of the passes' medians."""
     missed = []
+    most = roofline()
     paths = module()
     ratios = {driver.name: [] for driver in found}
     for row in rows:
@@ -208,6 +222,9 @@ def throughput(found, rows):
         if "offkit" in rates and "intel" in rates:
             ratio = rates["offkit"] / rates["intel"]
             verdict = f"{ratio:.2f} of intel" + (", MISSED" if ratio < 0.95 and row.title not in LEFT_OUT else "")
+        unit = f"{row.unit} of f64" if "f64" in row.title else row.unit
+        if "offkit" in rates and unit in most:
+            verdict = f"{rates['offkit'] / most[unit]:4.0%} of the machine, {verdict}"
         if verdict.endswith("MISSED") or "offkit" not in rates:
             missed.append(row.title)
         cells = [f"{rates[driver.name]:.3g}" if driver.name in rates else "-" for driver in found]
