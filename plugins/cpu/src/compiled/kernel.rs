@@ -1,6 +1,7 @@
 //! A kernel that is compiled for each kind of launch when the first of it comes.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use offkit_compile::{Facts, Variant};
 use offkit_llvm::Effort;
@@ -247,7 +248,7 @@ pub fn launch_compiled(
             } else {
                 Effort::Light
             };
-            kernel.order(number, variant).make(effort);
+            kernel.order(number, variant).make(effort, Instant::now());
         }
         slot.wait();
     }

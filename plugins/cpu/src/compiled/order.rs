@@ -4,6 +4,7 @@
 //! is done; nobody waits for that.
 
 use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
 
 use offkit_cache::{FileId, Key};
 use offkit_compile::Variant;
@@ -14,6 +15,10 @@ use super::kept::{self, Source};
 use super::processor::processor;
 use super::service::{self, Job};
 use crate::Program;
+
+/// How long better code can wait. The first results are there by then, and a program that was after no more of them has
+/// ended: it does without a process that compiles.
+const PATIENCE: Duration = Duration::from_millis(20);
 
 /// What code is ordered of.
 #[derive(Clone)]
@@ -34,8 +39,8 @@ impl Order {
             return;
         }
         match self.fill_with_kept(Effort::Light) {
-            true => self.make(Effort::Full),
-            false => self.make(Effort::Light),
+            true => self.make(Effort::Full, Instant::now() + PATIENCE),
+            false => self.make(Effort::Light, Instant::now()),
         }
     }
 
@@ -52,12 +57,13 @@ impl Order {
         }
     }
 
-    /// Has code made at this cost, whatever is kept.
-    pub(super) fn make(self, effort: Effort) {
+    /// Has code made at this cost, whatever is kept, by a time: it begins then, or before.
+    pub(super) fn make(self, effort: Effort, due: Instant) {
         let job = Job {
             source: Arc::clone(&self.source),
             request: self.request(effort),
             slots: Weak::clone(&self.slots),
+            due,
             done: Box::new(move |made| self.done(effort, made)),
         };
         service::submit(job);
@@ -79,7 +85,7 @@ impl Order {
         let is_better_wanted = code.is_ok() && effort == Effort::Light;
         self.fill(effort, code);
         if is_better_wanted {
-            self.make(Effort::Full);
+            self.make(Effort::Full, Instant::now() + PATIENCE);
         }
     }
 

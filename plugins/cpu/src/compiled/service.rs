@@ -47,6 +47,8 @@ pub(super) struct Job {
     pub(super) request: CompileRequest,
     /// Where the code goes; it is not needed when they are gone.
     pub(super) slots: Weak<[Slot]>,
+    /// When it is soon enough: nobody waits for it before.
+    pub(super) due: Instant,
     /// Takes what became of it and the libraries that it was made with, or why nothing did.
     pub(super) done: Done,
 }
@@ -61,6 +63,8 @@ struct Service {
 #[derive(Default)]
 struct State {
     jobs: VecDeque<Job>,
+    /// Whether there will be one soon.
+    is_expected: bool,
     /// Whether a thread is there that sees to them.
     is_served: bool,
     /// Whether a launch has waited in vain since the last answer: then no other does.
@@ -116,6 +120,7 @@ impl Service {
     /// Leaves a job to the thread, or has it start the process only.
     fn serve(&'static self, job: Option<Job>) {
         let mut state = self.state();
+        state.is_expected |= job.is_none();
         state.jobs.extend(job);
         if !state.is_served {
             let thread = std::thread::Builder::new().name("offkit-compiler".to_owned());
@@ -157,8 +162,11 @@ impl Service {
         let _served = Served(self);
         leave_signals();
         let mut worker = Process::Absent;
-        worker.start();
-        while let Some(job) = self.next() {
+        while let Some(next) = self.next() {
+            let Next::Job(job) = next else {
+                worker.start();
+                continue;
+            };
             if job.slots.strong_count() == 0 {
                 continue;
             }
@@ -173,18 +181,25 @@ impl Service {
         worker.end();
     }
 
-    fn next(&self) -> Option<Job> {
+    fn next(&self) -> Option<Next> {
         let mut state = self.state();
         loop {
+            let now = Instant::now();
             // Launches wait for what takes little.
             let urgent = state
                 .jobs
                 .iter()
                 .position(|job| job.request.level == Effort::Light);
-            if let Some(job) = state.jobs.remove(urgent.unwrap_or(0)) {
-                return Some(job);
+            let due = state.jobs.iter().position(|job| job.due <= now);
+            if let Some(job) = urgent.or(due).and_then(|index| state.jobs.remove(index)) {
+                return Some(Next::Job(job));
             }
-            let waited = self.changed.wait_timeout(state, IDLE);
+            if std::mem::take(&mut state.is_expected) {
+                return Some(Next::Start);
+            }
+            let first = state.jobs.iter().map(|job| job.due).min();
+            let time = first.map_or(IDLE, |first| first.saturating_duration_since(now));
+            let waited = self.changed.wait_timeout(state, time);
             let (again, time) = waited.unwrap_or_else(PoisonError::into_inner);
             state = again;
             if time.timed_out() && state.jobs.is_empty() {
@@ -193,6 +208,13 @@ impl Service {
             }
         }
     }
+}
+
+/// What the thread does next.
+enum Next {
+    /// Has the process started.
+    Start,
+    Job(Job),
 }
 
 /// As long as the thread is there. One that panics leaves nobody waiting.
