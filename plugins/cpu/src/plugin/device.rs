@@ -3,11 +3,14 @@
 use offkit_image::{DeviceImage, Family, ImageFormat};
 use offkit_pi::ffi::*;
 use offkit_pi::plugin::{Device, Error, Info, Platform, Result};
+use std::fs::File;
+use std::io::Read;
 use std::sync::Arc;
 
 use super::Cpu;
 use crate::compiled;
 use crate::pool::threads;
+use crate::sync::OnceLock;
 use crate::{MAX_LOCAL_MEMORY, MAX_WORK_GROUP_SIZE, sub_group_size};
 
 /// The versions of SPIR-V that the device takes modules of, the newest first.
@@ -59,14 +62,11 @@ impl CpuDevice {
         let kind = if compiles { NAME } else { CHECKED_NAME };
         // Where the system does not say, the device goes without: its name is shorter, its memory counts as 1
         // GiB.
-        let processor = from_proc("/proc/cpuinfo", "model name");
-        let memory = from_proc("/proc/meminfo", "MemTotal");
-        let kibibytes = memory.and_then(|text| text.trim_end_matches("kB").trim().parse::<u64>().ok());
         CpuDevice {
-            name: processor.map_or(kind.to_owned(), |name| format!("{kind} on {name}")),
+            name: processor().map_or(kind.to_owned(), |name| format!("{kind} on {name}")),
             compiles,
             cores: threads(),
-            memory: kibibytes.map_or(1 << 30, |size| size << 10),
+            memory: memory().unwrap_or(1 << 30),
         }
     }
 
@@ -76,14 +76,30 @@ impl CpuDevice {
     }
 }
 
-/// The first value of that name in a file of lines `name : value`.
-fn from_proc(path: &str, name: &str) -> Option<String> {
-    let text = std::fs::read_to_string(path).ok()?;
-    let values = text.lines().filter_map(|line| line.split_once(':'));
-    values
-        .into_iter()
-        .find(|(found, _)| found.trim() == name)
-        .map(|(_, value)| value.trim().to_owned())
+/// The processor's name, where the system tells. Processors are many and described at length, but the first says it.
+fn processor() -> Option<&'static str> {
+    static NAME: OnceLock<Option<String>> = OnceLock::new();
+    let name = NAME.get_or_init(|| {
+        let mut text = Vec::new();
+        let file = File::open("/proc/cpuinfo").ok()?;
+        file.take(4096).read_to_end(&mut text).ok()?;
+        let text = String::from_utf8_lossy(&text);
+        let mut values = text.lines().filter_map(|line| line.split_once(':'));
+        let (_, name) = values.find(|(name, _)| name.trim() == "model name")?;
+        Some(name.trim().to_owned())
+    });
+    name.as_deref()
+}
+
+/// Bytes of memory that the machine has, where the system tells.
+fn memory() -> Option<u64> {
+    static MEMORY: OnceLock<Option<u64>> = OnceLock::new();
+    *MEMORY.get_or_init(|| {
+        let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+        let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+        let kibibytes: u64 = line.trim().trim_end_matches("kB").trim().parse().ok()?;
+        kibibytes.checked_mul(1024)
+    })
 }
 
 impl Platform<Cpu> for CpuPlatform {
