@@ -92,13 +92,14 @@ impl CompiledKernel {
     }
 
     /// Has everything ready for the launch that is most likely, if what is kept isn't enough: the process that compiles,
-    /// and the code of the only kernel there is.
+    /// and the code of the only kernel there is. Of one that sees groups nobody knows how they lie, and a wrong guess would
+    /// be compiled before what the launch needs.
     pub(crate) fn expect_launch(&self, is_alone: bool) {
         let Some((slot, variant)) = self.widths.as_ref().map(Widths::likely) else {
             return;
         };
         let order = self.order(slot, variant);
-        if is_alone && self.slots[slot].is_to_be_asked_for() {
+        if is_alone && !self.sees_groups && self.slots[slot].is_to_be_asked_for() {
             order.place();
         } else if !order.fill_with_kept(Effort::Full) {
             service::start();
