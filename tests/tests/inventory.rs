@@ -181,7 +181,8 @@ fn resources_of_code_objects_are_those_of_their_metadata() {
     let folder = Folder::new();
     folder.write(
         "k.cl",
-        "kernel void tile(global float *p, local float *unused) {\n  local float t[256];\n  for (int i = 0; i < 256; i++) t[i] = p[i];\n\
+        "kernel void tile(global float *p, local float *unused) {\n  local float t[256];\n\
+         \x20 for (int i = 0; i < 256; i++) t[i] = p[i];\n\
          \x20 for (int i = 0; i < 256; i++) p[255 - i] = t[i];\n}\nkernel void one(global float *p) { *p = 1; }\n",
     );
     for arch in ["gfx90a", "gfx1100"] {
@@ -417,6 +418,13 @@ fn checks_give_a_verdict_for_each_device() {
     );
     assert_eq!(found["passed"], false);
     check("--targets h100").fails(1);
+    let found = object(check("--targets sm_120 --kernels"));
+    let verdicts = found["coverage"][0]["kernel_verdicts"].as_array().unwrap();
+    let verdicts: Vec<_> = verdicts
+        .iter()
+        .map(|one| ["kernel", "verdict"].map(|key| one[key].as_str().unwrap()))
+        .collect();
+    assert_eq!(verdicts, [["extra", "no code"], ["scale", "JIT"]]);
     // One kernel has no PTX; Tegra is promised nothing; a device of another vendor has no code at all.
     check("--targets sm_80+ptx").fails(1);
     check("--targets orin").ok();

@@ -67,6 +67,16 @@ enum Best {
     Native,
 }
 
+impl Best {
+    fn run(self) -> Option<Run> {
+        match self {
+            Self::No => None,
+            Self::Compiled => Some(Run::Compiled),
+            Self::Native => Some(Run::Native),
+        }
+    }
+}
+
 /// What a device gets of one library.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -87,6 +97,8 @@ pub struct Coverage {
     pub least_driver: Option<DriverVersion>,
     /// Why it is probable rather than certain.
     pub doubts: Vec<&'static str>,
+    /// What becomes of each kernel, in the order of their symbols: how it runs, or that it does not.
+    pub verdicts: Vec<(NameId, Option<Run>)>,
     /// The kernels without code, and why.
     pub holes: Vec<(NameId, Misfit)>,
     /// How many kernels may be without code by a policy: see [`waive`](crate::findings::waive).
@@ -176,6 +188,7 @@ fn coverage(inventory: &Inventory, images: &[&Listed], wanted: &Wanted) -> Optio
         native_archs: Vec::new(),
         least_driver: None,
         doubts: Vec::new(),
+        verdicts: Vec::new(),
         holes: Vec::new(),
         waived: 0,
         without_portable: 0,
@@ -212,6 +225,7 @@ fn coverage(inventory: &Inventory, images: &[&Listed], wanted: &Wanted) -> Optio
     }
     coverage.kernels = kernels.len();
     for (name, of_kernel) in kernels {
+        coverage.verdicts.push((name, of_kernel.best.run()));
         match of_kernel.best {
             Best::Native => coverage.native += 1,
             Best::Compiled => coverage.compiled += 1,
@@ -219,9 +233,10 @@ fn coverage(inventory: &Inventory, images: &[&Listed], wanted: &Wanted) -> Optio
         }
         coverage.without_portable += usize::from(wanted.with_portable && !of_kernel.has_portable);
     }
-    coverage
-        .holes
-        .sort_by(|one, other| inventory.names.symbol(one.0).cmp(inventory.names.symbol(other.0)));
+    let by_symbol =
+        |one: NameId, other: NameId| inventory.names.symbol(one).cmp(inventory.names.symbol(other));
+    coverage.verdicts.sort_by(|one, other| by_symbol(one.0, other.0));
+    coverage.holes.sort_by(|one, other| by_symbol(one.0, other.0));
     let is_compiled = coverage.compiled > 0;
     for (image, verdict) in verdicts {
         let Verdict {

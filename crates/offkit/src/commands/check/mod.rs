@@ -11,7 +11,7 @@ use offkit_inventory::diff::Snapshot;
 use offkit_inventory::findings::{Finding, findings, waive};
 use offkit_inventory::policy::{Level, Policy};
 use offkit_inventory::{Depth, Inventory};
-use offkit_object::target::DriverVersion;
+use offkit_object::target::{DriverVersion, Run};
 use serde_json::{Value, json};
 
 use super::inventory::{collect, warn};
@@ -38,7 +38,8 @@ pub(crate) struct Check {
     /// Look into all files below folders
     #[arg(short, long)]
     recursive: bool,
-    /// Devices that every kernel needs code for: `sm_80`, `9.0`, `gfx90a:xnack+`, `intel_gpu_pvc`, `h100`; `+ptx` asks for PTX besides
+    /// Devices that every kernel needs code for: `sm_80`, `9.0`, `gfx90a:xnack+`, `intel_gpu_pvc`, `h100`; `+ptx` asks
+    /// for PTX besides
     #[arg(long, value_name = "DEVICE", value_delimiter = ',')]
     targets: Vec<Wanted>,
     /// The same for one device; `auto` for those of this machine, with their driver
@@ -59,6 +60,9 @@ pub(crate) struct Check {
     /// Write what kernels take now, for --baseline and `offkit diff`
     #[arg(long, value_name = "FILE")]
     write_baseline: Option<PathBuf>,
+    /// Give the verdict of every kernel
+    #[arg(long)]
+    kernels: bool,
     /// How many kernels without code are named for each device
     #[arg(long, value_name = "N", default_value = "5")]
     top: usize,
@@ -238,7 +242,7 @@ impl Report<'_> {
             false => verdict,
         })?;
         let most = (columns() / 2).clamp(24, 100);
-        for table in [self.coverage(), self.holes(), self.findings()] {
+        for table in [self.coverage(), self.kernels(), self.holes(), self.findings()] {
             if table.is_empty() {
                 continue;
             }
@@ -287,6 +291,22 @@ impl Report<'_> {
         table
     }
 
+    /// The verdict of every kernel, if that is asked for.
+    fn kernels(&self) -> Table {
+        let mut table = Table::new("Kernels", &["library", "device", "verdict", "kernel"]);
+        for coverage in self.checked.coverage.iter().filter(|_| self.options.kernels) {
+            for (name, run) in &coverage.verdicts {
+                table.row(vec![
+                    self.inventory.libraries[coverage.library].name(),
+                    self.wanted[coverage.wanted].device.to_string(),
+                    how(*run).to_owned(),
+                    self.inventory.names.readable(*name).to_owned(),
+                ]);
+            }
+        }
+        table
+    }
+
     fn holes(&self) -> Table {
         let mut table = Table::new("Kernels without code", &["library", "device", "kernel", "why"]);
         let mut more = 0;
@@ -329,7 +349,11 @@ impl Report<'_> {
                     "reason": reason.to_string(),
                 })
             });
+            let verdicts = coverage.verdicts.iter().map(
+                |(name, run)| json!({ "kernel": self.inventory.names.symbol(*name), "verdict": how(*run) }),
+            );
             json!({
+                "kernel_verdicts": self.options.kernels.then(|| verdicts.collect::<Vec<_>>()),
                 "library": self.inventory.libraries[coverage.library].name(),
                 "location": self.inventory.libraries[coverage.library].location.to_string(),
                 "target": self.wanted[coverage.wanted].name(),
@@ -366,6 +390,14 @@ impl Report<'_> {
             "images_without_kernels": self.checked.without_kernels.len(),
             "problems": self.inventory.problems.iter().map(problem_json).collect::<Vec<_>>(),
         })
+    }
+}
+
+fn how(run: Option<Run>) -> &'static str {
+    match run {
+        Some(Run::Native) => "native",
+        Some(Run::Compiled) => "JIT",
+        None => "no code",
     }
 }
 
