@@ -8,7 +8,7 @@ use std::borrow::Cow;
 /// ```
 /// use offkit_inventory::family::family;
 ///
-/// assert_eq!(family("void at::native::reduce_kernel<512, 1, at::Op<float> >(at::Op<float>)"), "at::native::reduce_kernel");
+/// assert_eq!(family("void at::reduce_kernel<512, 1, at::Op<float> >(at::Op<float>)"), "at::reduce_kernel");
 /// assert_eq!(family("triton_poi_fused_add_0d1d2c"), "triton_poi_fused_add");
 /// assert_eq!(family("Cijk_Ailk_Bljk_SB_MT64x64x8_SE"), "Cijk_Ailk_Bljk_SB");
 /// ```

@@ -63,8 +63,8 @@ impl Finding {
     }
 }
 
-/// Takes the kernels out of a check that the policy lets be without code. Returns the waivers that are about none, which
-/// is worth a finding.
+/// Takes the kernels out of a check that the policy lets be without code. Returns the waivers that are about none,
+/// which is worth a finding.
 pub fn waive(inventory: &Inventory, check: &mut Check, wanted: &[Wanted], policy: &Policy) -> Vec<Finding> {
     let waivers = &policy.check.ignore;
     let mut used = BTreeSet::new();

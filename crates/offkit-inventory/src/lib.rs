@@ -1,8 +1,8 @@
 //! What the device code in files costs, where it runs, and what differs between two builds.
 //!
-//! An [`Inventory`] is everything about the images of some files but their bytes: where they are, what they are for, how
-//! many bytes they take, and, if asked, their kernels with the registers and the memory that these need. It is collected
-//! from what a walk through a file hands over, and answers three questions:
+//! An [`Inventory`] is everything about the images of some files but their bytes: where they are, what they are for,
+//! how many bytes they take, and, if asked, their kernels with the registers and the memory that these need. It is
+//! collected from what a walk through a file hands over, and answers three questions:
 //!
 //! * [`totals`] and [`redundancy`]: what takes how much, and what could go at which price;
 //! * [`check`]: which kernels run on which devices, and whether that is what a [`policy`] asks for;

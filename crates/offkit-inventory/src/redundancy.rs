@@ -254,9 +254,11 @@ fn same_libraries(inventory: &Inventory) -> Vec<Redundant> {
 }
 
 fn compression(inventory: &Inventory) -> Vec<Redundant> {
+    /// CUDA's own tools store smaller images as they are.
+    const WORTH_IT: u64 = 1 << 14;
     let mut sums = BTreeMap::<&str, (usize, u64)>::new();
     for image in &inventory.images {
-        if image.image.container != ContainerKind::Fatbin {
+        if image.image.container != ContainerKind::Fatbin || image.stored < WORTH_IT {
             continue;
         }
         let name = match image.image.compression() {
