@@ -101,15 +101,35 @@ fn the_same_comes_out_each_time() {
 }
 
 #[test]
-fn recursion_and_missing_functions_are_refused_by_name() {
+fn functions_that_call_each_other_become_jumps() {
     let module = parse(
         "kernel \"k\" @0\n\
          function @0 \"k\" #0\nblock ^0\n  call @1 ()\n  end return none\n\
          function @1 \"even\" #0\nblock ^0\n  call @2 ()\n  end return none\n\
          function @2 \"odd\" #0\nblock ^0\n  call @1 ()\n  end return none\n",
     );
+    let prepared = prepare(&module, 0).expect("nothing is refused");
+    assert_eq!(prepared.functions.len(), 1);
+    let instructions = || {
+        prepared.functions[0]
+            .blocks
+            .iter()
+            .flat_map(|block| &block.instructions)
+    };
+    assert!(!instructions().any(|instruction| matches!(instruction.operation, Operation::Call(_))));
+    // They never end, but for the stack's size.
+    assert!(instructions().any(|instruction| instruction.operation == Operation::Overflow));
+}
+
+#[test]
+fn kernels_that_call_themselves_and_missing_functions_are_refused_by_name() {
+    let module = parse(
+        "kernel \"k\" @0\n\
+         function @0 \"k\" #0\nblock ^0\n  call @1 ()\n  end return none\n\
+         function @1 \"odd\" #0\nblock ^0\n  call @0 ()\n  end return none\n",
+    );
     let refusal = prepare(&module, 0).unwrap_err();
-    assert_eq!(refusal.0, "recursion: `even` calls `odd` calls `even`");
+    assert_eq!(refusal.0, "recursion: kernel `k` calls itself");
     let module = parse(
         "kernel \"k\" @0\n\
          function @0 \"k\" #0\nblock ^0\n  call @1 ()\n  end return none\n\

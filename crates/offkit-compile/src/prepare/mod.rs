@@ -1,7 +1,7 @@
 //! Makes one function of a kernel and all that it calls, in which values are values and not memory.
 //!
 //! ```text
-//!  inline ──▶ ( control · simplify · sweep · split · promote )* ──▶ reducible ──▶ one function
+//!  recursion ──▶ inline ──▶ ( control · simplify · sweep · split · promote )* ──▶ reducible ──▶ one function
 //! ```
 //!
 //! Nothing of this is for speed, LLVM does that: it is there so that what is said about values, such as which of them
@@ -17,12 +17,15 @@ mod extensions;
 mod inline;
 mod inputs;
 mod promote;
+mod recursion;
 mod reducible;
 mod simplify;
 mod split;
 mod sweep;
 mod unroll;
 mod vectors;
+
+use std::borrow::Cow;
 
 use offkit_kernel::ir::Module;
 
@@ -38,9 +41,14 @@ const MOST_ROUNDS: usize = 32;
 /// Types, constants, program-scope variables and files keep their numbers; types and constants may be added.
 ///
 /// # Errors
-/// [`Refusal`] for recursion, functions that are only declared, and code that is too large.
+/// [`Refusal`] for functions that are only declared, and code that is too large.
 pub fn prepare(module: &Module, kernel: usize) -> Result<Module, Refusal> {
-    let mut body = inline::inline(module, kernel)?;
+    let function = module.kernels.get(kernel).map(|kernel| kernel.function);
+    let module = match function {
+        Some(function) => recursion::without(module, function)?,
+        None => Cow::Borrowed(module),
+    };
+    let mut body = inline::inline(&module, kernel)?;
     vectors::lower(&mut body);
     simplify_all(&mut body);
     if arguments::copy_written(&mut body) {

@@ -69,6 +69,8 @@ described! {
         GenericCast(class: StorageClass) = "cast",
         /// Pointer: the storage class that it points into, as memory semantics bits.
         PointerSemantics = "semantics",
+        /// A stack has no room for one more call: the work-item fails.
+        Overflow = "overflow",
         /// Arguments.
         Call(function: FunctionId) = "call",
         /// An OpenCL.std instruction that only computes; one with a second result takes the pointer for it last.

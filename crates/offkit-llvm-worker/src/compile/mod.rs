@@ -14,7 +14,7 @@
 //! | `memory` | loads, stores, copies |
 //! | `side_by_side` | those whose addresses turn out to be side by side |
 //! | `apart` | what is done for one work-item after the other |
-//! | `print` | printf |
+//! | `print` | what work-items tell the device |
 //! | `spaces` | which memory addresses lead to |
 //! | `ids` | built-in variables |
 //! | `lanes` | what operations do to the lanes of values |

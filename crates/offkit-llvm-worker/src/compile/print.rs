@@ -1,4 +1,5 @@
-//! printf: one work-item after the other hands over what it prints, and the device prints it when it is the vector's turn.
+//! What work-items tell the device, one after the other: what they print, which it does when it is the vector's turn, and that
+//! they can't go on.
 
 use offkit_kernel::builtins::Scalar;
 use offkit_kernel::ir::{Instruction, Operation};
@@ -62,6 +63,22 @@ impl<'m> Emitter<'_, 'm> {
             types.into_iter().map(|ty| b.zero(ty)).collect()
         });
         Ok(success.unwrap_or_default())
+    }
+
+    /// A stack has no room: the launch fails.
+    pub(super) fn overflow(&mut self, mask: Option<Value<'m>>) -> Result<Vec<Value<'m>>> {
+        let b = self.b;
+        let function = self.external("overflow");
+        let group = self.group_number();
+        let ty = b.function_type(b.void(), &[b.pointer(), b.int(64), b.int(64)]);
+        self.each(mask, &mut |emitter, lane| {
+            if let (Some(group), Some(current)) = (group, &emitter.current) {
+                let launch = b.parameter(emitter.function, 0);
+                b.call(ty, function, &[launch, group, b.add(current.first, lane)]);
+            }
+            Ok(())
+        })?;
+        Ok(Vec::new())
     }
 
     /// The group's number in the launch.

@@ -1,4 +1,4 @@
-//! printf of compiled code.
+//! What compiled code tells of its work-items: what they print, and that one can't go on.
 //!
 //! Work-items of a vector come to a printf together; the interpreter runs one after the other. So that both print the same,
 //! texts are kept until a vector has come to its end or to where its work-items meet, and are then printed in the order of
@@ -26,7 +26,7 @@ const MOST_KEPT: usize = 1 << 16;
 /// Addresses up to here are taken for null pointers.
 const NULL_PAGE: u64 = 4096;
 
-/// Where the printfs of a launch go, and what became of them.
+/// Where the printfs of a launch go, and how it fails.
 #[derive(Debug)]
 pub(crate) struct Printing<'l> {
     to: To<'l>,
@@ -96,7 +96,7 @@ impl<'l> Printing<'l> {
         }
     }
 
-    /// Whether all could be printed.
+    /// Whether all went well.
     pub(crate) fn outcome(self) -> Result<(), LaunchError> {
         match self.failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
             None => Ok(()),
@@ -252,4 +252,15 @@ pub(super) unsafe extern "C" fn printed(launch: *const NativeLaunch) {
     // SAFETY: the caller's; it lives as long as the launch.
     let printing = unsafe { &*(*launch).printing };
     printing.print(kept);
+}
+
+/// Has the launch fail, since a work-item's stack has no room for one more call.
+///
+/// # Safety
+/// `launch` is that of the code that calls.
+pub(super) unsafe extern "C" fn overflow(launch: *const NativeLaunch, group: u64, item: u64) {
+    // SAFETY: the caller's; it lives as long as the launch.
+    let printing = unsafe { &*(*launch).printing };
+    let error = printing.error(group, item, [0; 2], Fault::overflow());
+    printing.fail(Failure::Error(group, error));
 }

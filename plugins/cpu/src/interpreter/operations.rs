@@ -243,6 +243,7 @@ impl Decoder<'_> {
                 to,
                 cost: 1,
             },
+            Operation::Overflow => Step::other(|_, _, _| Err(Fault::overflow())),
             Operation::Extended(op) => self.pure(*op, operands, kind, to)?,
             Operation::Print => {
                 let operands: Box<[Typed]> = operands.iter().map(|operand| self.typed(*operand)).collect();

@@ -32,6 +32,11 @@ impl Fault {
     pub(crate) fn of_print(error: std::io::Error) -> Fault {
         Fault::Undefined(format!("printf cannot write: {error}"))
     }
+
+    /// A stack has no room for one more call.
+    pub(crate) fn overflow() -> Fault {
+        Fault::Undefined("stack overflow: too many calls are open".to_owned())
+    }
 }
 
 impl From<Violation> for Fault {

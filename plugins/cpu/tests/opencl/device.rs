@@ -17,9 +17,6 @@ const IS_PREPARED: bool = matches!(env!("CARGO_CRATE_NAME").as_bytes(), b"prepar
 /// Whether kernels run compiled, as far as they can be.
 pub(crate) const IS_COMPILED: bool = matches!(env!("CARGO_CRATE_NAME").as_bytes(), b"vectors");
 
-/// Why kernels of the tests may be interpreted although they are to be compiled.
-const STILL_INTERPRETED: [&str; 1] = ["recursion"];
-
 /// Whether the program that compiles is there, which is built with the tests of the whole workspace. Without it kernels are
 /// interpreted, or tests fail when `OFFKIT_REQUIRE_TOOLS` is 1.
 #[expect(clippy::print_stderr, reason = "what is not tested is said")]
@@ -43,22 +40,17 @@ fn has_worker() -> bool {
     })
 }
 
-/// A module whose kernels are as the compiler prepares them. It leaves recursion to the interpreter.
+/// A module whose kernels are as the compiler prepares them.
 fn prepared(module: &Module) -> Result<ir::Module, String> {
     let mut whole = offkit_kernel::read(module.dr()).map_err(|error| error.to_string())?;
     whole.verify().map_err(|error| error.to_string())?;
     for index in 0..whole.kernels.len() {
-        match prepare(&whole, index) {
-            Ok(mut prepared) => {
-                whole.kernels[index].function = ir::FunctionId(whole.functions.len() as u32);
-                whole.functions.append(&mut prepared.functions);
-                // What is there keeps its numbers, so that all kernels can share what is added.
-                (whole.types, whole.constants, whole.globals) =
-                    (prepared.types, prepared.constants, prepared.globals);
-            }
-            Err(refusal) if refusal.0.starts_with("recursion") => {}
-            Err(refusal) => return Err(refusal.to_string()),
-        }
+        let mut prepared = prepare(&whole, index).map_err(|refusal| refusal.to_string())?;
+        whole.kernels[index].function = ir::FunctionId(whole.functions.len() as u32);
+        whole.functions.append(&mut prepared.functions);
+        // What is there keeps its numbers, so that all kernels can share what is added.
+        (whole.types, whole.constants, whole.globals) =
+            (prepared.types, prepared.constants, prepared.globals);
     }
     whole.verify().map_err(|error| error.to_string())?;
     Ok(whole)
@@ -238,10 +230,7 @@ impl Device {
             full,
         )?;
         // What is interpreted would be compared with itself.
-        let is_known = |reason: &String| STILL_INTERPRETED.iter().any(|known| reason.contains(known));
-        if let Some(reason) = reason.filter(|reason| !is_known(reason)) {
-            panic!("{reason}");
-        }
+        assert_eq!(reason, None);
         Ok(())
     }
 

@@ -215,6 +215,43 @@ fn indices() {
 }
 
 #[test]
+fn recursion() {
+    check("recursion.cl");
+}
+
+#[test]
+fn endless_recursion_is_an_error() {
+    if !clang::is_available() {
+        return;
+    }
+    let source = "int deep(int n) {
+        int kept[16];
+        kept[n & 15] = n;
+        return deep(n + 1) + kept[n & 15];
+    }
+    kernel void k(global int *out) {
+        int i = get_global_id(0);
+        if (i == 21) i = deep(i);
+        out[i] = 1;
+    }";
+    // An optimizer would make a loop of it.
+    let options = Options {
+        flags: "-O0",
+        ..Options::DEFAULT
+    };
+    let device = Device::new(&clang::compile(source, options).expect("compiles")).expect("builds");
+    let operands = [Operand::Buffer(vec![0; 4 * ITEMS])];
+    let error = device
+        .run("k", &[ITEMS], &[16], &operands)
+        .expect_err("there is no room");
+    let place = "work-item [21, 0, 0] (local id [5, 0, 0] of work-group [1, 0, 0])";
+    assert!(
+        error.contains("stack overflow") && error.contains(place),
+        "{error}"
+    );
+}
+
+#[test]
 fn objects() {
     check("objects.clcpp");
 }
@@ -227,5 +264,5 @@ fn every_file_is_run() {
     let files = std::fs::read_dir(directory)
         .expect("the directory is there")
         .count();
-    assert_eq!(files, 7, "a file in language/ has no test here");
+    assert_eq!(files, 8, "a file in language/ has no test here");
 }
