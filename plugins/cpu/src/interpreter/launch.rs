@@ -25,6 +25,8 @@ pub(super) struct Launch<'l> {
     pub(super) print: &'l Print<'l>,
     /// Of the program-scope variables.
     pub(super) addresses: &'l [u64],
+    /// What the standard leaves open is done otherwise than usual.
+    pub(super) contrary: bool,
 }
 
 /// What a segment of local memory belongs to.
@@ -44,7 +46,8 @@ impl Launch<'_> {
                 let mut worker = Worker::new(self, scratch);
                 while let Some(groups) = claims.next() {
                     for number in groups {
-                        if let Err(error) = worker.run_group(number) {
+                        let turn = self.turn(number, self.geometry.group_count());
+                        if let Err(error) = worker.run_group(turn) {
                             claims.fail(number, error);
                             return;
                         }
@@ -66,6 +69,20 @@ impl Launch<'_> {
             &cancelled,
             &work,
         )
+    }
+
+    /// What each byte of local and private memory is before it is written.
+    pub(super) fn unwritten(&self) -> u8 {
+        // As numbers of any type, large enough not to get lost in sums.
+        if self.contrary { 0x5a } else { 0 }
+    }
+
+    /// Whose turn it is, of so many.
+    pub(super) fn turn(&self, index: u64, count: u64) -> u64 {
+        match self.contrary {
+            true => count - 1 - index,
+            false => index,
+        }
     }
 
     /// The segments of local memory, by their sizes and what they belong to: the program-scope variables by their

@@ -172,12 +172,12 @@ fn enter(
         needs(view, *size)?;
         let mut bytes = vec![0; *size as usize];
         view.read(registers[*slot as usize], &mut bytes)?;
-        registers[*slot as usize] = view.push_private_zeros(*size);
+        registers[*slot as usize] = view.push_private(*size);
         view.write(registers[*slot as usize], &bytes)?;
     }
     for variable in &code.variables {
         needs(view, variable.size)?;
-        registers[variable.address as usize] = view.push_private_zeros(variable.size);
+        registers[variable.address as usize] = view.push_private(variable.size);
         if let Some(bytes) = &variable.initializer {
             view.write(registers[variable.address as usize], bytes)?;
         }

@@ -402,6 +402,7 @@ impl Program {
             limits: Limits::new(options.max_instructions, options.cancel, waiting),
             print: options.printer(),
             addresses: &self.addresses,
+            contrary: options.contrary,
         };
         launch.run()
     }

@@ -67,9 +67,19 @@ pub(super) struct Segments {
     bytes: Vec<u8>,
     /// Start and size of each.
     segments: Vec<(usize, u32)>,
+    /// What each byte is before it is written.
+    unwritten: u8,
 }
 
 impl Segments {
+    /// Nothing, and what each byte will be before it is written.
+    pub(super) fn new(unwritten: u8) -> Segments {
+        Segments {
+            unwritten,
+            ..Segments::default()
+        }
+    }
+
     /// Bytes in use.
     pub(super) fn size(&self) -> usize {
         self.bytes.len()
@@ -90,10 +100,15 @@ impl Segments {
         self.segments.get(segment).map(|(_, size)| *size)
     }
 
-    /// Adds a segment of zeros. Its size must be at most [`LARGEST_SEGMENT`].
+    /// Sets what each byte is before it is written, in segments that are added from now on.
+    pub(super) fn set_unwritten(&mut self, byte: u8) {
+        self.unwritten = byte;
+    }
+
+    /// Adds a segment. Its size must be at most [`LARGEST_SEGMENT`].
     pub(super) fn push(&mut self, size: u32) -> usize {
         let start = self.bytes.len();
-        self.bytes.resize(start + size as usize, 0);
+        self.bytes.resize(start + size as usize, self.unwritten);
         self.segments.push((start, size));
         self.segments.len() - 1
     }
@@ -106,9 +121,9 @@ impl Segments {
         }
     }
 
-    /// Sets every byte to zero.
+    /// Makes every byte what it was before it was written.
     pub(super) fn clear(&mut self) {
-        self.bytes.fill(0);
+        self.bytes.fill(self.unwritten);
     }
 
     /// The bytes of an access, if they lie inside the segment that the address names.
@@ -255,8 +270,8 @@ impl View<'_> {
         Ok(old)
     }
 
-    /// Adds a private variable of zeros and returns its address.
-    pub(super) fn push_private_zeros(&mut self, size: u32) -> u64 {
+    /// Adds a private variable and returns its address.
+    pub(super) fn push_private(&mut self, size: u32) -> u64 {
         segment_address(Space::Private, self.private.push(size))
     }
 

@@ -73,7 +73,11 @@ impl<'l> Worker<'l> {
         if scratch.hints.len() < launch.code.sites as usize {
             scratch.hints.resize(launch.code.sites as usize, Hint::default());
         }
+        let unwritten = launch.unwritten();
         scratch.local.truncate(0);
+        for segments in scratch.private.iter_mut().chain([&mut scratch.local]) {
+            segments.set_unwritten(unwritten);
+        }
         for (size, _) in launch.segments() {
             scratch.local.push(size);
         }
@@ -132,14 +136,16 @@ impl<'l> Worker<'l> {
         let scratch = &mut *self.scratch;
         if scratch.items.len() < states {
             scratch.items.resize_with(states, WorkItem::default);
-            scratch.private.resize_with(states, Segments::default);
+            let unwritten = self.launch.unwritten();
+            scratch.private.resize_with(states, || Segments::new(unwritten));
         }
         scratch.local.clear();
         self.copy_values();
         if has_collectives {
             return self.run_together(group, count);
         }
-        for number in 0..count {
+        for index in 0..count {
+            let number = self.launch.turn(index as u64, count as u64) as usize;
             self.run_item(&group, number, 0, true)
                 .map_err(|fault| self.error(fault, &group, number, 0))?;
         }
@@ -211,7 +217,9 @@ impl<'l> Worker<'l> {
         let mut states = vec![State::Ready; count];
         let mut started = false;
         loop {
-            for (number, state) in states.iter_mut().enumerate() {
+            for index in 0..count {
+                let number = self.launch.turn(index as u64, count as u64) as usize;
+                let state = &mut states[number];
                 if *state == State::Ready {
                     let outcome = self.run_item(&group, number, number, !started);
                     *state = match outcome.map_err(|fault| self.error(fault, &group, number, number))? {

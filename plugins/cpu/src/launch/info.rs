@@ -76,6 +76,10 @@ pub struct LaunchOptions<'o> {
     pub cancel: Option<&'o AtomicBool>,
     /// Takes the text of each printf, from any thread. Without it, that goes to standard output.
     pub print: Option<&'o Print<'o>>,
+    /// The interpreter does otherwise what the standard leaves open: it takes work-groups, and the work-items of each, from the
+    /// last to the first, and local and private memory begins with other bytes than zeros. A kernel that has other results
+    /// then has work-items that meet in memory without order, or reads what nobody wrote. Compiled code doesn't heed it.
+    pub contrary: bool,
 }
 
 impl<'o> LaunchOptions<'o> {
@@ -91,12 +95,14 @@ impl std::fmt::Debug for LaunchOptions<'_> {
             max_instructions,
             cancel,
             print,
+            contrary,
         } = self;
         formatter
             .debug_struct("LaunchOptions")
             .field("max_instructions", max_instructions)
             .field("cancel", cancel)
             .field("print", &print.is_some())
+            .field("contrary", contrary)
             .finish()
     }
 }

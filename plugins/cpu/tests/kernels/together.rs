@@ -1,6 +1,6 @@
 //! Kernels whose work-items wait for each other.
 
-use offkit_plugin_cpu::{Argument, NdRange, sub_group_size};
+use offkit_plugin_cpu::{Argument, LaunchOptions, NdRange, sub_group_size};
 
 use crate::support::{Device, VARIANTS, value};
 
@@ -265,5 +265,38 @@ fn asynchronous_copies() {
         device.run("k", NdRange::new([32]).with_local([8]), &arguments);
         let expected: Vec<i32> = (0..32).map(|i| input[i] * 2 + input[(i & 3) * 3]).collect();
         assert_eq!(device.read::<i32>(out, 32), expected);
+    });
+}
+
+#[test]
+fn what_the_standard_leaves_open_can_be_done_otherwise() {
+    let source = "kernel void race(global int *out) { out[get_local_id(0) / 8] = get_global_id(0); }
+      kernel void race_behind_a_barrier(global int *out) {
+        barrier(CLK_GLOBAL_MEM_FENCE); out[get_local_id(0) / 8] = get_global_id(0); }
+      kernel void unwritten(global int *out) {
+        local int before[16]; volatile int mine[2]; int i = get_global_id(0);
+        out[i] = (before[i % 16] != 0) + 2 * (mine[i % 2] != 0); before[i % 16] = 1; }
+      kernel void no_race(global int *out) { out[get_global_id(0)] = get_global_id(0); }";
+    Device::each(source, |device| {
+        let run = |kernel, contrary| {
+            let out = device.buffer(&[0i32; 64]);
+            let options = LaunchOptions {
+                contrary,
+                ..LaunchOptions::default()
+            };
+            let range = NdRange::new([64]).with_local([16]);
+            let launched = device
+                .program
+                .launch(kernel, &range, &[Argument::Pointer(out)], &options);
+            launched.unwrap();
+            device.read::<i32>(out, 64)
+        };
+        assert_eq!(run("no_race", true), run("no_race", false));
+        assert_eq!(run("unwritten", false), [0; 64]);
+        assert_eq!(run("unwritten", true)[63], 3);
+        for kernel in ["race", "race_behind_a_barrier"] {
+            assert_eq!(run(kernel, false)[1], 63);
+            assert_eq!(run(kernel, true)[..3], [0, 8, 0]);
+        }
     });
 }
