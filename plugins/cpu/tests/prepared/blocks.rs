@@ -17,7 +17,9 @@ fn each_work_item_has_its_part_of_a_block() {
         collective barrier work_group uniform ()\n  \
         %6 #3 = collective block_read sub_group uniform (%0)\n  %7 #3 = op IAdd (%6 %6)\n  \
         %8 #2 = address 64 [] (%0)\n  collective block_write sub_group uniform (%8 %7)\n  end return none\n";
-    let module = Module::from_text(text).unwrap_or_else(|error| panic!("{error}"));
+    let mut module = Module::from_text(text).unwrap_or_else(|error| panic!("{error}"));
+    // On every machine.
+    module.kernels[0].sub_group_size = Some(8);
     let prepared = prepare(&module, 0).expect("nothing is refused");
     let mut instructions = prepared.functions[0]
         .blocks
