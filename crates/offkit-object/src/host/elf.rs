@@ -63,6 +63,54 @@ impl Elf {
         })
     }
 
+    /// Notes what is wrong with the table of sections and that of their names: sections with device code would be passed
+    /// over then.
+    fn check_tables(&self, source: Source<'_>, names: &[u8], reading: &mut Reading) -> Result<(), Error> {
+        let Some(first) = self.sections.first() else {
+            return Ok(());
+        };
+        if first.kind != 0 {
+            reading.fault(
+                Error::malformed("Invalid ELF section header table")
+                    .at(source.at(self.headers_offset))
+                    .field("sh_type of the first section")
+                    .expecting("0")
+                    .finding(first.kind),
+            )?;
+        }
+        // Without a table no section may have a name.
+        if self.names_index == 0 && self.sections.iter().all(|section| section.name == 0) {
+            return Ok(());
+        }
+        let table = self.sections.get(self.names_index);
+        let is_table = table.is_some_and(|table| table.kind == elf::SHT_STRTAB.0);
+        let is_whole = table.is_none_or(|table| {
+            let size = usize::try_from(table.size).unwrap_or(usize::MAX);
+            names.first() == Some(&0) && names.last() == Some(&0) && names.len() == size
+        });
+        if !is_table || !is_whole {
+            let place = table.map_or(self.headers_offset, |table| table.offset);
+            reading.fault(
+                Error::malformed("Invalid ELF table of the names of sections")
+                    .at(source.at(place))
+                    .field("e_shstrndx")
+                    .expecting("a table of strings within the file")
+                    .finding(format_args!("section {}", self.names_index)),
+            )?;
+            return Ok(());
+        }
+        let mut sections = self.sections.iter().enumerate();
+        if let Some((number, _)) = sections.find(|(_, section)| section.name as usize >= names.len()) {
+            reading.fault(
+                Error::malformed("Invalid ELF section name")
+                    .at(source.at(self.headers_offset))
+                    .field(format!("sh_name of section {number}"))
+                    .expecting(format!("a place within {:#x} bytes of names", names.len())),
+            )?;
+        }
+        Ok(())
+    }
+
     /// The names of all sections, one after the other; empty when they are not in the file.
     pub(super) fn names<'data>(&self, source: Source<'data>) -> &'data [u8] {
         let table = self
@@ -85,6 +133,7 @@ pub(super) fn sections<'data>(
 ) -> Result<(), Error> {
     let elf = Elf::read(source)?;
     let names = elf.names(source);
+    elf.check_tables(source, names, reading)?;
     for (id, section) in elf.sections.iter().enumerate() {
         let name = name_at(names, section.name.into()).unwrap_or_default();
         let content = if section.kind == TYPE_OFFLOADING {

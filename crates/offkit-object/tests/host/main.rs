@@ -10,7 +10,7 @@ mod common;
 #[path = "../common/tools.rs"]
 mod tools;
 
-use common::{entry, limits, locations, offload_v1, read};
+use common::{entry, limits, locations, offload_v1, read, u64_at};
 use offkit_object::host::{
     NewSection, ObjectFormat, SectionContent, add_sections, device_sections, is_host, remove_sections,
     replace_section, write_object,
@@ -345,4 +345,39 @@ fn a_section_without_a_name_has_a_place() {
     assert_eq!(locations(&contents), ["file!#2/0"]);
     let location = &contents.images[0].location;
     assert_eq!(location.to_string().parse().as_ref(), Ok(location));
+}
+
+#[test]
+fn damaged_tables_of_sections_are_problems_and_not_silence() {
+    need!("clang");
+    let folder = Folder::new();
+    let whole = embedded(&folder, "x86_64-unknown-linux-gnu");
+    assert_eq!(read(&whole).images.len(), 2);
+    let headers = u64_at(&whole, 40) as usize;
+    let names = usize::from(u16::from_le_bytes([whole[62], whole[63]]));
+    let offloading = (0..usize::from(whole[60]))
+        .find(|number| whole[headers + number * 64 + 4..][..4] == [0x0b, 0x4c, 0xff, 0x6f])
+        .unwrap();
+    let bitcode = b"BC";
+    let cases: [(&str, usize, u8); 7] = [
+        ("place of the table", 41, 0x01),
+        ("number of the names", 62, 0x01),
+        ("number of the names", 63, 0x40),
+        ("type of the names", headers + names * 64 + 4, 0x08),
+        ("place of the names", headers + names * 64 + 24, 0x40),
+        ("place of the names", headers + names * 64 + 29, 0x40),
+        ("name of a section", headers + offloading * 64 + 3, 0x40),
+    ];
+    for (what, position, bit) in cases {
+        let mut damaged = whole.clone();
+        damaged[position] ^= bit;
+        let contents = read(&damaged);
+        assert!(!contents.problems.is_empty(), "{what}");
+        assert!(
+            contents
+                .images
+                .iter()
+                .all(|image| image.bytes().unwrap().starts_with(bitcode))
+        );
+    }
 }
