@@ -11,6 +11,12 @@ crate::named! {
         Zstd => "zstd",
         /// One LZ4 block without a frame.
         Lz4 => "lz4",
+        /// gzip's members, RFC 1952.
+        Gzip => "gzip",
+        /// The streams of `xz`.
+        Xz => "xz",
+        /// The streams of `bzip2`, which are not read.
+        Bzip2 => "bzip2",
         /// A constant of an LLVM module, which is no sequence of whole bytes.
         Bitcode => "bitcode",
     }

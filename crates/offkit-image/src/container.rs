@@ -26,6 +26,12 @@ crate::named! {
         Archive => "archive",
         /// A zip file, such as a wheel.
         Zip => "zip",
+        /// A tar file.
+        Tar => "tar",
+        /// A compressed file, of one file or of an archive.
+        Compressed => "compressed file",
+        /// An RPM package.
+        Rpm => "RPM package",
         /// Nothing that is known.
         Unknown => "unknown",
     }
@@ -35,6 +41,15 @@ impl ContainerKind {
     /// Whether it holds files, which may have device code inside, rather than device code.
     #[must_use]
     pub fn is_host(self) -> bool {
-        matches!(self, Self::Host | Self::Archive | Self::Zip)
+        matches!(self, Self::Host) || self.holds_files()
+    }
+
+    /// Whether it holds files of any kind, each with a name.
+    #[must_use]
+    pub fn holds_files(self) -> bool {
+        matches!(
+            self,
+            Self::Archive | Self::Zip | Self::Tar | Self::Compressed | Self::Rpm
+        )
     }
 }

@@ -6,8 +6,10 @@
 
 #[cfg(feature = "lz4")]
 pub(crate) mod lz4;
-#[cfg(not(all(feature = "lz4", feature = "zlib", feature = "zstd")))]
+#[cfg(not(all(feature = "lz4", feature = "xz", feature = "zlib", feature = "zstd")))]
 mod missing;
+#[cfg(feature = "xz")]
+mod xz;
 #[cfg(feature = "zlib")]
 pub(crate) mod zlib;
 #[cfg(feature = "zstd")]
@@ -15,6 +17,8 @@ pub(crate) mod zstd;
 
 #[cfg(not(feature = "lz4"))]
 pub(crate) use missing::lz4;
+#[cfg(not(feature = "xz"))]
+use missing::xz;
 #[cfg(not(feature = "zlib"))]
 pub(crate) use missing::zlib;
 #[cfg(not(feature = "zstd"))]
@@ -57,6 +61,8 @@ pub(crate) fn inflate_passing(
         Compression::Deflate => zlib::inflate_bare(stream, size, limit),
         Compression::Zstd => zstd::inflate(stream, size, limit),
         Compression::Lz4 => lz4::inflate(bytes, size, limit),
+        Compression::Gzip | Compression::Xz | Compression::Bzip2 => reader(compression, stream)
+            .and_then(|reader| drain(reader, size, limit).map_err(|error| damaged(compression, error))),
         // What is in a module is taken out by the container that the module is.
         Compression::Bitcode => Err(Error::unsupported("bitcode is no stream of compressed bytes")),
     }?;
@@ -71,6 +77,23 @@ pub(crate) fn inflate_passing(
         .expecting(format!("{size:#x} bytes"))
         .finding(format_args!("{length:#x}"))),
         _ => Ok(out),
+    }
+}
+
+/// Unpacks a stream that is too large to be in memory.
+pub(crate) fn reader<'r>(
+    compression: Compression,
+    stream: impl io::Read + 'r,
+) -> Result<Box<dyn io::Read + 'r>, Error> {
+    match compression {
+        Compression::Gzip => zlib::gzip_reader(stream),
+        Compression::Xz => xz::reader(stream),
+        Compression::Zstd => zstd::reader(stream),
+        other => Err(
+            Error::unsupported("content is compressed in a way that is not read")
+                .expecting("gzip, xz or zstd")
+                .finding(other),
+        ),
     }
 }
 
@@ -109,8 +132,7 @@ pub(crate) fn too_large(limit: u64) -> Error {
 }
 
 /// The error for bytes that are no stream of this kind.
-#[cfg(any(feature = "lz4", feature = "zlib", feature = "zstd"))]
-fn damaged(compression: Compression, error: impl std::fmt::Display) -> Error {
+pub(crate) fn damaged(compression: Compression, error: impl std::fmt::Display) -> Error {
     Error::malformed("compressed data cannot be decompressed")
         .at(0)
         .expecting(format!("a whole {compression} stream"))
@@ -125,7 +147,6 @@ fn failed(error: io::Error) -> Error {
 
 /// Reads to the end or to one byte more than is allowed. Memory is taken as data arrive, never on a mere
 /// promise larger than a few pages.
-#[cfg(any(feature = "zlib", feature = "zstd"))]
 fn drain(reader: impl io::Read, size: Option<u64>, limit: u64) -> io::Result<Vec<u8>> {
     use io::Read;
     const TRUSTED: u64 = 1 << 16;

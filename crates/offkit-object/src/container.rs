@@ -5,17 +5,23 @@ use offkit_image::{Compression, ContainerKind, Error, ImageFormat};
 use crate::compression::inflate_passing;
 use crate::format::{ContainerFormat, Standing};
 use crate::part::{Coding, Content, Part};
-use crate::{archive, bundle, fatbin, host, offload_binary, sycl_wrapped, syclbin, zip};
+use crate::{
+    archive, bundle, fatbin, host, offload_binary, rpm, sycl_wrapped, syclbin, tar, unpacking,
+    zip,
+};
 
 /// Every format. The first that says yes counts: a SYCLBIN may be in an offload binary, and any text may have the
 /// markers of a bundle in it.
-static FORMATS: [&ContainerFormat; 11] = [
+static FORMATS: [&ContainerFormat; 14] = [
     &syclbin::FORMAT,
     &offload_binary::FORMAT,
     &bundle::FORMAT,
     &fatbin::FORMAT,
     &archive::FORMAT,
     &zip::FORMAT,
+    &rpm::FORMAT,
+    &tar::FORMAT,
+    &unpacking::FORMAT,
     &host::FORMAT,
     &host::bitcode::FORMAT,
     &bundle::TEXT_FORMAT,
@@ -61,9 +67,14 @@ pub(crate) fn inflated(
     .map_err(|error| error.at(part.stored.at(0)))
 }
 
+/// Whether a file of this format is a device image by itself. One that is compressed is opened if that is worth it.
+pub(crate) fn is_device_image(format: ImageFormat) -> bool {
+    !matches!(format, ImageFormat::Unknown | ImageFormat::Compressed)
+}
+
 /// Whether the beginning of a file may be that of a container or of a device image, so that it is worth to
 /// look at all of it.
 #[must_use]
 pub fn looks_like_device_code(head: &[u8]) -> bool {
-    format_of(Content::File, head).is_some() || ImageFormat::detect(head) != ImageFormat::Unknown
+    format_of(Content::File, head).is_some() || is_device_image(ImageFormat::detect(head))
 }

@@ -7,9 +7,13 @@ use crate::compression::inflate;
 use crate::part::{Coding, Visit};
 use crate::reading::Reading;
 use crate::source::Source;
+use crate::unpacked::VisitUnpacked;
 
 /// Takes the container, the part's identifier and its new bytes.
 type Replace = fn(Source<'_>, usize, &[u8], &Limits) -> Result<Vec<u8>, Error>;
+
+/// Hands over the files in a container that are worth looking into.
+type Unpack = fn(Source<'_>, &mut Reading, VisitUnpacked<'_>) -> Result<(), Error>;
 
 /// A format of containers: what it is called, and the functions that know it.
 pub(crate) struct ContainerFormat {
@@ -24,6 +28,8 @@ pub(crate) struct ContainerFormat {
     ///
     /// An error means that the container as a whole could not be read; whatever was visited before stays.
     pub(crate) parts: for<'data> fn(Source<'data>, &mut Reading, Visit<'_, 'data>) -> Result<(), Error>,
+    /// The same as `parts` for a container that can only be unpacked from front to back; there are no parts then.
+    pub(crate) unpack: Option<Unpack>,
     /// The container with another part, and nothing else changed. The bytes of a compressed part are given as they are
     /// without compression.
     pub(crate) replace: Replace,
@@ -42,6 +48,7 @@ impl ContainerFormat {
         standing: Standing::Anywhere,
         is: |_| false,
         parts: |_, _, _| Ok(()),
+        unpack: None,
         replace: |_, _, _, _| Err(Error::unsupported("parts of this container cannot be replaced")),
         inflate: |stored, coding, most| inflate(coding.compression, stored.bytes(), coding.size, most),
         version: |_| None,

@@ -32,7 +32,7 @@ impl Heads {
                 head.is_none_or(looks_like_device_code)
             }
             Compression::Zstd => zstd::head(stored, HEAD).is_none_or(|head| looks_like_device_code(&head)),
-            Compression::Zlib | Compression::Lz4 | Compression::Bitcode => true,
+            _ => true,
         }
     }
 }

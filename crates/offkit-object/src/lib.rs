@@ -90,6 +90,7 @@ mod container;
 mod contents;
 #[cfg(feature = "write")]
 mod convert;
+mod cpio;
 mod elf;
 pub mod fatbin;
 mod file_name;
@@ -117,9 +118,13 @@ pub mod registration;
 mod repeated;
 #[cfg(feature = "write")]
 mod replace;
+mod rpm;
 mod source;
 pub mod sycl_wrapped;
 pub mod syclbin;
+mod tar;
+mod unpacked;
+mod unpacking;
 mod verify;
 mod walk;
 pub mod zip;

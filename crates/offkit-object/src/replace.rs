@@ -83,6 +83,12 @@ fn replace_in(
             Err(not_there())
         };
     };
+    if format.unpack.is_some() {
+        return Err(
+            Error::unsupported("files in compressed archives and packages cannot be replaced")
+                .expecting("the file, unpacked and packed again by the package's own tools"),
+        );
+    }
     if depth > reading.limits().max_nesting {
         return Err(Error::new(
             ErrorKind::LimitExceeded,

@@ -121,6 +121,19 @@ impl Checker<'_> {
             return;
         }
         self.check(format, source, location);
+        if let Some(unpack) = format.unpack {
+            let _ = unpack(source, reading, &mut |reading, file| {
+                let place = location.join_name(&file.name);
+                if container::looks_like_device_code(file.head)
+                    && let Ok(bytes) = file.read()
+                {
+                    let depth = depth.saturating_add(1);
+                    self.open(Source::new(&bytes), Content::File, &place, reading, depth);
+                }
+            });
+            let _ = reading.take_problems();
+            return;
+        }
         let mut parts: Vec<(Part<'_>, Location)> = Vec::new();
         let mut heads = Heads::default();
         let _ = (format.parts)(source, reading, &mut |_, part| {

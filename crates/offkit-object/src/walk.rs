@@ -22,6 +22,7 @@ use crate::reading::Reading;
 use crate::source::Source;
 use crate::sycl_wrapped::{self, AddressSpace};
 use crate::syclbin::{self, SyclBinVersion};
+use crate::unpacked::VisitUnpacked;
 
 /// Something that a [`walk`] comes across, in the order of the file.
 #[derive(Debug)]
@@ -343,9 +344,53 @@ impl Walker<'_> {
             within: around.within,
             stored: None,
         };
-        self.enter_parts(reading, location, inside, |reading, visit| {
-            (format.parts)(source, reading, visit)
+        match format.unpack {
+            Some(unpack) => {
+                self.enter_unpacked(reading, location, inside, source.at(0), &mut |reading, visit| {
+                    unpack(source, reading, visit)
+                })
+            }
+            None => self.enter_parts(reading, location, inside, |reading, visit| {
+                (format.parts)(source, reading, visit)
+            }),
+        }
+    }
+
+    /// Opens the files that come out of something compressed, one after the other.
+    fn enter_unpacked(
+        &mut self,
+        reading: &mut Reading,
+        location: &Location,
+        inside: Surroundings,
+        source_at: u64,
+        unpack: &mut dyn FnMut(&mut Reading, VisitUnpacked<'_>) -> Result<(), Error>,
+    ) {
+        let mut places = Joining::new(location);
+        let result = unpack(reading, &mut |reading, file| {
+            self.report(reading, location);
+            let place = places.join(&file.name);
+            let is_of_interest = container::looks_like_device_code(file.head);
+            if self.result.is_break() || !is_of_interest || !self.is_wanted(&place) {
+                return;
+            }
+            let method = file.method;
+            match file.read() {
+                Ok(bytes) => {
+                    reading.allow_content(bytes.len() as u64);
+                    let around = Surroundings {
+                        within: Some(method),
+                        ..inside
+                    };
+                    let facts = &mut Facts::default();
+                    self.open(reading, Source::new(&bytes), Content::File, facts, place, around);
+                }
+                Err(error) => self.problem(reading, &place, error.at(source_at)),
+            }
         });
+        self.report(reading, location);
+        if let Err(error) = result {
+            self.problem(reading, location, error);
+        }
     }
 
     /// Opens what is in a container.
@@ -521,13 +566,13 @@ impl Walker<'_> {
             && !facts.target.triple.is_empty();
         let bytes = code.at_hand().filter(|_| !is_believed);
         let shown = bytes.map_or(ImageFormat::Unknown, ImageFormat::detect);
-        if content == Content::File && shown == ImageFormat::Unknown {
+        if content == Content::File && !container::is_device_image(shown) {
             // In archives and packages, most files are something else.
             if around.depth == 0 {
-                let found = if code.size() == 0 {
-                    "an empty file"
-                } else {
-                    "other bytes"
+                let found = match shown {
+                    _ if code.size() == 0 => "an empty file",
+                    ImageFormat::Compressed => "compressed data, and no device code in them",
+                    _ => "other bytes",
                 };
                 let message = "not a container or device image of a known format";
                 let error = Error::new(ErrorKind::NotRecognized, message).at(0).finding(found);

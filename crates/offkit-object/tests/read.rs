@@ -20,7 +20,6 @@ fn a_file_that_is_an_image_is_its_own_location() {
         (SPIRV, ImageFormat::Spirv),
         (b"BC\xc0\xde", ImageFormat::Bitcode),
         (b".version 8.0\n", ImageFormat::Ptx),
-        (b"\x28\xb5\x2f\xfd", ImageFormat::Compressed),
     ] {
         let contents = read(bytes);
         assert_eq!(contents.container, ContainerKind::Image);

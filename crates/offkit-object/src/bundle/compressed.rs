@@ -316,7 +316,7 @@ fn method(compression: Compression) -> Option<u16> {
     match compression {
         Compression::Zlib => Some(0),
         Compression::Zstd => Some(1),
-        Compression::Deflate | Compression::Lz4 | Compression::Bitcode => None,
+        _ => None,
     }
 }
 

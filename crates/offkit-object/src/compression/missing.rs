@@ -24,6 +24,17 @@ pub(crate) mod lz4 {
     }
 }
 
+#[cfg(not(feature = "xz"))]
+pub(crate) mod xz {
+    use std::io::Read;
+
+    use super::{Compression, Error, missing};
+
+    pub(crate) fn reader<'r>(_: impl Read + 'r) -> Result<Box<dyn Read + 'r>, Error> {
+        Err(missing(Compression::Xz, "xz"))
+    }
+}
+
 #[cfg(not(feature = "zlib"))]
 pub(crate) mod zlib {
     use std::io::Read;
@@ -36,6 +47,10 @@ pub(crate) mod zlib {
 
     pub(crate) fn inflate_bare(_: impl Read, _: Option<u64>, _: u64) -> Result<Vec<u8>, Error> {
         Err(missing(Compression::Deflate, "zlib"))
+    }
+
+    pub(crate) fn gzip_reader<'r>(_: impl Read + 'r) -> Result<Box<dyn Read + 'r>, Error> {
+        Err(missing(Compression::Gzip, "zlib"))
     }
 
     pub(crate) struct Heads;
@@ -66,6 +81,10 @@ pub(crate) mod zstd {
     }
 
     pub(crate) fn inflate(_: impl Read, _: Option<u64>, _: u64) -> Result<Vec<u8>, Error> {
+        Err(missing())
+    }
+
+    pub(crate) fn reader<'r>(_: impl Read + 'r) -> Result<Box<dyn Read + 'r>, Error> {
         Err(missing())
     }
 

@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 
-use flate2::read::{DeflateDecoder, ZlibDecoder};
+use flate2::read::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 use flate2::write::ZlibEncoder;
 use flate2::{Decompress, FlushDecompress};
 use offkit_image::{Compression, Error};
@@ -15,6 +15,11 @@ pub(crate) fn inflate(bytes: impl Read, size: Option<u64>, limit: u64) -> Result
 pub(crate) fn inflate_bare(bytes: impl Read, size: Option<u64>, limit: u64) -> Result<Vec<u8>, Error> {
     super::drain(DeflateDecoder::new(bytes), size, limit)
         .map_err(|error| super::damaged(Compression::Deflate, error))
+}
+
+/// Unpacks gzip's members, one behind the other.
+pub(crate) fn gzip_reader<'r>(stream: impl Read + 'r) -> Result<Box<dyn Read + 'r>, Error> {
+    Ok(Box::new(MultiGzDecoder::new(stream)))
 }
 
 /// The beginnings of many deflate streams, with one decompressor for all.

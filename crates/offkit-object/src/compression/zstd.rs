@@ -12,6 +12,13 @@ pub(crate) fn inflate(bytes: impl Read, size: Option<u64>, limit: u64) -> Result
         .map_err(|error| super::damaged(Compression::Zstd, error))
 }
 
+pub(crate) fn reader<'r>(stream: impl Read + 'r) -> Result<Box<dyn Read + 'r>, Error> {
+    match Decoder::new(stream) {
+        Ok(decoder) => Ok(Box::new(decoder)),
+        Err(error) => Err(super::damaged(Compression::Zstd, error)),
+    }
+}
+
 /// What the stream begins with, no more than `most` bytes; `None` where it cannot be told.
 pub(crate) fn head(bytes: &[u8], most: usize) -> Option<Vec<u8>> {
     let mut head = Vec::new();

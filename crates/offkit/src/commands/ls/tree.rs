@@ -98,8 +98,7 @@ impl Tree {
         self.leave(|level| !container.location.is_within(&level.location));
         let parent = self.containers.last();
         let depth = parent.map_or(0, |parent| parent.depth);
-        let is_file =
-            parent.is_none_or(|parent| matches!(parent.kind, ContainerKind::Archive | ContainerKind::Zip));
+        let is_file = parent.is_none_or(|parent| parent.kind.holds_files());
         let heading =
             is_file.then(|| self.heading(&container.location, container.size, Some(container), depth));
         self.containers.push(Level {

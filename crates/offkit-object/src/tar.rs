@@ -1,0 +1,246 @@
+//! Tar files: those of packages and of container images.
+//!
+//! A tar file is a sequence of records of 512 bytes: a header, then the content, padded. Numbers are octal text, or
+//! binary with the first bit set. Names that do not fit come before the header that they belong to: as a file of
+//! type `L` (GNU), or as a list of values (`x`, POSIX). Two records of zeros end the file.
+
+use offkit_image::{ContainerKind, Error, ErrorKind};
+
+use crate::format::{ContainerFormat, Standing};
+use crate::part::{Content, Part, Visit};
+use crate::part_names::PartNames;
+use crate::reading::Reading;
+use crate::source::Source;
+
+/// The size of a record.
+pub(crate) const RECORD: usize = 512;
+
+/// Names and lists of values are no longer than this in any real file.
+pub(crate) const LONGEST_EXTENSION: u64 = 1 << 20;
+
+/// A tar file that is not compressed.
+pub(crate) static FORMAT: ContainerFormat = ContainerFormat {
+    kind: ContainerKind::Tar,
+    standing: Standing::File,
+    is: is_tar,
+    parts,
+    replace: |_, _, _, _| {
+        Err(Error::unsupported(
+            "members of tar files cannot be replaced: packages and images list their hashes",
+        )
+        .expecting("the member, unpacked and packed again by the package's own tools"))
+    },
+    ..ContainerFormat::USUAL
+};
+
+/// Whether the bytes begin like a tar file: with a header whose sum is right.
+pub(crate) fn is_tar(bytes: &[u8]) -> bool {
+    let Some(record) = bytes.first_chunk::<RECORD>() else {
+        return false;
+    };
+    record.get(257..262) == Some(b"ustar") && has_right_sum(record)
+}
+
+/// The sum of all bytes, with blanks for those of the sum itself.
+fn has_right_sum(record: &[u8; RECORD]) -> bool {
+    let sum = record.iter().enumerate().fold(0_u64, |sum, (at, byte)| {
+        let byte = if (148..156).contains(&at) { b' ' } else { *byte };
+        sum.saturating_add(byte.into())
+    });
+    number(record.get(148..156).unwrap_or_default()) == Some(sum)
+}
+
+/// A number of a header.
+fn number(field: &[u8]) -> Option<u64> {
+    if let Some((0x80, rest)) = field.split_first() {
+        return rest.iter().try_fold(0_u64, |value, byte| {
+            value.checked_mul(256)?.checked_add((*byte).into())
+        });
+    }
+    let text = until_zero(field).trim_ascii();
+    let text = std::str::from_utf8(text).ok()?;
+    if text.is_empty() {
+        return Some(0);
+    }
+    u64::from_str_radix(text, 8).ok()
+}
+
+fn until_zero(field: &[u8]) -> &[u8] {
+    let length = memchr::memchr(0, field).unwrap_or(field.len());
+    field.get(..length).unwrap_or(field)
+}
+
+/// What a header announces; its content follows, in whole records.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Announced {
+    /// A file.
+    File {
+        path: Vec<u8>,
+        size: u64,
+    },
+    /// Something about the next header, to be given to [`Headers::extend`].
+    Extension {
+        kind: u8,
+        size: u64,
+    },
+    /// A folder, a link and the like.
+    Other {
+        size: u64,
+    },
+    End,
+}
+
+/// The headers of a tar file, one after the other.
+#[derive(Debug, Default)]
+pub(crate) struct Headers {
+    path: Option<Vec<u8>>,
+    size: Option<u64>,
+    is_sparse: bool,
+}
+
+impl Headers {
+    /// Reads a header; `position` is where it is.
+    pub(crate) fn read(&mut self, record: &[u8; RECORD], position: u64) -> Result<Announced, Error> {
+        if record.iter().all(|byte| *byte == 0) {
+            return Ok(Announced::End);
+        }
+        let wrong = |message: &'static str| Error::malformed(message).at(position);
+        if !has_right_sum(record) {
+            return Err(wrong("tar header is damaged").expecting("the sum of its bytes in it"));
+        }
+        let size = number(record.get(124..136).unwrap_or_default());
+        let size = size.ok_or_else(|| wrong("tar header is damaged").field("size"))?;
+        let kind = record.get(156).copied().unwrap_or_default();
+        match kind {
+            b'L' | b'x' => return Ok(Announced::Extension { kind, size }),
+            b'g' | b'K' => return Ok(Announced::Other { size }),
+            _ => {}
+        }
+        let before = std::mem::take(self);
+        let size = before.size.unwrap_or(size);
+        let path = before.path.unwrap_or_else(|| path_in(record));
+        match kind {
+            b'S' => Err(Error::unsupported("sparse file in a tar file is not read")
+                .at(position)
+                .field(String::from_utf8_lossy(&path).into_owned())),
+            b'0' | b'7' | 0 if before.is_sparse => {
+                Err(Error::unsupported("sparse file in a tar file is not read")
+                    .at(position)
+                    .field(String::from_utf8_lossy(&path).into_owned()))
+            }
+            // Old programs mark folders by a slash at the end.
+            b'0' | b'7' | 0 if !path.ends_with(b"/") => Ok(Announced::File { path, size }),
+            _ => Ok(Announced::Other {
+                // Of a link the size is that of the file that it is a link to.
+                size: if matches!(kind, b'1'..=b'6') { 0 } else { size },
+            }),
+        }
+    }
+
+    /// Takes what a header announced as being about the next one.
+    pub(crate) fn extend(&mut self, kind: u8, content: &[u8]) {
+        if kind == b'L' {
+            self.path = Some(until_zero(content).to_vec());
+            return;
+        }
+        let mut rest = content;
+        // `LENGTH KEY=VALUE` and a line feed, with the length of all of it.
+        while let Some(space) = memchr::memchr(b' ', rest) {
+            let length = rest
+                .get(..space)
+                .and_then(|digits| std::str::from_utf8(digits).ok());
+            let length = length.and_then(|digits| digits.parse::<usize>().ok());
+            let record = length.and_then(|length| rest.split_at_checked(length));
+            let Some((record, behind)) = record.filter(|(record, _)| record.len() > space) else {
+                return;
+            };
+            let pair = record.get(space.saturating_add(1)..).unwrap_or_default();
+            let pair = pair.strip_suffix(b"\n").unwrap_or(pair);
+            if let Some(path) = pair.strip_prefix(b"path=") {
+                self.path = Some(path.to_vec());
+            } else if let Some(size) = pair.strip_prefix(b"size=") {
+                self.size = std::str::from_utf8(size).ok().and_then(|size| size.parse().ok());
+            } else if pair.starts_with(b"GNU.sparse.") {
+                self.is_sparse = true;
+            }
+            rest = behind;
+        }
+    }
+}
+
+/// The path in a header: POSIX has its first folders in a field of their own.
+fn path_in(record: &[u8; RECORD]) -> Vec<u8> {
+    let name = until_zero(record.get(..100).unwrap_or_default());
+    let is_posix = record.get(257..263) == Some(b"ustar\0");
+    let prefix = until_zero(record.get(345..500).unwrap_or_default());
+    if is_posix && !prefix.is_empty() {
+        [prefix, b"/", name].concat()
+    } else {
+        name.to_vec()
+    }
+}
+
+/// How many bytes a content takes in the file.
+pub(crate) fn padded(size: u64) -> u64 {
+    size.checked_next_multiple_of(RECORD as u64).unwrap_or(u64::MAX)
+}
+
+/// The error for a file that ends in a member.
+pub(crate) fn cut_off(position: u64) -> Error {
+    Error::new(ErrorKind::OutOfBounds, "tar file is cut off").at(position)
+}
+
+/// Hands over every file.
+fn parts<'data>(source: Source<'data>, reading: &mut Reading, visit: Visit<'_, 'data>) -> Result<(), Error> {
+    let mut names = PartNames::default();
+    let mut headers = Headers::default();
+    let mut position = 0;
+    let mut number = 0_usize;
+    while !reading.is_exhausted() {
+        let record = source.get(position, RECORD as u64);
+        let Some(record) = record.and_then(|record| record.bytes().first_chunk::<RECORD>()) else {
+            // A file without the records that end it is read by everybody.
+            let is_end = position > 0 && position >= source.len();
+            return if is_end {
+                Ok(())
+            } else {
+                Err(cut_off(source.at(position)))
+            };
+        };
+        let announced = headers.read(record, source.at(position));
+        let start = position.saturating_add(RECORD as u64);
+        let size = match announced {
+            Ok(Announced::End) => return Ok(()),
+            Ok(Announced::Extension { kind, size }) => {
+                let content = source.get(start, size.min(LONGEST_EXTENSION));
+                headers.extend(kind, content.map_or(&[], Source::bytes));
+                size
+            }
+            Ok(Announced::Other { size }) => size,
+            Ok(Announced::File { path, size }) => {
+                reading.count_strings(1)?;
+                reading.count_metadata(path.len() as u64)?;
+                let whole = source.need(start, size, "tar file is cut off", "size");
+                let content = reading.accept(whole)?.unwrap_or_else(|| source.from(start));
+                if !content.bytes().is_empty() {
+                    let name = names.file(path.strip_prefix(b"./").unwrap_or(&path), number);
+                    visit(reading, Part::new(number, name, content, Content::File));
+                }
+                number = number.saturating_add(1);
+                size
+            }
+            Err(error) if error.kind() == ErrorKind::Unsupported => {
+                reading.fault(error)?;
+                number_in(record)
+            }
+            Err(error) => return Err(error),
+        };
+        position = start.saturating_add(padded(size));
+    }
+    Ok(())
+}
+
+/// The size that a header has, whatever it is the header of.
+pub(crate) fn number_in(record: &[u8; RECORD]) -> u64 {
+    number(record.get(124..136).unwrap_or_default()).unwrap_or_default()
+}
