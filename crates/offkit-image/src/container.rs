@@ -32,6 +32,10 @@ crate::named! {
         Compressed => "compressed file",
         /// An RPM package.
         Rpm => "RPM package",
+        /// An archive of AMD's kpack.
+        Kpack => "kpack archive",
+        /// A container of AdaptiveCpp.
+        Hcf => "HCF",
         /// Nothing that is known.
         Unknown => "unknown",
     }

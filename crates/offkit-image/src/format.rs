@@ -20,6 +20,10 @@ crate::named! {
         Zebin => "zebin",
         /// ELF for any other machine, such as a host's object or shared library.
         Elf => "ELF",
+        /// Apple's library of compiled Metal functions.
+        Metal => "Metal library",
+        /// A built program as PoCL keeps it.
+        Poclbin => "PoCL binary",
         /// A Unix `ar` archive, thin or not; Intel's ahead-of-time compiler makes one for several GPUs.
         Archive => "archive",
         /// NVIDIA's container of several images, as a whole: only to be written, for readers open it.
@@ -43,6 +47,8 @@ const MAGICS: &[(&[u8], ImageFormat)] = &[
     (&[b'B', b'C', 0xc0, 0xde], ImageFormat::Bitcode),
     (&[0xde, 0xc0, 0x17, 0x0b], ImageFormat::Bitcode),
     (&[0xed, 0x43, 0x4e, 0x7f], ImageFormat::LtoIr),
+    (b"MTLB", ImageFormat::Metal),
+    (b"poclbin\0", ImageFormat::Poclbin),
     (b"!<arch>\n", ImageFormat::Archive),
     (b"!<thin>\n", ImageFormat::Archive),
     (&[0x28, 0xb5, 0x2f, 0xfd], ImageFormat::Compressed),
@@ -111,6 +117,8 @@ impl ImageFormat {
             Self::Amdgpu => "hsaco",
             Self::Zebin => "zebin",
             Self::Elf => "o",
+            Self::Metal => "metallib",
+            Self::Poclbin => "poclbin",
             Self::Archive => "a",
             Self::Fatbin => "fatbin",
             Self::Compressed | Self::Unknown => "bin",

@@ -6,19 +6,21 @@ use crate::compression::inflate_passing;
 use crate::format::{ContainerFormat, Standing};
 use crate::part::{Coding, Content, Part};
 use crate::{
-    archive, bundle, fatbin, host, offload_binary, rpm, sycl_wrapped, syclbin, tar, unpacking,
+    archive, bundle, fatbin, hcf, host, kpack, offload_binary, rpm, sycl_wrapped, syclbin, tar, unpacking,
     zip,
 };
 
 /// Every format. The first that says yes counts: a SYCLBIN may be in an offload binary, and any text may have the
 /// markers of a bundle in it.
-static FORMATS: [&ContainerFormat; 14] = [
+static FORMATS: [&ContainerFormat; 16] = [
     &syclbin::FORMAT,
     &offload_binary::FORMAT,
     &bundle::FORMAT,
     &fatbin::FORMAT,
     &archive::FORMAT,
     &zip::FORMAT,
+    &hcf::FORMAT,
+    &kpack::FORMAT,
     &rpm::FORMAT,
     &tar::FORMAT,
     &unpacking::FORMAT,

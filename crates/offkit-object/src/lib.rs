@@ -95,6 +95,7 @@ mod elf;
 pub mod fatbin;
 mod file_name;
 mod format;
+mod hcf;
 mod heads;
 pub mod host;
 #[cfg(feature = "inspect")]
@@ -102,7 +103,9 @@ mod inspect;
 #[cfg(not(feature = "inspect"))]
 #[path = "inspect/none.rs"]
 mod inspect;
+mod kpack;
 mod layout;
+mod message_pack;
 pub mod offload_binary;
 mod offload_entries;
 #[cfg(feature = "write")]

@@ -7,9 +7,9 @@ use offkit_image::target::HostCpu;
 use offkit_image::{ContainerKind, Error, ErrorKind};
 
 use super::section::{Found, SectionContent, bytes_of, content_of, name_at};
-use crate::offload_binary;
 use crate::reading::Reading;
 use crate::source::Source;
+use crate::{kpack, offload_binary};
 
 /// Where a PE file says where its signature is.
 const SIGNATURE_POINTER: u64 = 0x3c;
@@ -232,6 +232,11 @@ pub(super) fn sections<'data>(
         let name = section.name(strings);
         // Linkers cut names after 8 bytes or before the second dot; the content tells whether it is this section.
         let is_cut_name = coff.is_linked && (name == b".llvm.of" || name == b".llvm");
+        if kpack::is_reference(name) {
+            let (offset, size) = (section.offset.into(), coff.size_of(section).into());
+            let found = source.get(offset, size).unwrap_or_else(|| source.from(u64::MAX));
+            reading.fault(kpack::moved(found))?;
+        }
         let content = if is_cut_name {
             Some(SectionContent::Container(ContainerKind::OffloadBinary))
         } else {

@@ -5,9 +5,9 @@ use offkit_image::{ContainerKind, Error, ErrorKind};
 
 use super::section::{BUNDLE_PREFIX, Found, SectionContent, bytes_of, content_of, name_at};
 use crate::elf::{Header, SectionHeader, TYPE_RELOCATABLE};
-use crate::offload_binary;
 use crate::reading::Reading;
 use crate::source::Source;
+use crate::{kpack, offload_binary};
 
 /// The type of sections with offload binaries: `SHT_LLVM_OFFLOADING`.
 pub(crate) const TYPE_OFFLOADING: u32 = 0x6fff_4c0b;
@@ -136,6 +136,12 @@ pub(super) fn sections<'data>(
     elf.check_tables(source, names, reading)?;
     for (id, section) in elf.sections.iter().enumerate() {
         let name = name_at(names, section.name.into()).unwrap_or_default();
+        if kpack::is_reference(name) {
+            let found = source
+                .get(section.offset, section.size)
+                .unwrap_or_else(|| source.from(u64::MAX));
+            reading.fault(kpack::moved(found))?;
+        }
         let content = if section.kind == TYPE_OFFLOADING {
             Some(SectionContent::Container(ContainerKind::OffloadBinary))
         } else {

@@ -11,6 +11,7 @@ use super::elf::Elf;
 use super::findings::Findings;
 use super::{InspectedKernel, yaml};
 use crate::elf::{Fields, Header, TYPE_RELOCATABLE};
+use crate::message_pack::{field, list, text};
 use crate::source::Source;
 
 const OS_ABI_HSA: u8 = 64;
@@ -224,28 +225,6 @@ fn add_arguments(
         found.add("arguments", shown.join(", "));
     }
     Ok(())
-}
-
-fn field<'a, 'data>(map: &'a ValueRef<'data>, key: &str) -> Option<&'a ValueRef<'data>> {
-    let ValueRef::Map(entries) = map else { return None };
-    entries
-        .iter()
-        .find(|(name, _)| text(name) == Some(key))
-        .map(|(_, value)| value)
-}
-
-fn list<'a, 'data>(map: &'a ValueRef<'data>, key: &str) -> &'a [ValueRef<'data>] {
-    match field(map, key) {
-        Some(ValueRef::Array(values)) => values,
-        _ => &[],
-    }
-}
-
-fn text<'a>(value: &'a ValueRef<'_>) -> Option<&'a str> {
-    match value {
-        ValueRef::String(text) => text.as_str(),
-        _ => None,
-    }
 }
 
 /// YAML with other names for the same things.

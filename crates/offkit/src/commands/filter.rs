@@ -14,8 +14,9 @@ use crate::terminal::Terminal;
 /// The names of languages, as [`producer_name`] gives them.
 const KINDS: [&str; 5] = ["openmp", "cuda", "hip", "sycl", "host"];
 /// The names of formats, as [`format_name`] gives them.
-const FORMATS: [&str; 10] = [
-    "spirv", "bitcode", "ptx", "lto-ir", "cubin", "amdgpu", "zebin", "elf", "archive", "unknown",
+const FORMATS: [&str; 12] = [
+    "spirv", "bitcode", "ptx", "lto-ir", "cubin", "amdgpu", "zebin", "elf", "metal", "poclbin", "archive",
+    "unknown",
 ];
 
 // Options that every command takes which looks at images.
@@ -221,6 +222,8 @@ pub(crate) fn format_name(format: ImageFormat) -> &'static str {
         ImageFormat::Amdgpu => "amdgpu",
         ImageFormat::Zebin => "zebin",
         ImageFormat::Elf => "elf",
+        ImageFormat::Metal => "metal",
+        ImageFormat::Poclbin => "poclbin",
         ImageFormat::Archive => "archive",
         _ => "unknown",
     }

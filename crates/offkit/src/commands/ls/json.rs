@@ -77,6 +77,8 @@ fn container_name(kind: ContainerKind) -> &'static str {
         ContainerKind::Bundle | ContainerKind::SingleBundle | ContainerKind::TextBundle => "bundle",
         ContainerKind::Fatbin => "fatbin",
         ContainerKind::SyclWrapped => "sycl-wrapped",
+        ContainerKind::Kpack => "kpack",
+        ContainerKind::Hcf => "hcf",
         _ => "none",
     }
 }
