@@ -36,6 +36,9 @@ pub struct Limits {
     pub max_inflation: u64,
     /// Problems that are reported; further ones are dropped.
     pub max_problems: usize,
+    /// Whether host code is searched for device code outside of where device code is kept, too. Every byte is looked at
+    /// then.
+    pub scan: bool,
 }
 
 impl Limits {
@@ -62,6 +65,7 @@ impl Default for Limits {
             max_metadata_bytes: 1 << 28,
             max_inflation: 1000,
             max_problems: 256,
+            scan: false,
         }
     }
 }

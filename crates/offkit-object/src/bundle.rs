@@ -44,7 +44,7 @@ use crate::reading::Reading;
 use crate::source::Source;
 
 pub use compressed::{CompressedBundle, CompressedVersion};
-pub(crate) use format::{FORMAT, SINGLE_FORMAT, TEXT_FORMAT};
+pub(crate) use format::{FORMAT, SINGLE_FORMAT, TEXT_FORMAT, extent};
 pub use id::EntryId;
 pub(crate) use id::{entry_facts, short_names};
 pub(crate) use parts::has_magic;

@@ -89,6 +89,27 @@ impl Header {
     }
 }
 
+/// How many bytes the ELF file at the start of `source` takes: up to the end of its last section or table.
+pub(crate) fn extent(source: Source<'_>) -> Option<u64> {
+    let header = Header::read(source)?;
+    let sections = header.sections(source)?;
+    let count = sections.count();
+    if count > sections.room() {
+        return None;
+    }
+    let tables = [
+        [sections.offset, sections.header_size, count],
+        header.segments(source)?,
+    ]
+    .map(|[offset, size, count]| offset.saturating_add(size.saturating_mul(count)));
+    let contents = sections
+        .iter()
+        .filter(|section| section.is_in_file)
+        .map(|section| section.offset.saturating_add(section.size));
+    let end = contents.chain(tables).max()?;
+    (end <= source.len()).then_some(end)
+}
+
 /// The section headers of a file, each read when it is asked for.
 #[derive(Clone, Copy)]
 pub(crate) struct Sections<'data> {

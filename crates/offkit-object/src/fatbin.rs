@@ -37,6 +37,19 @@ pub(crate) static FORMAT: ContainerFormat = ContainerFormat {
     ..ContainerFormat::USUAL
 };
 
+/// How many bytes the fatbin at the start of `rest` takes, if it can be nothing else.
+pub(crate) fn extent(rest: Source<'_>) -> Option<u64> {
+    let header = rest.record::<raw::Header>(0)?;
+    let header_size = u64::from(header.header_size.get());
+    let entry = rest.record::<raw::Entry>(header_size)?;
+    let is_fatbin = header.version == 1
+        && header_size == size_of::<raw::Header>() as u64
+        && u64::from(entry.header_size.get()) >= size_of::<raw::Entry>() as u64
+        && u64::from(entry.header_size.get()).checked_add(entry.payload_size.get())? <= header.size.get();
+    let size = header_size.checked_add(header.size.get())?;
+    (is_fatbin && has_magic(rest.bytes()) && size <= rest.len()).then_some(size)
+}
+
 /// Names of the string entries that images from fatbins have.
 const IDENTIFIER: &str = "identifier";
 const PTXAS_OPTIONS: &str = "ptxas-options";

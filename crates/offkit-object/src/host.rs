@@ -36,7 +36,7 @@ use crate::part_names::PartNames;
 use crate::reading::Reading;
 use crate::source::Source;
 use crate::sycl_wrapped::Registered;
-use crate::{bundle, sycl_wrapped};
+use crate::{bundle, scan, sycl_wrapped};
 use section::Found;
 
 #[cfg(feature = "register")]
@@ -151,6 +151,25 @@ pub(crate) static FORMAT: ContainerFormat = ContainerFormat {
 
 /// Hands over every part.
 fn parts<'data>(source: Source<'data>, reading: &mut Reading, visit: Visit<'_, 'data>) -> Result<(), Error> {
+    if !reading.limits().scan {
+        return known_parts(source, reading, visit);
+    }
+    let mut known = Vec::new();
+    known_parts(source, reading, &mut |reading, part| {
+        let start = part.stored.at(0).saturating_sub(source.at(0));
+        known.push(start..start.saturating_add(part.stored.len()));
+        visit(reading, part);
+    })?;
+    scan::parts(source, known, reading, visit);
+    Ok(())
+}
+
+/// Hands over what is where device code is kept.
+fn known_parts<'data>(
+    source: Source<'data>,
+    reading: &mut Reading,
+    visit: Visit<'_, 'data>,
+) -> Result<(), Error> {
     let mut names = PartNames::default();
     let mut entries = Vec::new();
     let mut registered = None;
@@ -221,6 +240,11 @@ fn visit_entries<'data>(
 /// In an object the section takes the size that it needs. In a linked program it can only become smaller: what
 /// is left of it is filled with zeros.
 fn replace(source: Source<'_>, id: usize, new: &[u8], limits: &Limits) -> Result<Vec<u8>, Error> {
+    if id == scan::FOUND {
+        return Err(Error::unsupported(
+            "code that was found by its bytes alone cannot be replaced",
+        ));
+    }
     if id >= WRAPPED {
         return sycl_wrapped::replace(source, id.saturating_sub(WRAPPED), new, limits);
     }

@@ -122,6 +122,7 @@ mod repeated;
 #[cfg(feature = "write")]
 mod replace;
 mod rpm;
+mod scan;
 mod source;
 pub mod sycl_wrapped;
 pub mod syclbin;

@@ -34,7 +34,7 @@ use crate::reading::Reading;
 use crate::source::Source;
 
 pub(crate) use check::check;
-pub(crate) use format::FORMAT;
+pub(crate) use format::{FORMAT, extent};
 pub(crate) use inflate::inflated;
 pub use kind::{ImageKind, OffloadKind};
 pub use packaged::packaged;

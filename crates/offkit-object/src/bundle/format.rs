@@ -1,12 +1,29 @@
 //! Bundles among the formats of containers.
 
-use offkit_image::ContainerKind;
+use offkit_image::{ContainerKind, Limits};
 
+use super::binary;
 use super::check::check;
-use super::is_text;
+use super::compressed::CompressedHeader;
 use super::parts::{has_magic, parts, single_parts, text_parts};
 use super::replace::{replace, replace_single, replace_text};
+use super::{COMPRESSED_MAGIC, is_text};
 use crate::format::{ContainerFormat, Standing};
+use crate::reading::Reading;
+use crate::source::Source;
+
+/// How many bytes the bundle at the start of `rest` takes, if its header holds together. A compressed one of version 1
+/// does not say it.
+pub(crate) fn extent(rest: Source<'_>) -> Option<u64> {
+    if rest.bytes().starts_with(&COMPRESSED_MAGIC) {
+        let size = CompressedHeader::read(rest).ok()?.file_size?;
+        return (size <= rest.len()).then_some(size);
+    }
+    let entries = binary::read(rest, &mut Reading::strict(&Limits::default())).ok()?;
+    let ends = entries.iter().map(binary::Entry::end);
+    ends.max()
+        .filter(|_| entries.iter().all(|entry| entry.id.contains('-')))
+}
 
 /// Bundles one after the other, compressed or not.
 pub(crate) static FORMAT: ContainerFormat = ContainerFormat {

@@ -6,9 +6,17 @@ use offkit_image::ContainerKind;
 
 use super::check::check;
 use super::parts::parts;
+use super::read::read_header;
 use super::replace::replace;
 use super::{MAGIC, inflated};
 use crate::format::ContainerFormat;
+use crate::source::Source;
+
+/// How many bytes the offload binary at the start of `rest` takes, if its header holds together.
+pub(crate) fn extent(rest: Source<'_>) -> Option<u64> {
+    let header = read_header(rest).ok()?;
+    (header.size.get() <= rest.len()).then_some(header.size.get())
+}
 
 /// One or several offload binaries, but not a SYCLBIN in one.
 pub(crate) static FORMAT: ContainerFormat = ContainerFormat {

@@ -1,4 +1,4 @@
-//! How much a small file may cost: the bounds of reading as options.
+//! How far reading goes: its bounds, and where it looks, as options.
 
 use std::str::FromStr;
 
@@ -23,6 +23,9 @@ pub(crate) struct LimitOptions {
             problems    problems that are reported"
     )]
     changes: Vec<Change>,
+    /// Search host code byte by byte for device code outside of the sections for it, too; it is at `scan/OFFSET`
+    #[arg(long, help_heading = "Which images")]
+    scan: bool,
 }
 
 /// One limit, changed.
@@ -66,6 +69,7 @@ impl LimitOptions {
         for Change { apply, value } in &self.changes {
             apply(&mut limits, *value);
         }
+        limits.scan |= self.scan;
         limits
     }
 }

@@ -43,7 +43,9 @@ impl Source {
         limits: &LimitOptions,
         visit: &mut dyn FnMut(&mut Item<'_>),
     ) {
-        let limits = limits.limits();
+        let mut limits = limits.limits();
+        // What was found by searching is there for those who search.
+        limits.scan |= place.parts().any(|part| part == "scan");
         thin_archive::each_file(
             &self.path,
             &self.content,

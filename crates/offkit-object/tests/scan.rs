@@ -1,0 +1,125 @@
+//! Device code outside of known sections, put there by a real assembler.
+
+#![cfg(feature = "default")]
+
+mod common;
+#[path = "common/tools.rs"]
+mod tools;
+
+use common::{limits, locations, offload_v1, read};
+use offkit_object::{ContainerKind, Contents, ImageFormat, Limits};
+use tools::{Folder, need};
+
+fn scan(bytes: &[u8]) -> Contents<'_> {
+    let limits = Limits {
+        scan: true,
+        ..limits()
+    };
+    offkit_object::read("file", bytes, &limits)
+}
+
+/// Device code of every kind, as compilers make it.
+fn samples(folder: &Folder) {
+    folder.write("k.cl", "kernel void f(global int *p) { p[0] = 1; }");
+    folder.run("clang-22 --target=spirv64 -x cl -cl-std=CL2.0 -O1 -c k.cl -o k.spv");
+    folder.run("clang-22 --target=amdgcn-amd-amdhsa -mcpu=gfx90a -nogpulib -x cl -c k.cl -o k.o");
+    folder.run("ld.lld -shared k.o -o k.hsaco");
+    folder.run("clang-22 --target=nvptx64-nvidia-cuda -march=sm_52 -nogpulib -x cl -S k.cl -o k.ptx");
+    folder.write("k.out", offload_v1());
+    folder.run(
+        "clang-offload-bundler -type=o -bundle-align=4096 -targets=host-x86_64-unknown-linux-gnu-,hipv4-amdgcn-amd-amdhsa--gfx90a \
+         -input=/dev/null -input=k.hsaco -output=k.bundle",
+    );
+}
+
+/// A library with files in its constants, with other bytes between them.
+fn library(folder: &Folder, files: &[&str], between: &str) -> Vec<u8> {
+    let content = files.iter().fold(String::new(), |text, file| {
+        text + &format!(".p2align 4\n.incbin \"{file}\"\n.byte 0\n{between}\n")
+    });
+    folder.write("a.s", format!(".section .rodata\n{between}\n{content}"));
+    folder.run("clang-22 --target=x86_64-linux-gnu -c a.s -o a.o");
+    folder.run("ld.lld -shared a.o -o a.so");
+    folder.read("a.so")
+}
+
+#[test]
+fn code_in_constants_is_found_and_is_whole() {
+    need!("clang-22", "ld.lld", "clang-offload-bundler");
+    let folder = Folder::new();
+    samples(&folder);
+    let files = ["k.spv", "k.hsaco", "k.ptx", "k.out", "k.bundle"];
+    let bytes = library(&folder, &files, ".quad 0x0123456789abcdef");
+    assert_eq!(read(&bytes).images, [], "nobody looks without being asked");
+    let contents = scan(&bytes);
+    assert_eq!(contents.problems, []);
+    let formats: Vec<_> = contents.images.iter().map(|image| image.format).collect();
+    assert_eq!(
+        formats[..3],
+        [ImageFormat::Spirv, ImageFormat::Amdgpu, ImageFormat::Ptx]
+    );
+    for (image, file) in contents.images.iter().zip(["k.spv", "k.hsaco"]) {
+        assert_eq!(*image.bytes().unwrap(), *folder.read(file), "{file}");
+        let offset = image.offset.unwrap();
+        assert_eq!(image.location.to_string(), format!("file!scan/{offset:#x}"));
+    }
+    // PTX is found by its version, behind the comment that it begins with.
+    let ptx = folder.read("k.ptx");
+    assert!(ptx.ends_with(contents.images[2].bytes().unwrap()));
+    assert!(contents.images[2].bytes().unwrap().starts_with(b".version"));
+    let kinds: Vec<_> = contents.images[3..].iter().map(|image| image.container).collect();
+    assert!(kinds.contains(&ContainerKind::OffloadBinary), "{kinds:?}");
+    let bundled = contents.images.last().unwrap();
+    assert_eq!(bundled.target.to_string(), "amdgcn-amd-amdhsa-gfx90a");
+    assert_eq!(*bundled.bytes().unwrap(), *folder.read("k.hsaco"));
+    let changed = offkit_object::replace(
+        &bytes,
+        &contents.images[0].location,
+        b"x",
+        &Limits {
+            scan: true,
+            ..limits()
+        },
+    );
+    assert!(changed.is_err());
+}
+
+#[test]
+fn first_bytes_alone_are_no_device_code() {
+    need!("clang-22", "ld.lld");
+    let folder = Folder::new();
+    let magics = ".ascii \"\\177ELF\\2\\1\\1\"\n.quad 0\n.long 0x07230203\n.long 0x10000\n.quad 0\n.long 0xba55ed50\n.long 0x100001\n\
+                  .quad 12\n.long 0xad10ff10\n.quad 1\n.ascii \"__CLANG_OFFLOAD_BUNDLE__\"\n.quad 5\n.ascii \"CCOB\"\n.asciz \".version 8.0 of it\"\n";
+    let bytes = library(&folder, &[], magics);
+    let contents = scan(&bytes);
+    assert_eq!((contents.images, contents.problems), (vec![], vec![]));
+}
+
+#[test]
+fn what_sections_have_is_not_found_again() {
+    need!("clang");
+    let folder = Folder::new();
+    folder.write("a.c", "int a;");
+    folder.write("one", offload_v1());
+    folder.run("clang -cc1 -triple x86_64-linux-gnu -emit-obj -fembed-offload-object=one a.c -o a.o");
+    let bytes = folder.read("a.o");
+    assert_eq!(locations(&scan(&bytes)), locations(&read(&bytes)));
+}
+
+#[test]
+fn every_truncation_and_many_flipped_bits_are_harmless() {
+    need!("clang-22", "ld.lld", "clang-offload-bundler");
+    let folder = Folder::new();
+    samples(&folder);
+    let mut bytes = library(&folder, &["k.spv", "k.out", "k.ptx"], "");
+    let count = scan(&bytes).images.len();
+    assert!(count >= 3);
+    for length in (0..bytes.len()).step_by(5) {
+        assert!(scan(&bytes[..length]).images.len() <= count, "cut to {length}");
+    }
+    for position in (0..bytes.len()).step_by(3) {
+        bytes[position] ^= 0x10;
+        assert!(scan(&bytes).images.len() <= count + 4, "{position:#x}");
+        bytes[position] ^= 0x10;
+    }
+}
