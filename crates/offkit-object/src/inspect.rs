@@ -118,6 +118,11 @@ pub fn inspect(bytes: &[u8], format: ImageFormat, limits: &Limits) -> Inspection
     findings.finish()
 }
 
+/// What is wrong with an image.
+pub(crate) fn problems_of(bytes: &[u8], format: ImageFormat, limits: &Limits) -> Vec<offkit_image::Error> {
+    inspect(bytes, format, limits).problems
+}
+
 /// The content of a note in an ELF file of any kind, by the note's owner and kind: of the first of several. Headers are
 /// read, and the sections of notes.
 ///

@@ -8,7 +8,7 @@ use crate::claim::check_format;
 use crate::container;
 use crate::format::ContainerFormat;
 use crate::heads::Heads;
-use crate::inspect::header_target;
+use crate::inspect::{header_target, problems_of};
 use crate::part::{Content, Part};
 use crate::reading::Reading;
 use crate::source::Source;
@@ -21,8 +21,8 @@ use offkit_image::target::decide;
 /// That is, of an offload binary: sizes and places that are no multiples of 8, bytes that belong to nothing and are
 /// not zero, parts that overlap, keys that occur twice, flags without a meaning. Of a SYCLBIN: the same for its
 /// tables, images that no module has, and contents that its state does not allow. Of a bundle: a wrong hash, IDs that
-/// occur twice, images that overlap. Of an image itself, that it can be decompressed, and its format and target, which
-/// the container must not contradict.
+/// occur twice, images that overlap. Of an image itself, that it can be decompressed, that its own tables hold together,
+/// and its format and target, which the container must not contradict.
 ///
 /// ```
 /// use offkit_object::{ImageKind, Limits, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind};
@@ -43,7 +43,8 @@ pub fn verify(file_name: &str, bytes: &[u8], limits: &Limits) -> Vec<Problem> {
             Item::Problem(problem) => problems.push(problem),
             Item::Image(image) => {
                 let problem = |error| Problem::new(image.location.clone(), error);
-                problems.extend(check_image(&image).into_iter().map(problem));
+                let found = check_image(&image).into_iter().chain(check_code(&image, limits));
+                problems.extend(found.map(problem));
             }
             Item::Container(_) => {}
         }
@@ -96,6 +97,22 @@ fn check_image(image: &DeviceImage<'_>) -> Vec<Error> {
     let told = decision.contradicted.iter();
     let target = told.map(|told| contradiction(told, &decision.target));
     format.into_iter().chain(target).collect()
+}
+
+/// What is wrong with the code itself: it is cut off, say.
+fn check_code(image: &DeviceImage<'_>, limits: &Limits) -> Vec<Error> {
+    let Ok(bytes) = image.bytes() else {
+        return Vec::new();
+    };
+    // Offsets are those in the image; where it is stored as it is, they become those in the file.
+    let base = image.offset.filter(|_| image.storage() == Storage::Plain);
+    let place = |error: Error| match (base, error.offset()) {
+        (Some(base), Some(offset)) => error.at(base.saturating_add(offset)),
+        _ => error,
+    };
+    // Where the bytes say nothing, the container's word is no reason to read them as what they may not be.
+    let problems = problems_of(bytes, ImageFormat::detect(bytes), limits);
+    problems.into_iter().map(place).collect()
 }
 
 struct Checker<'l> {

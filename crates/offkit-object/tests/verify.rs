@@ -4,9 +4,11 @@
 
 mod common;
 
-use common::{SYCLBIN_VERSIONS, limits, offload_v1, offload_v2, program, put_u32, put_u64, samples, u64_at};
+use common::{
+    SYCLBIN_VERSIONS, limits, offload_v1, offload_v2, program, put_u32, put_u64, read, samples, u64_at,
+};
 use offkit_object::property_set::names;
-use offkit_object::{BundleState, OffloadBinary, SyclBinVersion, verify};
+use offkit_object::{BundleState, DeviceImage, Inspect, OffloadBinary, SyclBinVersion, verify};
 
 fn messages(bytes: &[u8]) -> Vec<String> {
     let problems = verify("f", bytes, &limits());
@@ -26,7 +28,11 @@ fn reports(bytes: &[u8], part: &str) {
 fn what_is_written_keeps_every_rule() {
     for (name, bytes) in samples() {
         if !name.starts_with("property") {
-            assert_eq!(messages(&bytes), [""; 0], "{name}");
+            // Their images are only the beginnings of code, and nothing else is wrong.
+            let contents = read(&bytes);
+            let problems = |image: &DeviceImage<'_>| image.inspect(&limits()).problems.len();
+            let of_code: usize = contents.images.iter().map(problems).sum();
+            assert_eq!(messages(&bytes).len(), of_code, "{name}: {:?}", messages(&bytes));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! In the place of the readers of images, where this crate is built without them: containers have the only word.
 
-use offkit_image::{CodeVersion, Error, ImageFormat, Target};
+use offkit_image::{CodeVersion, Error, ImageFormat, Limits, Target};
 
 /// No target: the bytes are not asked.
 pub(crate) fn header_target(_bytes: &[u8], _format: ImageFormat) -> Target {
@@ -10,6 +10,11 @@ pub(crate) fn header_target(_bytes: &[u8], _format: ImageFormat) -> Target {
 /// No version either.
 pub(crate) fn header_version(_bytes: &[u8], _format: ImageFormat) -> Option<CodeVersion> {
     None
+}
+
+/// No problems: the bytes are not asked.
+pub(crate) fn problems_of(_bytes: &[u8], _format: ImageFormat, _limits: &Limits) -> Vec<Error> {
+    Vec::new()
 }
 
 /// Nothing is found in bitcode.
