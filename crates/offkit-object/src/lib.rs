@@ -148,6 +148,7 @@ pub use inspect::{
     FunctionType, Inspect, elf_note, embedded_in_bitcode, function_types, header_target, header_version,
     inspect,
 };
+pub use offkit_image::target::decide;
 pub use offkit_image::{
     BundleState, ByteArray, Bytes, Code, CodeVersion, Compression, ContainerKind, Detail, DetailValue,
     DeviceImage, Error, ErrorKind, ImageFormat, InspectedKernel, Inspection, KernelName, Limits, Location,

@@ -108,7 +108,7 @@ pub(super) fn from_items<'data>(
         if entry.flags != 0 {
             losses.add(location, format!("the flags {:#x}", entry.flags));
         }
-        if entry.image_kind != ImageKind::of_format(ImageFormat::detect(&entry.image)) {
+        if !entry.image_kind.says_no_more_than(&entry.image) {
             losses.add(location, format!("the image kind {}", entry.image_kind));
         }
         let mut image = DeviceImage::new(entry.image.clone());

@@ -43,6 +43,11 @@ impl ImageKind {
         }
     }
 
+    /// Whether the bytes of an image say themselves what the kind says.
+    pub(crate) fn says_no_more_than(self, image: &[u8]) -> bool {
+        self == Self::NONE || self == Self::of_format(ImageFormat::detect(image))
+    }
+
     /// The format that the kind claims; `None` when it claims nothing about the format.
     pub(crate) fn claimed_format(self) -> Option<ImageFormat> {
         match self {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use offkit_devlib::library_file;
 use offkit_llvm::{Form, Source, Worker, WorkerError};
-use offkit_object::{DeviceImage, ImageFormat, Problem};
+use offkit_object::{DeviceImage, ImageFormat, Location, Problem};
 
 use super::link::worker_failure;
 use crate::failure::Failure;
@@ -57,6 +57,8 @@ pub(crate) fn run(options: &Extract, terminal: Terminal) -> Result<(), Failure> 
         terminal,
         names: HashSet::new(),
         libraries: Vec::new(),
+        for_standard_output: Vec::new(),
+        only: Vec::new(),
         written: 0,
         bytes: 0,
         result: Ok(()),
@@ -71,6 +73,7 @@ pub(crate) fn run(options: &Extract, terminal: Terminal) -> Result<(), Failure> 
         extraction.result = Ok(());
         selection.warn(&problems, terminal);
     }
+    extraction.write_to_standard_output()?;
     extraction.write_libraries()?;
     if extraction.written > 1 {
         terminal.note(format_args!(
@@ -109,6 +112,9 @@ struct Extraction<'a> {
     names: HashSet<PathBuf>,
     /// Device libraries of bitcode, each with what it is made of.
     libraries: Vec<(PathBuf, Vec<Module>)>,
+    /// Where the images for standard output are, and the bytes of the first.
+    for_standard_output: Vec<Location>,
+    only: Vec<u8>,
     written: usize,
     bytes: u64,
     result: Result<(), Failure>,
@@ -129,12 +135,11 @@ impl Extraction<'_> {
             image.bytes().map_err(damaged)?
         };
         if files::is_standard_stream(&self.options.output) {
-            if self.written > 0 {
-                return Err(Failure::input("several images cannot go to standard output")
-                    .hint("name a folder with -o"));
+            // Written once it is known to be the only one.
+            if self.for_standard_output.is_empty() {
+                self.only = bytes.to_vec();
             }
-            files::write(&self.options.output, &[bytes]).map_err(Failure::input)?;
-            self.count(bytes);
+            self.for_standard_output.push(image.location.clone());
             return Ok(());
         }
         if let Some(library) = &self.options.libdevice
@@ -161,6 +166,25 @@ impl Extraction<'_> {
         self.terminal.note(path.display());
         self.count(bytes);
         Ok(())
+    }
+
+    /// Writes the one image for standard output.
+    fn write_to_standard_output(&mut self) -> Result<(), Failure> {
+        const NAMED: usize = 8;
+        match self.for_standard_output.as_slice() {
+            [] => Ok(()),
+            [_] => files::write(&self.options.output, &[&self.only]).map_err(Failure::input),
+            several => {
+                let names: Vec<_> = several.iter().take(NAMED).map(ToString::to_string).collect();
+                let more = if several.len() > NAMED { ", …" } else { "" };
+                let message = format!(
+                    "{} images cannot go to standard output: {}{more}",
+                    several.len(),
+                    names.join(", ")
+                );
+                Err(Failure::input(message).hint("name one of them, or a folder with -o"))
+            }
+        }
     }
 
     fn count(&mut self, bytes: &[u8]) {

@@ -100,7 +100,41 @@ impl FromStr for ImageText {
     }
 }
 
+/// Keys that mean something to offkit, or to those who read offload binaries.
+const KEYS: [&str; 7] = [
+    "file",
+    "triple",
+    "arch",
+    "kind",
+    "properties",
+    "compile-opts",
+    "link-opts",
+];
+
+/// The key that was meant, where one that nobody knows is nearly one of them.
+fn meant(key: &str) -> Option<&'static str> {
+    const DIFFERENCES: usize = 2;
+    let is_near = |known: &&&str| {
+        let differences = strsim::osa_distance(known, &key.to_lowercase());
+        differences <= DIFFERENCES && differences * 2 < known.len()
+    };
+    match KEYS.contains(&key) {
+        true => None,
+        false => KEYS.iter().find(is_near).copied(),
+    }
+}
+
 pub(crate) fn run(options: &Pack, terminal: Terminal) -> Result<(), Failure> {
+    for image in &options.images {
+        for (key, _) in &image.strings {
+            if let Some(meant) = meant(key) {
+                terminal.warning(format_args!(
+                    "{}: the key `{key}` becomes a string of that name; `{meant}` was meant?",
+                    image.file.display()
+                ));
+            }
+        }
+    }
     files::check_output(&options.output).map_err(Failure::input)?;
     let read = (options.images.iter()).flat_map(|image| [&image.file].into_iter().chain(&image.properties));
     files::check_inputs_stay(&options.output, read).map_err(Failure::input)?;

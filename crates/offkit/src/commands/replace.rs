@@ -5,7 +5,7 @@ use super::limits::LimitOptions;
 use clap::Args;
 use std::path::{Path, PathBuf};
 
-use offkit_object::{Error, ErrorKind, Item, Location};
+use offkit_object::{DeviceImage, Error, ErrorKind, ImageFormat, Item, Location, decide, target_of};
 
 use super::Source;
 use crate::failure::Failure;
@@ -29,6 +29,9 @@ pub(crate) struct Replace {
     /// Write the changed file here and keep the old one; `-` is standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Replace even by another format, or by code for another target
+    #[arg(long)]
+    force: bool,
     #[command(flatten)]
     filter: Filter,
     #[command(flatten)]
@@ -43,6 +46,9 @@ pub(crate) fn run(options: &Replace, terminal: Terminal) -> Result<(), Failure> 
         let (place, path) = understand(replacement, &source.place)?;
         let location = choose(options, &source, place)?;
         let new = files::open(&path).map_err(Failure::input)?;
+        if !options.force {
+            check(&source, &location, options, &path, &new)?;
+        }
         let old = changed.as_deref().unwrap_or(&source.content);
         let result = offkit_object::replace(old, &location, &new, &limits);
         changed = Some(result.map_err(|error| failure(&source, &location, &error))?);
@@ -59,6 +65,43 @@ pub(crate) fn run(options: &Replace, terminal: Terminal) -> Result<(), Failure> 
         }
     ));
     Ok(())
+}
+
+/// Refuses what is no image of the same format for the same target.
+fn check(
+    source: &Source,
+    location: &Location,
+    options: &Replace,
+    path: &Path,
+    new: &[u8],
+) -> Result<(), Failure> {
+    let new = DeviceImage::new(new);
+    let mut difference = None;
+    source.walk_at(location, &options.limits, &mut |item| {
+        let Item::Image(old) = item else { return };
+        if old.location != *location || old.format == ImageFormat::Unknown {
+            return;
+        }
+        if new.format != old.format {
+            difference = Some((old.format.to_string(), new.format.to_string()));
+            return;
+        }
+        let new = target_of(&new);
+        if decide(target_of(old).into_owned(), new.clone().into_owned())
+            .contradicted
+            .is_some()
+        {
+            difference = Some((target_of(old).to_string(), new.to_string()));
+        }
+    });
+    match difference {
+        None => Ok(()),
+        Some((old, new)) => Err(Failure::input(format!(
+            "{location}: the image is {old}, `{}` is {new}: nothing was changed",
+            path.display()
+        ))
+        .hint("--force replaces it all the same")),
+    }
 }
 
 /// The one image at a place that the options mean.
