@@ -20,6 +20,7 @@ mod elf;
 mod elf_edit;
 mod intel_openmp;
 mod macho;
+mod needed;
 mod output;
 mod section;
 mod splice;
@@ -42,6 +43,7 @@ use section::Found;
 #[cfg(feature = "register")]
 pub(crate) use elf::TYPE_OFFLOADING;
 pub use intel_openmp::{intel_openmp_elf, intel_openmp_spirv};
+pub use needed::{Needed, needed};
 pub use section::SectionContent;
 #[cfg(feature = "write")]
 pub use write::{

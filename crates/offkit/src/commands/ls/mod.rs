@@ -11,11 +11,13 @@ use clap::Args;
 use std::path::Path;
 use std::path::PathBuf;
 
-use offkit_object::{DeviceImage, Item, Problem};
+use offkit_object::{DeviceImage, Item, Problem, looks_like_device_code};
 
 use super::Source;
+use super::folder::files_in;
+use super::needed::libraries_of;
 use crate::failure::Failure;
-use crate::terminal::{Output, Terminal};
+use crate::terminal::{Output, Terminal, escape};
 use tree::Tree;
 
 const EXAMPLES: &str = "\
@@ -27,9 +29,12 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Ls {
-    /// Files to look into, or locations in them, `FILE!0/ir/0`; `-` is standard input
+    /// Files or folders to look into, or locations in files, `FILE!0/ir/0`; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
+    /// List the shared libraries that a program needs, too, and what these need
+    #[arg(long)]
+    needed: bool,
     /// Show the kernels of each image with their arguments
     #[arg(short, long)]
     kernels: bool,
@@ -57,18 +62,74 @@ pub(crate) struct Ls {
 pub(crate) fn run(options: &Ls, terminal: Terminal) -> Result<(), Failure> {
     let mut selection = Selection::new(&options.filter);
     for path in &options.files {
-        match list(options, terminal, path, &mut selection) {
+        if path.is_dir() {
+            list_folder(options, terminal, path, &mut selection)?;
+            continue;
+        }
+        match list(options, terminal, path, &mut selection, false) {
             // The others are listed all the same.
             Err(failure) if options.files.len() > 1 => selection.fail(&failure, terminal),
-            result => result?,
+            result => drop(result?),
+        }
+        if options.needed {
+            list_needed(options, terminal, path, &mut selection);
         }
     }
     selection.check()
 }
 
-/// Lists one file.
-fn list(options: &Ls, terminal: Terminal, path: &Path, selection: &mut Selection<'_>) -> Result<(), Failure> {
+/// Lists the libraries that a program needs and that have device code inside.
+fn list_needed(options: &Ls, terminal: Terminal, program: &Path, selection: &mut Selection<'_>) {
+    let libraries = libraries_of(program);
+    for path in &libraries.found {
+        if let Err(failure) = list(options, terminal, path, selection, true) {
+            selection.fail(&failure, terminal);
+        }
+    }
+    for (name, needed_by) in &libraries.missing {
+        terminal.warning(format_args!(
+            "{name} was not found, and not looked into: {} needs it",
+            needed_by.display()
+        ));
+    }
+}
+
+/// Lists the files of a folder that have device code inside.
+fn list_folder(
+    options: &Ls,
+    terminal: Terminal,
+    folder: &Path,
+    selection: &mut Selection<'_>,
+) -> Result<(), Failure> {
+    let files = files_in(folder)?;
+    let mut images = 0;
+    for path in &files {
+        match list(options, terminal, path, selection, true) {
+            Ok(count) => images += count,
+            Err(failure) => selection.fail(&failure, terminal),
+        }
+    }
+    if images == 0 && !options.json {
+        let folder = escape(&folder.display().to_string()).into_owned();
+        terminal.line(format_args!("{folder}: no device code in {} files", files.len()))?;
+    }
+    Ok(())
+}
+
+/// Lists one file, and says how many images it has. Of files in a folder, those without device code are left out.
+fn list(
+    options: &Ls,
+    terminal: Terminal,
+    path: &Path,
+    selection: &mut Selection<'_>,
+    is_in_folder: bool,
+) -> Result<usize, Failure> {
+    /// Enough to tell what a file is.
+    const HEAD: usize = 1 << 10;
     let source = Source::open(path)?;
+    if is_in_folder && !looks_like_device_code(source.content.get(..HEAD).unwrap_or(&source.content)) {
+        return Ok(0);
+    }
     let output = terminal.output();
     let mut listing = Listing {
         options,
@@ -94,16 +155,17 @@ fn list(options: &Ls, terminal: Terminal, path: &Path, selection: &mut Selection
         return Err(super::nothing_in(&source.place, &listing.problems));
     }
     match listing.form {
+        Form::Tree(_) if is_in_folder && listing.images == 0 && listing.problems.is_empty() => {}
         Form::Json(mut output) => {
             for problem in &listing.problems {
                 output.json(&super::problem_json(problem))?;
             }
             output.finish()?;
         }
-        Form::Tree(tree) => tree.finish()?,
+        Form::Tree(tree) => tree.finish(!listing.problems.is_empty())?,
     }
     listing.selection.warn(&listing.problems, terminal);
-    Ok(())
+    Ok(listing.images)
 }
 
 /// The listing of one file on its way out.

@@ -138,7 +138,7 @@ impl Tree {
     }
 
     /// Ends the listing.
-    pub(super) fn finish(mut self) -> Result<(), Failure> {
+    pub(super) fn finish(mut self, has_problems: bool) -> Result<(), Failure> {
         let Styles { faint, .. } = self.styles;
         if self.images == 0 {
             self.containers.truncate(1);
@@ -147,6 +147,11 @@ impl Tree {
         self.leave(|_| true);
         let mut output = self.rows.finish()?;
         match self.images {
+            0 if self.is_whole && has_problems => {
+                output.line(format_args!(
+                    "{faint}no device code found; not everything could be read{faint:#}"
+                ))?;
+            }
             0 if self.is_whole => {
                 output.line(format_args!("{faint}no device code inside{faint:#}"))?;
             }
