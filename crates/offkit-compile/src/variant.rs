@@ -19,6 +19,19 @@ pub struct Variant {
     pub contract: bool,
 }
 
+impl Variant {
+    /// Scalar code for the same launches.
+    #[must_use]
+    pub fn scalar(self) -> Variant {
+        Variant {
+            width: 1,
+            rows: true,
+            full: true,
+            ..self
+        }
+    }
+}
+
 /// Why a kernel is not compiled: something that the compiler has no code for.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]

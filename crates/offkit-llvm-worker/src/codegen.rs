@@ -240,12 +240,27 @@ impl TargetMachine {
     ///
     /// What LLVM reports; much of what goes wrong in a code generator ends the process instead.
     pub fn emit(&self, module: &Module) -> Result<Arc<Buffer>, Error> {
+        self.generate(
+            module,
+            match self.is_text {
+                true => LLVMCodeGenFileType::LLVMAssemblyFile,
+                false => LLVMCodeGenFileType::LLVMObjectFile,
+            },
+        )
+    }
+
+    /// Generates code as text.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`emit`](Self::emit).
+    pub fn assembly(&self, module: &Module) -> Result<Arc<Buffer>, Error> {
+        self.generate(module, LLVMCodeGenFileType::LLVMAssemblyFile)
+    }
+
+    fn generate(&self, module: &Module, kind: LLVMCodeGenFileType) -> Result<Arc<Buffer>, Error> {
         let mut message = ptr::null_mut();
         let mut code = ptr::null_mut();
-        let kind = match self.is_text {
-            true => LLVMCodeGenFileType::LLVMAssemblyFile,
-            false => LLVMCodeGenFileType::LLVMObjectFile,
-        };
         // SAFETY: machine and module are alive; LLVM copies what it wrote into a buffer of its own, which has a zero
         // behind it and is ours, as is the message.
         unsafe {

@@ -10,7 +10,7 @@ use offkit_llvm::{ModuleId, ModuleSource, OpenedModule, PROTOCOL_VERSION, Reply,
 use crate::Error;
 use crate::beyond_c::wrapper_module;
 use crate::buffer::Buffer;
-use crate::compile::compile;
+use crate::compile::{compile, forms};
 use crate::emit::emit;
 use crate::kept::Kept;
 use crate::link::Input;
@@ -97,12 +97,15 @@ impl Server {
             } => Reply::Wrapper(wrapper_module(language, host, *relocatable, &blocks)?),
             Request::Compile(request) => {
                 end_with_user();
-                let spirv = blocks
-                    .first()
-                    .ok_or_else(|| Error::new("there is no module to compile"))?;
-                let mut compiled = compile(spirv, request)?;
+                let mut compiled = compile(module_to_compile(&blocks)?, request)?;
                 let object = std::mem::take(&mut compiled.object);
                 return Ok((Reply::Compiled(compiled), vec![object]));
+            }
+            Request::Forms(request) => {
+                let mut forms = forms(module_to_compile(&blocks)?, request)?;
+                let texts = [&mut forms.emitted, &mut forms.optimized, &mut forms.assembly];
+                let texts = texts.map(std::mem::take).to_vec();
+                return Ok((Reply::Forms(forms), texts));
             }
             Request::Close { module } => {
                 self.kept(*module)?;
@@ -116,6 +119,11 @@ impl Server {
     fn kept(&mut self, id: ModuleId) -> Result<&mut Kept, Error> {
         (self.modules.get_mut(&id)).ok_or_else(|| Error::new(format!("no module {} is open", id.0)))
     }
+}
+
+fn module_to_compile(blocks: &[Vec<u8>]) -> Result<&[u8], Error> {
+    let module = blocks.first().map(Vec::as_slice);
+    module.ok_or_else(|| Error::new("there is no module to compile"))
 }
 
 /// The modules that a request names, or that come behind it.

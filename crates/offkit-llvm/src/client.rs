@@ -14,8 +14,8 @@ use std::time::Duration;
 use crate::diagnostic::Place;
 use crate::frame::{FrameError, Message, read_message, write_message};
 use crate::protocol::{
-    CompileRequest, Compiled, EmittedPart, Form, ModuleId, ModuleSource, OpenedModule, PROTOCOL_VERSION,
-    Part, Reply, Request, SpirvNeed, SymbolNeed,
+    CompileRequest, Compiled, EmittedPart, Form, Forms, ModuleId, ModuleSource, OpenedModule,
+    PROTOCOL_VERSION, Part, Reply, Request, SpirvNeed, SymbolNeed,
 };
 use crate::source::{Content, Source};
 
@@ -520,6 +520,32 @@ impl Worker {
         }
     }
 
+    /// What a kernel of a SPIR-V module is on its way to machine code; see [`compile`](Self::compile).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`compile`](Self::compile).
+    pub fn forms(
+        &mut self,
+        spirv: &[u8],
+        request: CompileRequest,
+        limit: Duration,
+    ) -> Result<Forms, WorkerError> {
+        let activity = format!("compiling kernel `{}`", request.kernel);
+        match self.call_within(&Request::Forms(request), &[spirv], &activity, limit)? {
+            (Reply::Forms(forms), blocks) => match <[Vec<u8>; 3]>::try_from(blocks) {
+                Ok([emitted, optimized, assembly]) => Ok(Forms {
+                    emitted,
+                    optimized,
+                    assembly,
+                    ..forms
+                }),
+                Err(_) => Err(self.unexpected(&Reply::Forms(forms))),
+            },
+            (other, _) => Err(self.unexpected(&other)),
+        }
+    }
+
     /// Has the worker forget a module.
     ///
     /// # Errors
@@ -722,7 +748,7 @@ mod tests {
         (folder, path)
     }
 
-    const HELLO: &str = r#"read line; echo '{"body":{"hello":{"protocol":7,"llvm":"22.1.8"}}}'"#;
+    const HELLO: &str = r#"read line; echo '{"body":{"hello":{"protocol":8,"llvm":"22.1.8"}}}'"#;
 
     fn open(worker: &mut Worker, name: &str) -> Result<OpenedModule, WorkerError> {
         worker.open(&[Source::bytes(name, b"")], &[], false)
@@ -816,6 +842,21 @@ mod tests {
         assert!(error.to_string().contains("compiling kernel `add`"), "{error}");
     }
 
+    #[test]
+    #[cfg(unix)]
+    fn forms_are_texts_behind_their_reply() {
+        let (_folder, program) = script(&format!(
+            "{HELLO}\nread line; echo '{{\"blocks\":[4,2,3],\"body\":{{\"forms\":{{}}}}}}'; printf 'callocret'\n\
+             read line; echo '{{\"blocks\":[1],\"body\":{{\"forms\":{{}}}}}}'; printf c"
+        ));
+        let mut worker = Worker::start_program(&program).unwrap();
+        let forms = worker.forms(b"", add(), Duration::from_secs(60)).unwrap();
+        let texts = [forms.emitted, forms.optimized, forms.assembly];
+        assert_eq!(texts, [&b"call"[..], b"oc", b"ret"]);
+        let error = worker.forms(b"", add(), Duration::from_secs(60)).unwrap_err();
+        assert!(matches!(error, WorkerError::Protocol { .. }), "{error:?}");
+    }
+
     fn add() -> CompileRequest {
         CompileRequest {
             kernel: "add".into(),
@@ -826,6 +867,7 @@ mod tests {
                 narrow_ids: true,
                 contract: true,
             },
+            triple: String::new(),
             processor: String::new(),
             features: String::new(),
             level: crate::Effort::Light,

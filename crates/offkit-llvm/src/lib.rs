@@ -88,9 +88,9 @@ mod summary;
 pub use client::{WORKER_PROGRAM, WORKER_VARIABLE, Worker, WorkerError};
 pub use diagnostic::{Diagnostic, Place, Severity};
 pub use protocol::{
-    CodeOptions, CompileRequest, Compiled, Effort, EmittedPart, Form, ModuleId, ModuleSource, OpenedModule,
-    PROTOCOL_VERSION, Part, Reply, Request, SpecializationConstant, SpecializationConstantMode, SpirvLimits,
-    SpirvNeed, SymbolNeed,
+    CodeOptions, CompileRequest, Compiled, Effort, EmittedPart, Form, Forms, ModuleId, ModuleSource,
+    OpenedModule, PROTOCOL_VERSION, Part, Reply, Request, SpecializationConstant, SpecializationConstantMode,
+    SpirvLimits, SpirvNeed, SymbolNeed,
 };
 pub use source::{Content, Source};
 pub use summary::{

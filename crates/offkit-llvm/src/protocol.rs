@@ -10,7 +10,7 @@ use crate::diagnostic::{Diagnostic, Place};
 use crate::summary::{Metadata, ModuleSummary};
 
 /// The version of this protocol. The two programs are built together, so they must agree exactly.
-pub const PROTOCOL_VERSION: u32 = 7;
+pub const PROTOCOL_VERSION: u32 = 8;
 
 /// The number of a module that the worker keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -77,6 +77,9 @@ pub enum Request {
     },
     /// Compile a kernel of the SPIR-V module in the block behind the request. Answered by [`Reply::Compiled`].
     Compile(CompileRequest),
+    /// What a kernel is on its way to machine code; what follows is as for [`Self::Compile`]. Answered by
+    /// [`Reply::Forms`].
+    Forms(CompileRequest),
     /// Forget a module. Answered by [`Reply::Done`].
     Close {
         /// The module.
@@ -95,6 +98,7 @@ impl Request {
             Self::Needs { .. } => "needs",
             Self::Wrap { .. } => "wrap",
             Self::Compile(_) => "compile",
+            Self::Forms(_) => "forms",
             Self::Close { .. } => "close",
         }
     }
@@ -201,7 +205,10 @@ pub struct CompileRequest {
     pub kernel: String,
     /// Which launches it is for.
     pub variant: Variant,
-    /// The processor, by LLVM's name; empty for the worker's own, with all its features.
+    /// The target triple of the processor; empty for that of the worker's own machine.
+    pub triple: String,
+    /// The processor, by LLVM's name; empty for the worker's own with all its features, or for the usual one of another
+    /// triple.
     pub processor: String,
     /// Features of the processor to be on or off, as LLVM takes them (`+avx2,-avx512f`).
     pub features: String,
@@ -236,6 +243,23 @@ pub struct Compiled {
     /// A relocatable object, ELF. On the way it is a block behind the reply.
     #[serde(skip)]
     pub object: Vec<u8>,
+}
+
+/// What a kernel is on its way to machine code, as text. On the way each text is a block behind the reply.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Forms {
+    /// What is to be known of it, for people; see [`Compiled::notes`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// LLVM IR as it is emitted.
+    #[serde(skip)]
+    pub emitted: Vec<u8>,
+    /// LLVM IR behind LLVM's passes.
+    #[serde(skip)]
+    pub optimized: Vec<u8>,
+    /// The processor's assembly.
+    #[serde(skip)]
+    pub assembly: Vec<u8>,
 }
 
 /// What of SPIR-V a target takes.
@@ -345,6 +369,8 @@ pub enum Reply {
     Wrapper(String),
     /// Answers [`Request::Compile`]. A block with the object follows.
     Compiled(Compiled),
+    /// Answers [`Request::Forms`]. Three blocks with the texts follow.
+    Forms(Forms),
     /// The request was carried out and there is nothing to tell.
     Done,
     /// The process that generated the code of a part ended: a fatal error or a crash inside LLVM.

@@ -38,7 +38,7 @@ mod values;
 
 use offkit_compile::{Facts, Plan, Refusal, Variant, prepare};
 use offkit_kernel::ir;
-use offkit_llvm::{CompileRequest, Compiled, Effort};
+use offkit_llvm::{CompileRequest, Compiled, Effort, Forms};
 
 use crate::Error;
 use crate::codegen::TargetMachine;
@@ -71,66 +71,101 @@ impl From<Refusal> for Error {
 ///
 /// The reason why it isn't compiled.
 pub fn compile(spirv: &[u8], request: &CompileRequest) -> Result<Compiled, Error> {
-    let spirv = offkit_spirv::Module::from_bytes(spirv).map_err(|error| Error::new(error.to_string()))?;
-    let module = offkit_kernel::read(spirv.dr()).map_err(|error| Error::new(error.to_string()))?;
-    module
-        .verify()
-        .map_err(|problem| Error::new(problem.to_string()))?;
-    let kernel = module
-        .kernels
-        .iter()
-        .position(|kernel| kernel.name == request.kernel);
-    let kernel = kernel.ok_or_else(|| Error::new(format!("there is no kernel `{}`", request.kernel)))?;
-    // What work-groups do together has become something of sub-groups then, which may have any size.
-    let sees_sub_groups = Facts::of(&module, kernel).sub_groups;
-    generate(&prepare(&module, kernel)?, request, sees_sub_groups)
-}
-
-/// Compiles the one kernel of a module; what can't be vector code becomes scalar code, unless a vector is a sub-group that
-/// the kernel sees.
-fn generate(module: &ir::Module, request: &CompileRequest, sees_sub_groups: bool) -> Result<Compiled, Error> {
-    let mut notes = Vec::new();
-    let (context, variant) = (Context::new(), request.variant);
-    let may_be_scalar = variant.width > 1 && !sees_sub_groups;
-    let written = write(&context, module, variant, request).and_then(|written| match written.1.own {
-        MOST_OWN_MEMORY.. if may_be_scalar => Err(Refusal(
-            "work-items have so much private memory that a vector's isn't near any more".to_owned(),
-        )),
-        _ => Ok(written),
-    });
-    let (mut code, emitted) = match written {
-        Ok(written) => written,
-        Err(refusal) if may_be_scalar => {
-            let scalar = Variant {
-                width: 1,
-                rows: true,
-                full: true,
-                ..variant
-            };
-            let (code, mut emitted) = write(&context, module, scalar, request)?;
-            // The memory is told for each of the vectors that were asked for: each work-item of one needs its own.
-            emitted.scratch = emitted.scratch.saturating_mul(u64::from(variant.width));
-            notes.push(format!("scalar code: {refusal}"));
-            (code, emitted)
-        }
-        Err(refusal) => return Err(refusal.into()),
-    };
-    let machine = machine(request)?;
-    machine.adopt(&mut code)?;
-    code.verify()?;
-    match request.level {
-        Effort::Light => machine.run(&mut code, LIGHT)?,
-        Effort::Full => machine.optimize(&mut code, 2)?,
-    }
-    let object = machine.emit(&code)?;
+    let mut written = Written::new(spirv, request)?;
+    written.optimize(request.level)?;
+    let object = written.machine.emit(&written.code)?;
     Ok(Compiled {
         symbol: symbol(&request.kernel),
-        scratch: emitted.scratch,
-        shared: emitted.shared,
-        externals: emitted.externals,
-        notes,
+        scratch: written.emitted.scratch,
+        shared: written.emitted.shared,
+        externals: written.emitted.externals,
+        notes: written.notes,
         object: object.bytes().to_vec(),
     })
+}
+
+/// What a kernel of a SPIR-V module is on its way to the code that [`compile`] makes of it.
+///
+/// # Errors
+///
+/// The reason why it isn't compiled.
+pub fn forms(spirv: &[u8], request: &CompileRequest) -> Result<Forms, Error> {
+    let mut written = Written::new(spirv, request)?;
+    let emitted = written.code.to_text();
+    written.optimize(request.level)?;
+    let optimized = written.code.to_text();
+    // Last: the code generator changes what it reads.
+    let assembly = written.machine.assembly(&written.code)?;
+    Ok(Forms {
+        notes: written.notes,
+        emitted,
+        optimized,
+        assembly: assembly.bytes().to_vec(),
+    })
+}
+
+/// A kernel as LLVM IR for its processor.
+struct Written {
+    code: Module,
+    emitted: kernel::Emitted,
+    notes: Vec<String>,
+    machine: TargetMachine,
+}
+
+impl Written {
+    /// A kernel of a SPIR-V module. What can't be vector code becomes scalar code, unless a vector is a sub-group that the
+    /// kernel sees.
+    fn new(spirv: &[u8], request: &CompileRequest) -> Result<Written, Error> {
+        let spirv = offkit_spirv::Module::from_bytes(spirv).map_err(|error| Error::new(error.to_string()))?;
+        let module = offkit_kernel::read(spirv.dr()).map_err(|error| Error::new(error.to_string()))?;
+        module
+            .verify()
+            .map_err(|problem| Error::new(problem.to_string()))?;
+        let kernel = module
+            .kernels
+            .iter()
+            .position(|kernel| kernel.name == request.kernel);
+        let kernel = kernel.ok_or_else(|| Error::new(format!("there is no kernel `{}`", request.kernel)))?;
+        // What work-groups do together has become something of sub-groups then, which may have any size.
+        let sees_sub_groups = Facts::of(&module, kernel).sub_groups;
+        let module = &prepare(&module, kernel)?;
+        let mut notes = Vec::new();
+        let (context, variant) = (Context::new(), request.variant);
+        let may_be_scalar = variant.width > 1 && !sees_sub_groups;
+        let written = write(&context, module, variant, request).and_then(|written| match written.1.own {
+            MOST_OWN_MEMORY.. if may_be_scalar => Err(Refusal(
+                "work-items have so much private memory that a vector's isn't near any more".to_owned(),
+            )),
+            _ => Ok(written),
+        });
+        let (mut code, emitted) = match written {
+            Ok(written) => written,
+            Err(refusal) if may_be_scalar => {
+                let (code, mut emitted) = write(&context, module, variant.scalar(), request)?;
+                // The memory is told for each of the vectors that were asked for: each work-item of one needs its own.
+                emitted.scratch = emitted.scratch.saturating_mul(u64::from(variant.width));
+                notes.push(format!("scalar code: {refusal}"));
+                (code, emitted)
+            }
+            Err(refusal) => return Err(refusal.into()),
+        };
+        let machine = machine(request)?;
+        machine.adopt(&mut code)?;
+        code.verify()?;
+        Ok(Written {
+            code,
+            emitted,
+            notes,
+            machine,
+        })
+    }
+
+    fn optimize(&mut self, effort: Effort) -> Result<(), Error> {
+        match effort {
+            Effort::Light => self.machine.run(&mut self.code, LIGHT),
+            Effort::Full => self.machine.optimize(&mut self.code, 2),
+        }
+    }
 }
 
 /// The kernel as LLVM IR.
@@ -145,7 +180,12 @@ fn write(
     let emitted = {
         let builder = Builder::new(&code);
         let contract = variant.contract && !module.kernels[0].contraction_off;
-        let options = Options::of(&request.processor, &request.features, contract);
+        let options = Options::of(
+            &request.triple,
+            &request.processor,
+            &request.features,
+            contract,
+        );
         kernel::emit(
             &builder,
             Lanes::new(&builder, options),
@@ -159,13 +199,12 @@ fn write(
 
 /// The processor that code is generated for.
 fn machine(request: &CompileRequest) -> Result<TargetMachine, Error> {
-    match request.processor.is_empty() {
-        true => TargetMachine::host(),
-        false => TargetMachine::new(
-            &TargetMachine::host_triple(),
-            &request.processor,
-            &request.features,
-            2,
-        ),
+    if request.triple.is_empty() && request.processor.is_empty() {
+        return TargetMachine::host();
     }
+    let triple = match request.triple.as_str() {
+        "" => TargetMachine::host_triple(),
+        triple => triple.to_owned(),
+    };
+    TargetMachine::new(&triple, &request.processor, &request.features, 2)
 }

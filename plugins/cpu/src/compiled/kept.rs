@@ -26,6 +26,7 @@ pub(super) fn key(source: &Source, request: &CompileRequest) -> Option<Key> {
     let CompileRequest {
         kernel,
         variant,
+        triple,
         processor,
         features,
         level,
@@ -39,9 +40,12 @@ pub(super) fn key(source: &Source, request: &CompileRequest) -> Option<Key> {
         .text("variant", format_args!("{variant:?}"))
         .text("level", format_args!("{level:?}"));
     // The worker's own processor is this one.
-    Some(match processor.as_str() {
-        "" => key.bytes("this processor", offkit_host::processor().as_bytes()),
-        _ => key.text("processor", processor).text("features", features),
+    Some(match (triple.as_str(), processor.as_str()) {
+        ("", "") => key.bytes("this processor", offkit_host::processor().as_bytes()),
+        _ => key
+            .text("triple", triple)
+            .text("processor", processor)
+            .text("features", features),
     })
 }
 

@@ -97,6 +97,7 @@ impl Order {
         CompileRequest {
             kernel: self.kernel.clone(),
             variant: self.variant,
+            triple: String::new(),
             processor: processor().to_owned(),
             features: String::new(),
             level,

@@ -1,5 +1,7 @@
 //! What the processor has, and what the kernel allows.
 
+use offkit_image::target::{Family, HostCpu};
+
 use crate::compile::math;
 
 /// What decides between instructions.
@@ -14,8 +16,9 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// For a processor as LLVM names it, and features beside its own (`+fma,-avx512f`); no name is this machine's.
-    pub(crate) fn of(processor: &str, features: &str, contract: bool) -> Self {
+    /// For a processor as LLVM names it, and features beside its own (`+fma,-avx512f`); no name and no triple is this
+    /// machine's.
+    pub(crate) fn of(triple: &str, processor: &str, features: &str, contract: bool) -> Self {
         let has = |feature: &str, level: u32| {
             let told = features.split(',').rev().find_map(|told| {
                 let (sign, name) = told.split_at_checked(1)?;
@@ -23,11 +26,14 @@ impl Options {
             });
             told.unwrap_or_else(|| match processor.strip_prefix("x86-64-v") {
                 Some(version) => version.parse().is_ok_and(|version: u32| version >= level),
-                None => processor.is_empty() && is_here(feature),
+                None => triple.is_empty() && processor.is_empty() && is_here(feature),
             })
         };
         // Every AArch64 has both.
-        let is_arm = cfg!(target_arch = "aarch64");
+        let is_arm = match triple {
+            "" => cfg!(target_arch = "aarch64"),
+            triple => Family::of(triple) == Family::Host(HostCpu::Aarch64),
+        };
         Self {
             contract,
             half: is_arm || has("f16c", 3),

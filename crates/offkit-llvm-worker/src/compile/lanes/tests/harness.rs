@@ -268,7 +268,7 @@ pub(super) fn check(processor: Processor, cases: &[Case]) {
         for width in [None, Some(WIDTH)] {
             if !write(
                 &module,
-                Options::of(processor.name(), "", false),
+                Options::of("", processor.name(), "", false),
                 &name(index, width),
                 case,
                 width,

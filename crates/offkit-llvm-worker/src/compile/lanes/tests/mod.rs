@@ -80,7 +80,7 @@ fn arithmetic_has_the_freedom_that_the_kernel_gives() {
             let float = b.scalar(Scalar::F32);
             let function = b.function("f", b.function_type(b.void(), &[float]));
             b.at_end(b.block(function, "entry"));
-            let lanes = Lanes::new(&b, Options::of("x86-64-v3", "", contract));
+            let lanes = Lanes::new(&b, Options::of("", "x86-64-v3", "", contract));
             let word = [b.parameter(function, 0)];
             let result = Shape {
                 scalar: Scalar::F32,
@@ -101,7 +101,7 @@ fn blocks_are_read_and_written_component_by_component() {
     let input: Vec<u8> = (1..=32).collect();
     let mut output = [0; 32];
     harness::run(&input, &mut output, |b, function| {
-        let lanes = Lanes::new(b, Options::of(Processor::Plain.name(), "", false));
+        let lanes = Lanes::new(b, Options::of("", Processor::Plain.name(), "", false));
         let pointer = |index| [b.broadcast(b.parameter(function, index), Some(4))];
         let shape = Shape {
             scalar: Scalar::I32,
