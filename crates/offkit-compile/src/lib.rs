@@ -74,6 +74,7 @@ mod definitions;
 mod facts;
 mod graph;
 pub mod launch;
+mod listing;
 pub mod math;
 mod plan;
 mod prepare;

@@ -19,6 +19,11 @@ function @0 "k" #0
 "#;
 
 fn plan(body: &str) -> Plan {
+    planned(body).1
+}
+
+/// The plan of a kernel, with the module that it is of.
+fn planned(body: &str) -> (Module, Plan) {
     let module = Module::from_text(&format!("{TYPES}{body}")).expect("a module");
     let prepared = prepare(&module, 0).expect("it is prepared");
     let variant = Variant {
@@ -28,7 +33,8 @@ fn plan(body: &str) -> Plan {
         narrow_ids: true,
         contract: true,
     };
-    Plan::new(&prepared, 0, variant).expect("a plan")
+    let plan = Plan::new(&prepared, 0, variant).expect("a plan");
+    (prepared, plan)
 }
 
 /// The shapes of all stored values and their addresses, in order.
@@ -173,4 +179,38 @@ block ^2
     // What the loop counts is kept from one round to the next.
     assert!(plan.regions.iter().any(|region| !region.reads.is_empty()));
     assert!(plan.regions.iter().all(|region| region.is_plain));
+}
+
+/// A listing names shapes, masks, loops and regions, each instruction once.
+#[test]
+fn listings_say_what_is_planned() {
+    let (module, plan) = planned(
+        r"block ^0
+  %2 i64x3 = input &0 ()
+  %3 i64 = extract 0 (%2)
+  %4 #2 = address 0 [4] (%0 %3) in_bounds
+  %5 i32 = load (%4) align 4
+  collective barrier work_group uniform () order Workgroup 272
+  end jump ^1
+block ^1
+  %6 i32 = phi [^0 i32:0 ^1 %7]
+  %7 i32 = op IAdd (%6 i32:1)
+  %8 bool = op SLessThan (%7 %5)
+  end branch %8 ^1 ^2
+block ^2
+  store (%4 %7) align 4
+  end return none
+",
+    );
+    let listing = plan.listing(&module).to_string();
+    let says = |text: &str| assert_eq!(listing.matches(text).count(), 1, "{text}\n{listing}");
+    says("vectors of 8 work-items along the first dimension, all of them full; ids have 31 bits\n");
+    says("region 0 from the start: work-items stay together\n");
+    says("region 1 behind the barrier of ^0: work-items part\n");
+    says("  // to the next region\n");
+    says(": work-items leave it one by one\n");
+    says("    strided 1, uniform, uniform  %2 i64x3 = input &0 ()\n");
+    says("    strided 4                    %4 #2 = address 0 [4] (%0 %3) in_bounds\n");
+    says("    varying                      %5 i32 = load (%4) align 4\n");
+    says("  // work-items part\n");
 }

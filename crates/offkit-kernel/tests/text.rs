@@ -206,3 +206,59 @@ fn modules_of_clang_survive() {
         }
     }
 }
+
+/// One kernel with what it calls is a valid module of its own, and says of its blocks what the whole says.
+#[test]
+fn a_kernel_is_taken_out_with_what_it_calls() {
+    let text = r#"offkit-kernel 1
+type #0 void
+type #1 scalar i32
+type #2 pointer CrossWorkgroup #1
+kernel "other" @1
+kernel "k" @3
+
+function @0 "unused" #0
+block ^0
+  end return none
+
+function @1 "other" #0
+block ^0
+  call @0 ()
+  end return none
+
+function @2 "leaf" #1
+  parameter %0 i32
+block ^0
+  %1 i32 = op IAdd (%0 i32:1)
+  end return %1
+
+function @3 "k" #0
+  parameter %0 #2
+block ^0
+  %1 i32 = load (%0) align 4
+  %2 i32 = call @2 (%1)
+  store (%0 %2) align 4
+  end return none
+"#;
+    let module = Module::from_text(text).unwrap();
+    let only = module.of_kernel(1);
+    round_trip(&only);
+    let names = |module: &Module| -> Vec<String> {
+        let names = module.functions.iter().map(|function| function.name.clone());
+        names.collect()
+    };
+    assert_eq!(names(&only), ["leaf", "k"]);
+    assert_eq!((only.kernels.len(), only.kernels[0].name.as_str()), (1, "k"));
+    let lines = only.lines_of_blocks(&only.functions[1]);
+    let expected = [
+        "%1 i32 = load (%0) align 4",
+        "%2 i32 = call @0 (%1)",
+        "store (%0 %2) align 4",
+        "end return none",
+    ];
+    assert_eq!(lines, [expected]);
+    assert!(
+        only.to_string()
+            .contains(&format!("  {}\n  {}\n", expected[0], expected[1]))
+    );
+}

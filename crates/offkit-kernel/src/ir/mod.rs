@@ -44,7 +44,7 @@ pub struct ConstantId(pub u32);
 pub struct GlobalId(pub u32);
 
 /// A function: an index into [`Module::functions`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FunctionId(pub u32);
 
 /// A block: an index into [`Function::blocks`]; a function starts with block 0.
@@ -437,5 +437,49 @@ impl Module {
     /// Words of an operand.
     pub fn operand_lanes(&self, function: &Function, operand: Operand) -> u32 {
         self.types.lanes(self.operand_type(function, operand))
+    }
+
+    /// The module with one of its kernels, and of its functions those that the kernel may call, which get new numbers. All
+    /// else stays.
+    #[must_use]
+    pub fn of_kernel(&self, kernel: usize) -> Module {
+        let mut functions = vec![self.kernels[kernel].function];
+        let mut next = 0;
+        while let Some(FunctionId(caller)) = functions.get(next).copied() {
+            let blocks = &self.functions[caller as usize].blocks;
+            for instruction in blocks.iter().flat_map(|block| &block.instructions) {
+                if let Operation::Call(callee) = instruction.operation
+                    && !functions.contains(&callee)
+                {
+                    functions.push(callee);
+                }
+            }
+            next += 1;
+        }
+        functions.sort_unstable();
+        let number = |function| FunctionId(functions.partition_point(|other| *other < function) as u32);
+        let mut module = Module {
+            types: self.types.clone(),
+            constants: self.constants.clone(),
+            globals: self.globals.clone(),
+            functions: (functions.iter())
+                .map(|function| self.functions[function.0 as usize].clone())
+                .collect(),
+            kernels: vec![self.kernels[kernel].clone()],
+            files: self.files.clone(),
+            scope_lists: self.scope_lists.clone(),
+        };
+        let kernel = &mut module.kernels[0];
+        kernel.function = number(kernel.function);
+        let blocks = module
+            .functions
+            .iter_mut()
+            .flat_map(|function| &mut function.blocks);
+        for instruction in blocks.flat_map(|block| &mut block.instructions) {
+            if let Operation::Call(callee) = &mut instruction.operation {
+                *callee = number(*callee);
+            }
+        }
+        module
     }
 }

@@ -20,14 +20,36 @@ const LINES: [&str; 7] = [
     "type", "file", "variable", "constant", "scopes", "kernel", "function",
 ];
 
-impl Display for Module {
-    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-        let mut out = Writer {
+impl Module {
+    fn writer(&self, names_types: bool) -> Writer<'_> {
+        Writer {
             module: self,
             text: String::new(),
-            names_types: false,
+            names_types,
             inline: inline_constants(&self.types, &self.constants),
+        }
+    }
+
+    /// The lines of a function of this module, block by block, as they stand in the module's text: one for each phi, one
+    /// for each instruction, one for what is known of the branch if anything is, and one for how the block ends.
+    pub fn lines_of_blocks(&self, function: &Function) -> Vec<Vec<String>> {
+        let mut out = self.writer(true);
+        let mut lines_of = |block| {
+            out.text.clear();
+            out.block(function, block);
+            out.text
+                .lines()
+                .skip(1)
+                .map(|line| line.trim_start().to_owned())
+                .collect()
         };
+        function.blocks.iter().map(&mut lines_of).collect()
+    }
+}
+
+impl Display for Module {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        let mut out = self.writer(false);
         HEADER.iter().for_each(|word| out.word(word));
         for (index, kind) in (0..).zip(self.types.iter()) {
             out.declaration("type", &TypeId(index), kind);
