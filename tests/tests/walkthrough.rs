@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use offkit_tests::documentation::commands;
+use offkit_tests::documentation::{blocks, commands};
 use offkit_tests::{Folder, need, root};
 
 const PAGE: &str = "docs/walkthrough.md";
@@ -33,6 +33,21 @@ fn its_commands_do_what_it_says() {
 fn so_do_those_of_the_page_on_the_runtime() {
     need!("clang-22", "llc", "jq");
     type_commands("docs/runtime.md", 10);
+}
+
+#[test]
+fn so_do_those_of_the_page_on_the_cpu_device() {
+    need!("clang-22", "llc");
+    const PAGE: &str = "docs/cpu-device.md";
+    let folder = Folder::new();
+    let blocks = blocks(PAGE).into_iter();
+    let mut sources = blocks.filter(|(language, _)| language == "c");
+    folder.write("scale.cl", sources.next().unwrap().1);
+    let commands = commands(PAGE);
+    assert!(commands.len() >= 6, "{}", commands.len());
+    for command in commands {
+        command.check(&folder);
+    }
 }
 
 /// The sources of a package that is called so, or lies there.

@@ -111,7 +111,7 @@ mod pool;
 use offkit_sync as sync;
 
 pub use code::{GDB_VARIABLE, PERF_VARIABLE};
-pub use compiled::{COMPILE_VARIABLE, Compiler, time_waited};
+pub use compiled::{COMPILE_VARIABLE, Compiler, Expected, Processor, expected, time_waited};
 #[doc(hidden)]
 pub use compiled::{compile_with, launch_compiled};
 pub use error::BuildError;

@@ -66,6 +66,11 @@ impl Filter {
             })
     }
 
+    /// The kernel that images are to have.
+    pub(crate) fn kernel(&self) -> Option<&str> {
+        self.kernel.as_deref()
+    }
+
     /// Whether every image is.
     pub(crate) fn accepts_all(&self) -> bool {
         *self == Self::default()

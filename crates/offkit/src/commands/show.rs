@@ -1,5 +1,7 @@
 //! `offkit show`: everything about an image.
 
+mod kernel_ir;
+
 use super::filter::{Filter, Selection};
 use super::limits::LimitOptions;
 use clap::Args;
@@ -14,6 +16,7 @@ use offkit_runtime::Signatures;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
+use self::kernel_ir::KernelIr;
 use super::Source;
 use super::ls::describe::{kernel_line, properties_lines};
 use super::ls::json::{Row, hex};
@@ -23,7 +26,9 @@ use crate::terminal::{Output, Styles, Terminal, escape, size};
 const EXAMPLES: &str = "\
 Examples:
   offkit show app.o!.llvm.offloading/0
-  offkit show --json --format cubin libkernels.so";
+  offkit show --json --format cubin libkernels.so
+  offkit show --kernel-ir --kernel saxpy app.syclbin
+  offkit show --kernel-ir --kernel saxpy --stage assembly --cpu x86-64-v3 app.syclbin";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -37,6 +42,8 @@ pub(crate) struct Show {
     /// Write one JSON object a line, one line an image
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    kernel_ir: KernelIr,
     #[command(flatten)]
     filter: Filter,
     #[command(flatten)]
@@ -68,6 +75,18 @@ pub(crate) fn run(options: &Show, terminal: Terminal) -> Result<(), Failure> {
                     return;
                 }
                 containers.retain(|outer| image.location.is_within(&outer.location));
+                if options.kernel_ir.is_wanted() {
+                    let gap = if shown > 0 && !options.json {
+                        output.line("")
+                    } else {
+                        Ok(())
+                    };
+                    let kernel = options.filter.kernel();
+                    result =
+                        gap.and_then(|()| options.kernel_ir.show(image, kernel, options.json, &mut output));
+                    shown += 1;
+                    return;
+                }
                 let view = View::new(image, &containers, options);
                 result = if options.json {
                     output.line(view.json())
@@ -80,7 +99,10 @@ pub(crate) fn run(options: &Show, terminal: Terminal) -> Result<(), Failure> {
             Item::Problem(problem) => problems.push(problem.clone()),
             _ => {}
         });
-        result?;
+        if result.is_err() {
+            output.finish()?;
+            return result;
+        }
         if met == 0 {
             return Err(super::nothing_in(&source.place, &problems));
         }

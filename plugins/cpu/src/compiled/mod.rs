@@ -15,6 +15,7 @@
 //! costs a kernel its speed and nothing else.
 
 mod code;
+mod expected;
 mod kept;
 mod kernel;
 mod order;
@@ -32,6 +33,7 @@ use offkit_llvm::{WORKER_PROGRAM, Worker, WorkerError};
 use crate::code::Machine;
 use crate::sync::OnceLock;
 
+pub use expected::{Expected, Processor, expected};
 pub(crate) use kept::Source;
 pub(crate) use kernel::CompiledKernel;
 #[doc(hidden)]

@@ -31,9 +31,18 @@ impl Widths {
     /// Those for a kernel: that of its sub-groups if it sees them, or what suits the processor. None for sub-groups that
     /// are no vectors.
     pub(super) fn of(facts: Facts, required: Option<u32>, sub_group_size: u32) -> Option<Widths> {
+        Widths::with_lanes(facts, required, sub_group_size, preferred())
+    }
+
+    /// The same for a processor that so many work-items suit.
+    pub(super) fn with_lanes(
+        facts: Facts,
+        required: Option<u32>,
+        sub_group_size: u32,
+        most: u32,
+    ) -> Option<Widths> {
         match (facts.sub_groups, required) {
             (false, None) => {
-                let most = preferred();
                 let halves = std::iter::successors(Some(most), |width| Some(width / 2));
                 Some(Widths(halves.take_while(|width| *width >= 4).collect()))
             }
@@ -135,7 +144,7 @@ fn rows_and_full(geometry: &Geometry, width: u32) -> (bool, bool) {
 /// Work-items of 32 bits that two vectors of this processor have: while one waits for a result, the other goes on. One core
 /// with AVX-512 mixes integers 1.6 times as fast with 32 as with 16, reduces with barriers 1.4 times, applies a stencil 1.4
 /// times; n-body alone loses, 15 % (`./dev bench cpu`, 2026-11-23).
-fn preferred() -> u32 {
+pub(super) fn preferred() -> u32 {
     2 * vector_lanes()
 }
 
