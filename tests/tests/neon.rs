@@ -9,7 +9,7 @@ use offkit_compile::Variant;
 use offkit_llvm::{CompileRequest, Compiled, Effort, WORKER_PROGRAM, Worker};
 use offkit_plugin_cpu::code::{Image, Machine};
 use offkit_plugin_cpu::{
-    AllocationKind, Argument, LaunchOptions, Memory, NdRange, Processor, Program, SUB_GROUP_SIZE,
+    AllocationKind, Argument, LaunchOptions, Memory, NdRange, Processor, Program, sub_group_size,
 };
 use offkit_tests::{Folder, need, programs, root};
 
@@ -147,7 +147,7 @@ fn code_for_neon_does_what_the_interpreter_does() {
         for level in [Effort::Light, Effort::Full] {
             // A kernel that sees its sub-groups has vectors of their size.
             let variant = Variant {
-                width: SUB_GROUP_SIZE,
+                width: sub_group_size(),
                 rows: true,
                 full: false,
                 narrow_ids: true,

@@ -63,8 +63,8 @@ pub fn expected(module: &Module, kernel: usize, processor: Processor) -> Result<
     let required = module.kernels[kernel].sub_group_size;
     let size = required.unwrap_or_else(|| match processor {
         Processor::Native => sub_group_size(),
-        // As many as a register has.
-        other => other.lanes() / 2,
+        // As many as a register has, as `sub_group_size` counts.
+        other => (other.lanes() / 2).max(8),
     });
     let facts = Facts::of(module, kernel);
     let widths = Widths::with_lanes(facts, required, size, processor.lanes());

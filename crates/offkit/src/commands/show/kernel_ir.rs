@@ -315,8 +315,7 @@ impl<'a> Compiled<'a> {
     fn end(self) -> Result<(), Failure> {
         if let Some(refusal) = self.refusal {
             let kernel = &self.kernel;
-            let message =
-                format!("kernel `{kernel}` is not compiled, so that the CPU device interprets it: {refusal}");
+            let message = format!("kernel `{kernel}` has no compiled code: {refusal}");
             return Err(Failure::new(ExitStatus::No, message));
         }
         let Some(error) = self.missing else {
