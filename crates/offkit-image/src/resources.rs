@@ -8,13 +8,13 @@ pub struct Resources {
     /// Bytes of its machine code: for NVIDIA the section of the kernel with its padding and the copies of functions in
     /// it, for AMD the function's symbol, for Intel the kernel's section.
     pub code_size: Option<u64>,
-    /// Registers: of a thread (NVIDIA), vector registers of a work-item with accumulation registers (AMD), registers of
-    /// a hardware thread (Intel).
+    /// Registers: of a thread (NVIDIA), vector registers of a work-item with accumulation registers (AMD), registers
+    /// of a hardware thread (Intel).
     pub registers: Option<u64>,
     /// AMD's scalar registers of a wavefront.
     pub scalar_registers: Option<u64>,
-    /// Bytes of memory that a work-group shares, as far as the kernel declares it: NVIDIA's with the 1,024 bytes that are
-    /// the system's on 9.0 and later.
+    /// Bytes of memory that a work-group shares, as far as the kernel declares it: NVIDIA's with the 1,024 bytes that
+    /// are the system's on 9.0 and later.
     pub shared_memory: Option<u64>,
     /// Bytes of private memory of a work-item that are reserved in advance: its stack, with what was spilled.
     pub stack: Option<Stack>,

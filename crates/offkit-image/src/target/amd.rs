@@ -93,7 +93,7 @@ const MACHINES: &[(u8, &str)] = &[
 pub(super) fn devices() -> Vec<String> {
     let names = MACHINES.iter().map(|(_, name)| *name);
     let mut names: Vec<_> = names
-        .filter(|name| !name.ends_with("generic") && !(name.len() == 6 && *name < "gfx900"))
+        .filter(|name| !(name.ends_with("generic") || name.len() == 6 && *name < "gfx900"))
         .collect();
     names.sort_by_key(|name| (name.len(), *name));
     names.into_iter().map(str::to_owned).collect()

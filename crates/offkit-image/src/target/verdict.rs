@@ -156,7 +156,6 @@ impl Target {
     }
 }
 
-/// Whether a format is compiled when it is loaded.
 impl ImageFormat {
     /// Whether a driver compiles it when it is loaded, so that it runs on devices to come.
     #[must_use]

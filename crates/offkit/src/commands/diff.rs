@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::inventory::{collect, warn};
 use super::limits::LimitOptions;
-use super::table::Table;
+use super::table::{Table, more};
 use crate::failure::{ExitStatus, Failure};
 use crate::terminal::{Terminal, columns, size};
 
@@ -189,13 +189,6 @@ fn say(found: &Found, options: &Diff, terminal: Terminal) -> Result<(), Failure>
         })?;
     }
     output.finish()
-}
-
-fn more(top: usize, all: usize) -> String {
-    match all.saturating_sub(top) {
-        0 => String::new(),
-        more => format!("and {more} more: --top {all} shows all"),
-    }
 }
 
 /// What is different of images.

@@ -113,3 +113,11 @@ impl Table {
         text
     }
 }
+
+/// What is said below a table that shows the first `top` of `all` rows.
+pub(super) fn more(top: usize, all: usize) -> String {
+    match all.saturating_sub(top) {
+        0 => String::new(),
+        more => format!("and {more} more: --top {all} shows all"),
+    }
+}

@@ -8,7 +8,7 @@ use offkit_inventory::{Inventory, Kernel};
 use offkit_object::Spills;
 use serde_json::json;
 
-use crate::commands::table::Table;
+use crate::commands::table::{Table, more};
 use crate::failure::Failure;
 use crate::terminal::size;
 
@@ -69,14 +69,6 @@ pub(super) fn tables(inventory: &Inventory, top: usize) -> Vec<Table> {
     tables.push(redundant(inventory, top));
     tables.push(removals_table(inventory, top));
     tables
-}
-
-/// The rest of a table that shows the first `top` of `all`.
-fn more(top: usize, all: usize) -> String {
-    match all.saturating_sub(top) {
-        0 => String::new(),
-        more => format!("and {more} more: --top {all} shows all"),
-    }
 }
 
 /// A table of sums.
