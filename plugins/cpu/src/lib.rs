@@ -113,7 +113,7 @@ use offkit_sync as sync;
 pub use code::{GDB_VARIABLE, PERF_VARIABLE};
 pub use compiled::{COMPILE_VARIABLE, Compiler, Expected, Processor, expected, time_waited};
 #[doc(hidden)]
-pub use compiled::{compile_with, launch_compiled};
+pub use compiled::{Trial, compile_with, launch_compiled};
 pub use error::BuildError;
 pub use interpreter::Program;
 pub use launch::{

@@ -23,6 +23,8 @@ pub(super) struct Code {
     scratch: u64,
     /// Bytes of memory for each group, in front of those.
     shared: u64,
+    /// What is to be known of it, for people.
+    pub(super) notes: Vec<String>,
 }
 
 /// Where each vector's memory begins at a multiple of.
@@ -45,6 +47,7 @@ impl Code {
             externals: externals?,
             scratch: compiled.scratch,
             shared: compiled.shared,
+            notes: compiled.notes.clone(),
         })
     }
 

@@ -1,7 +1,6 @@
 //! A kernel that is compiled for each kind of launch when the first of it comes.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use offkit_compile::{Facts, Variant};
 use offkit_llvm::Effort;
@@ -16,7 +15,7 @@ use super::shape::Widths;
 use crate::kernel::{KernelCode, Pace};
 use crate::launch::{Arguments, Geometry};
 use crate::native::GroupCode;
-use crate::{Argument, KernelInfo, LaunchError, LaunchOptions, Program};
+use crate::{KernelInfo, LaunchError, LaunchOptions, Program};
 
 /// Steps of the interpreter, of all work-items together, that compiled code does in a few microseconds.
 const MOST_SMALL_STEPS: u64 = 1 << 16;
@@ -71,12 +70,22 @@ impl CompiledKernel {
     }
 
     /// The slot for a launch, and what belongs into it.
-    fn slot(&self, geometry: &Geometry) -> Option<(&Slot, usize, Variant)> {
+    pub(super) fn slot(&self, geometry: &Geometry) -> Option<(&Slot, usize, Variant)> {
         let (number, variant) = self
             .widths
             .as_ref()?
             .variant(geometry, self.program.memory().has_large());
         Some((self.slots.get(number)?, number, variant))
+    }
+
+    /// The slot with a number.
+    pub(super) fn numbered(&self, number: usize) -> Option<&Slot> {
+        self.slots.get(number)
+    }
+
+    /// The number of the slot for the launches that are most likely, and what belongs into it.
+    pub(super) fn likely(&self) -> Option<(usize, Variant)> {
+        self.widths.as_ref().map(Widths::likely)
     }
 
     /// The code for a launch, which is asked for if nobody has; with `wait`, this waits for it.
@@ -95,7 +104,7 @@ impl CompiledKernel {
     /// and the code of the only kernel there is. Of one that sees groups nobody knows how they lie, and a wrong guess would
     /// be compiled before what the launch needs.
     pub(crate) fn expect_launch(&self, is_alone: bool) {
-        let Some((slot, variant)) = self.widths.as_ref().map(Widths::likely) else {
+        let Some((slot, variant)) = self.likely() else {
             return;
         };
         let order = self.order(slot, variant);
@@ -106,7 +115,7 @@ impl CompiledKernel {
         }
     }
 
-    fn order(&self, slot: usize, variant: Variant) -> Order {
+    pub(super) fn order(&self, slot: usize, variant: Variant) -> Order {
         Order {
             program: Arc::clone(&self.program),
             source: Arc::clone(&self.source),
@@ -114,6 +123,7 @@ impl CompiledKernel {
             variant,
             slots: Arc::downgrade(&self.slots),
             slot,
+            is_improved: true,
         }
     }
 
@@ -212,47 +222,4 @@ impl KernelCode for CompiledKernel {
         let is_waiting = self.slots.iter().any(Slot::is_asked_for) && service::is_late();
         is_waiting.then(|| format!("kernel `{name}` is interpreted as long as LLVM does not answer"))
     }
-}
-
-/// Runs a kernel as the device runs it that compiles, and tells why it was interpreted if it was.
-///
-/// For tests of this crate; `spirv` is what the program was built of.
-///
-/// # Errors
-/// As [`Program::launch`].
-#[doc(hidden)]
-pub fn launch_compiled(
-    program: &Arc<Program>,
-    spirv: &[u8],
-    kernel: &str,
-    range: &NdRange,
-    arguments: &[Argument],
-    options: &LaunchOptions<'_>,
-    at_full_effort: bool,
-) -> Result<Option<String>, LaunchError> {
-    let index = program.kernels().iter().position(|info| info.name == kernel);
-    let Some(index) = index else {
-        return program.launch(kernel, range, arguments, options).map(|()| None);
-    };
-    let source = Arc::new(Source::new(spirv.to_vec()));
-    let kernel = CompiledKernel::new(program, index, &source);
-    let arguments = Arguments::of(kernel.info(), arguments)?;
-    arguments.check_local_memory(kernel.info())?;
-    if range.global.contains(&0) {
-        return Ok(None);
-    }
-    let geometry = kernel.geometry(range)?;
-    if let Some((slot, number, variant)) = kernel.slot(&geometry) {
-        if slot.is_to_be_asked_for() {
-            let effort = if at_full_effort {
-                Effort::Full
-            } else {
-                Effort::Light
-            };
-            kernel.order(number, variant).make(effort, Instant::now());
-        }
-        slot.wait();
-    }
-    kernel.run(&geometry, &arguments, options)?;
-    Ok(kernel.note())
 }

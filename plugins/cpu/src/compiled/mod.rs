@@ -24,6 +24,7 @@ mod printing;
 mod processor;
 mod service;
 mod shape;
+mod trial;
 
 use std::path::PathBuf;
 
@@ -36,10 +37,10 @@ use crate::sync::OnceLock;
 pub use expected::{Expected, Processor, expected};
 pub(crate) use kept::Source;
 pub(crate) use kernel::CompiledKernel;
-#[doc(hidden)]
-pub use kernel::launch_compiled;
 pub(crate) use printing::Printing;
 pub use service::time_waited;
+#[doc(hidden)]
+pub use trial::{Trial, launch_compiled};
 
 /// The environment variable that says whether kernels are compiled: 0 or 1.
 pub const COMPILE_VARIABLE: &str = "OFFKIT_CPU_COMPILE";

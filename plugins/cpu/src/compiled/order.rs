@@ -30,6 +30,8 @@ pub(super) struct Order {
     pub(super) slots: Weak<[Slot]>,
     /// Which of the slots it is for.
     pub(super) slot: usize,
+    /// Whether code that is made at little cost is followed by better code.
+    pub(super) is_improved: bool,
 }
 
 impl Order {
@@ -82,7 +84,7 @@ impl Order {
             Ok(_) => tracing::debug!(kernel, ?variant, ?effort, "compiled"),
             Err(reason) => tracing::info!(kernel, ?variant, ?effort, reason, "not compiled"),
         }
-        let is_better_wanted = code.is_ok() && effort == Effort::Light;
+        let is_better_wanted = self.is_improved && code.is_ok() && effort == Effort::Light;
         self.fill(effort, code);
         if is_better_wanted {
             self.make(Effort::Full, Instant::now() + PATIENCE);

@@ -1,0 +1,140 @@
+//! Kernels that are compiled and run one step at a time: for the tests of this crate, and for tools that ask what becomes
+//! of many kernels.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use offkit_compile::Variant;
+use offkit_llvm::Effort;
+use offkit_pi::NdRange;
+
+use super::kept::Source;
+use super::kernel::CompiledKernel;
+use crate::kernel::KernelCode;
+use crate::launch::{Arguments, Geometry};
+use crate::{Argument, LaunchError, LaunchOptions, Program};
+
+/// How long code is waited for: longer than the process has for a kernel.
+const LIMIT: Duration = Duration::from_secs(90);
+
+/// A kernel as the device runs it that compiles, with code of one tier.
+#[doc(hidden)]
+pub struct Trial {
+    kernel: CompiledKernel,
+    effort: Effort,
+    contract: bool,
+}
+
+impl Trial {
+    /// A kernel of a program that was built of a module, by its number. Its code is made with all passes or with few, and
+    /// may make a product and a sum one operation or not.
+    pub fn new(
+        program: &Arc<Program>,
+        spirv: &[u8],
+        kernel: usize,
+        at_full_effort: bool,
+        contract: bool,
+    ) -> Trial {
+        let source = Arc::new(Source::new(spirv.to_vec()));
+        Trial {
+            kernel: CompiledKernel::new(program, kernel, &source),
+            effort: match at_full_effort {
+                true => Effort::Full,
+                false => Effort::Light,
+            },
+            contract,
+        }
+    }
+
+    /// Compiles the kernel for launches over a range, or for the likeliest ones, and tells what is to be known of the code.
+    ///
+    /// # Errors
+    /// Why there is no code, or why the range is none.
+    pub fn compile(&self, range: Option<&NdRange>) -> Result<Vec<String>, String> {
+        let none = || {
+            self.kernel
+                .note()
+                .unwrap_or_else(|| "there is no code".to_owned())
+        };
+        let (number, variant) = match range {
+            Some(range) => {
+                let geometry = self.kernel.geometry(range).map_err(|error| error.to_string())?;
+                let (_, number, variant) = self.kernel.slot(&geometry).ok_or_else(none)?;
+                (number, variant)
+            }
+            None => self.kernel.likely().ok_or_else(none)?,
+        };
+        let code = self.make(number, variant).ok_or_else(none)?;
+        code.as_ref()
+            .map(|code| code.notes.clone())
+            .map_err(String::clone)
+    }
+
+    fn make(&self, number: usize, variant: Variant) -> Option<&Result<super::code::Code, String>> {
+        let slot = self.kernel.numbered(number)?;
+        if slot.is_to_be_asked_for() {
+            let contract = self.contract;
+            let mut order = self.kernel.order(number, Variant { contract, ..variant });
+            order.is_improved = false;
+            order.make(self.effort, Instant::now());
+        }
+        // A launch is interpreted where that takes long; what asks for the code itself wants it.
+        let asked = Instant::now();
+        while slot.wait().is_none() && asked.elapsed() < LIMIT {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        slot.get()
+    }
+
+    fn make_for(&self, geometry: &Geometry) {
+        if let Some((_, number, variant)) = self.kernel.slot(geometry) {
+            self.make(number, variant);
+        }
+    }
+
+    /// Runs the kernel, and tells why it was interpreted if it was.
+    ///
+    /// # Errors
+    /// As [`Program::launch`].
+    pub fn launch(
+        &self,
+        range: &NdRange,
+        arguments: &[Argument],
+        options: &LaunchOptions<'_>,
+    ) -> Result<Option<String>, LaunchError> {
+        let info = self.kernel.info();
+        let arguments = Arguments::of(info, arguments)?;
+        arguments.check_local_memory(info)?;
+        if range.global.contains(&0) {
+            return Ok(None);
+        }
+        let geometry = self.kernel.geometry(range)?;
+        self.make_for(&geometry);
+        self.kernel.run(&geometry, &arguments, options)?;
+        Ok(self.kernel.note())
+    }
+}
+
+/// Runs a kernel as the device runs it that compiles, and tells why it was interpreted if it was.
+///
+/// For tests of this crate; `spirv` is what the program was built of.
+///
+/// # Errors
+/// As [`Program::launch`].
+#[doc(hidden)]
+pub fn launch_compiled(
+    program: &Arc<Program>,
+    spirv: &[u8],
+    kernel: &str,
+    range: &NdRange,
+    arguments: &[Argument],
+    options: &LaunchOptions<'_>,
+    at_full_effort: bool,
+) -> Result<Option<String>, LaunchError> {
+    match program.kernels().iter().position(|info| info.name == kernel) {
+        Some(index) => {
+            Trial::new(program, spirv, index, at_full_effort, true).launch(range, arguments, options)
+        }
+        None => program.launch(kernel, range, arguments, options).map(|()| None),
+    }
+}
