@@ -21,7 +21,7 @@ fn images() -> Folder {
 }
 
 /// The same with code that is whole.
-fn whole_images() -> Folder {
+fn whole_images(triple: &str) -> Folder {
     let folder = images();
     folder.write("a.c", "int a;");
     let clang = tool("clang-22").unwrap();
@@ -29,9 +29,18 @@ fn whole_images() -> Folder {
     folder
         .run(
             &clang,
-            ["-c", "-emit-llvm", "--target=spir64", "a.c", "-o", "b.bc"],
+            [
+                "-c",
+                "-emit-llvm",
+                &format!("--target={triple}"),
+                "a.c",
+                "-o",
+                "b.bc",
+            ],
         )
         .ok();
+    // Padding follows only what is no multiple of 8.
+    folder.write("a.o", [folder.read("a.o"), vec![0]].concat());
     folder
 }
 
@@ -173,7 +182,7 @@ fn the_old_name_warns_and_faults_are_told() {
 #[test]
 fn every_format_is_packed_listed_and_verified() {
     need!("clang-22");
-    let folder = whole_images();
+    let folder = whole_images("spir64");
     folder.write("e.prop", "[SYCL/kernel names]\nk=1|1\n");
     for format in [
         "offload,v1",
@@ -290,7 +299,7 @@ fn bundles_convert_to_offload_binaries_and_back() {
 #[test]
 fn broken_rules_are_reported_with_their_place() {
     need!("clang-22");
-    let folder = whole_images();
+    let folder = whole_images("amdgcn-amd-amdhsa");
     folder.offkit(&format!("pack -o good {PACK}")).ok();
     folder.offkit("verify --no-spirv good").ok();
     let good = folder.read("good");
