@@ -20,7 +20,6 @@ mod kept;
 mod kernel;
 mod order;
 mod outside;
-mod printing;
 mod processor;
 mod service;
 mod shape;
@@ -37,7 +36,6 @@ use crate::sync::OnceLock;
 pub use expected::{Expected, Processor, expected};
 pub(crate) use kept::Source;
 pub(crate) use kernel::CompiledKernel;
-pub(crate) use printing::Printing;
 pub use service::time_waited;
 #[doc(hidden)]
 pub use trial::{Trial, launch_compiled};

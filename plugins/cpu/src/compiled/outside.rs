@@ -7,8 +7,8 @@ use std::slice;
 use offkit_kernel::builtins::{self, Scalar, Shape};
 use offkit_spirv::grammar::OpenclStd100Op;
 
-use super::printing;
 use crate::Program;
+use crate::native::printing;
 
 /// The most operands of a function of OpenCL.std, without a pointer.
 const MOST_OPERANDS: usize = 7;

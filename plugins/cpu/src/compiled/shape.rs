@@ -103,21 +103,20 @@ impl Widths {
 
     /// The size of work-groups that the kernel sees: divisors of the range, which kernels count on.
     pub(super) fn seen_local_size(global: [u64; 3]) -> [u64; 3] {
-        let total = global
-            .iter()
-            .fold(1, |total: u64, size| total.saturating_mul(*size));
-        let fair = total / (pool::threads() as u64 * ROWS);
-        divisors(&global, fair.clamp(PREFERRED_WORK_GROUP_SIZE, LARGEST_SEEN))
+        divisors(
+            &global,
+            fair_share(global).clamp(PREFERRED_WORK_GROUP_SIZE, LARGEST_SEEN),
+        )
     }
 
     /// The size of work-groups that nobody sees: rows of whole vectors, or as much as there is.
     pub(super) fn unseen_local_size(&self, global: [u64; 3]) -> [u64; 3] {
         let width = u64::from(self.0[0]);
-        let total: u64 = global.iter().product();
-        let fair = total / (pool::threads() as u64 * ROWS);
-        let row = fair.clamp(SHORTEST_ROW, LONGEST_ROW).next_multiple_of(width);
+        let row = fair_share(global)
+            .clamp(SHORTEST_ROW, LONGEST_ROW)
+            .next_multiple_of(width);
         let x = global[0].min(row).max(1);
-        if x.is_multiple_of(width) || global[1] * global[2] == 1 {
+        if x.is_multiple_of(width) || global[1..] == [1, 1] {
             return [x, 1, 1];
         }
         // Rows too short for a vector: several of them make a group.
@@ -125,6 +124,12 @@ impl Widths {
         let z = global[2].min((row / (x * y)).max(1)).max(1);
         [x, y, z]
     }
+}
+
+/// Work-items of a group if each thread has a few groups. The range is not checked yet, and may be larger than any.
+fn fair_share(global: [u64; 3]) -> u64 {
+    let total = global.into_iter().fold(1, u64::saturating_mul);
+    total / (pool::threads() as u64 * ROWS)
 }
 
 /// Whether vectors of a width lie along the first dimension, and whether they have all their work-items.
@@ -225,6 +230,14 @@ mod tests {
         // Enough groups for all threads.
         assert_eq!(Widths::seen_local_size([64, 1, 1]), [64, 1, 1]);
         assert_eq!(Widths::seen_local_size([100, 1, 1]), [50, 1, 1]);
+    }
+
+    #[test]
+    fn ranges_too_large_to_count_have_groups() {
+        let global = [u64::MAX, 2, u64::MAX];
+        assert_eq!(Widths(vec![16, 8, 4]).unseen_local_size(global), [1024, 1, 1]);
+        let local = Widths::seen_local_size(global);
+        assert!(local.iter().product::<u64>() <= LARGEST_SEEN);
     }
 
     #[test]

@@ -14,10 +14,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use offkit_kernel::builtins::{Scalar, Shape};
 
+use super::NativeLaunch;
 use crate::LaunchError;
 use crate::launch::{Fault, Geometry, KernelFault, Place, Print, printf};
 use crate::memory::{AccessKind, Reason, Violation};
-use crate::native::NativeLaunch;
 use crate::sync::{Mutex, PoisonError};
 
 /// Bytes of text that a thread keeps at most.
@@ -189,7 +189,7 @@ impl<'l> Printing<'l> {
 /// `launch` is that of the code that calls. `call` is among the constants of the code: a source file's number and a line in
 /// it; the number of operands; and for each the number of its scalar among [`Scalar::ALL`] in the low half and of its
 /// components in the high half. `words` are the words of all operands. Addresses of strings lead to such.
-pub(super) unsafe extern "C" fn print(
+pub(crate) unsafe extern "C" fn print(
     launch: *const NativeLaunch,
     call: *const u64,
     words: *const u64,
@@ -246,7 +246,7 @@ pub(super) unsafe extern "C" fn print(
 ///
 /// # Safety
 /// `launch` is that of the code that calls.
-pub(super) unsafe extern "C" fn printed(launch: *const NativeLaunch) {
+pub(crate) unsafe extern "C" fn printed(launch: *const NativeLaunch) {
     // Taken first: who gets the texts may launch kernels that print.
     let kept = KEPT.take();
     // SAFETY: the caller's; it lives as long as the launch.
@@ -258,7 +258,7 @@ pub(super) unsafe extern "C" fn printed(launch: *const NativeLaunch) {
 ///
 /// # Safety
 /// `launch` is that of the code that calls.
-pub(super) unsafe extern "C" fn overflow(launch: *const NativeLaunch, group: u64, item: u64) {
+pub(crate) unsafe extern "C" fn overflow(launch: *const NativeLaunch, group: u64, item: u64) {
     // SAFETY: the caller's; it lives as long as the launch.
     let printing = unsafe { &*(*launch).printing };
     let error = printing.error(group, item, [0; 2], Fault::overflow());

@@ -16,6 +16,8 @@
 
 #![expect(unsafe_code, reason = "machine code is called")]
 
+pub(crate) mod printing;
+
 use std::collections::HashMap;
 use std::mem::offset_of;
 use std::ptr::null_mut;
@@ -26,12 +28,12 @@ use std::time::Instant;
 use offkit_compile::launch;
 use offkit_spirv::Parameter;
 
-use crate::compiled::Printing;
 use crate::kernel::{Claims, KernelCode, Pace, TakenBy, share_groups};
 use crate::launch::{Arguments, Geometry};
 use crate::pool::{self, Arena, FloatMode, LOCAL_ALIGNMENT};
 use crate::sync::{LazyLock, Mutex, PoisonError};
 use crate::{KernelInfo, LaunchError, LaunchOptions, sub_group_size};
+use printing::Printing;
 
 /// What the bytes begin with that name a table in the place of a module.
 pub const MAGIC: &str = "offkit-native:";
