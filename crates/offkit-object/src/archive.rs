@@ -11,8 +11,11 @@ mod symbols;
 mod thin;
 mod write;
 
+use std::collections::BTreeMap;
+
 use offkit_image::{ContainerKind, Error, Limits};
 
+use crate::edits::{Change, Edited, Edits};
 use crate::format::{ContainerFormat, Standing};
 use crate::part::{Content, Part, Visit};
 use crate::part_names::PartNames;
@@ -67,6 +70,7 @@ pub(crate) static FORMAT: ContainerFormat = ContainerFormat {
     is: |bytes| bytes.starts_with(MAGIC) || bytes.starts_with(THIN_MAGIC),
     parts,
     replace: |source, id, new, _| replace::replace(source, id, new),
+    edit: |source, edits, _| edit(source, edits),
     ..ContainerFormat::USUAL
 };
 
@@ -125,6 +129,25 @@ pub(crate) fn parts<'data>(
         )?;
     }
     Ok(())
+}
+
+/// The archive with other contents of some members.
+#[cfg(feature = "write")]
+fn edit(source: Source<'_>, edits: &Edits) -> Result<Edited, Error> {
+    let mut new = BTreeMap::new();
+    for (id, change) in &edits.parts {
+        match change {
+            Change::Replace(edited) => new.insert(*id as u64, edited.bytes.as_slice()),
+            Change::Remove => {
+                return Err(Error::unsupported(
+                    "a member of an archive that is an image by itself cannot be left out",
+                )
+                .at(source.at(*id as u64))
+                .expecting("`ar d`, which takes members out"));
+            }
+        };
+    }
+    replace::replace_all(source, &new).map(Edited::whole)
 }
 
 /// The archive with another content of the member with this number, counting as [`members`] does. Other members

@@ -28,6 +28,7 @@
 mod binary;
 mod check;
 mod compressed;
+mod edit;
 mod format;
 mod id;
 mod parts;

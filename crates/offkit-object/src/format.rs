@@ -4,6 +4,7 @@
 use offkit_image::{ContainerKind, Error, Limits};
 
 use crate::compression::inflate;
+use crate::edits::{Edited, Edits};
 use crate::part::{Coding, Visit};
 use crate::reading::Reading;
 use crate::source::Source;
@@ -14,6 +15,9 @@ type Replace = fn(Source<'_>, usize, &[u8], &Limits) -> Result<Vec<u8>, Error>;
 
 /// Hands over the files in a container that are worth looking into.
 type Unpack = fn(Source<'_>, &mut Reading, VisitUnpacked<'_>) -> Result<(), Error>;
+
+/// Takes the container and what becomes of its parts.
+type Edit = fn(Source<'_>, &Edits, &Limits) -> Result<Edited, Error>;
 
 /// A format of containers: what it is called, and the functions that know it.
 pub(crate) struct ContainerFormat {
@@ -33,6 +37,8 @@ pub(crate) struct ContainerFormat {
     /// The container with another part, and nothing else changed. The bytes of a compressed part are given as they are
     /// without compression.
     pub(crate) replace: Replace,
+    /// The container without some parts, or with some that became smaller, and nothing else changed.
+    pub(crate) edit: Edit,
     /// A container of this kind that is stored compressed; no more than so many bytes.
     pub(crate) inflate: fn(Source<'_>, Coding, u64) -> Result<Vec<u8>, Error>,
     /// The version in the header, where one version goes for all parts.
@@ -50,6 +56,7 @@ impl ContainerFormat {
         parts: |_, _, _| Ok(()),
         unpack: None,
         replace: |_, _, _, _| Err(Error::unsupported("parts of this container cannot be replaced")),
+        edit: |_, _, _| Err(Error::unsupported("no image can be left out of this container")),
         inflate: |stored, coding, most| inflate(coding.compression, stored.bytes(), coding.size, most),
         version: |_| None,
         check: |_, _| Ok(()),

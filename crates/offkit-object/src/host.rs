@@ -16,9 +16,11 @@
 pub(crate) mod bitcode;
 mod coff;
 mod coff_edit;
+mod edit;
 mod elf;
 mod elf_edit;
 mod intel_openmp;
+mod linked;
 mod macho;
 mod needed;
 mod output;
@@ -105,6 +107,14 @@ pub fn device_sections<'data>(
     Ok(found)
 }
 
+/// Whether addresses are fixed: a program or library, and no object that is still to be linked.
+pub(crate) fn is_linked(source: Source<'_>) -> bool {
+    match Header::read(source) {
+        Some(header) => header.kind != crate::elf::TYPE_RELOCATABLE,
+        None => coff::Coff::read(source).map_or(true, |coff| coff.is_linked),
+    }
+}
+
 /// The processor that the code is for, as triples have it; of a universal Mach-O file none.
 pub(crate) fn architecture(source: Source<'_>) -> Option<&'static str> {
     if let Some(header) = Header::read(source) {
@@ -148,6 +158,7 @@ pub(crate) static FORMAT: ContainerFormat = ContainerFormat {
     is: is_host,
     parts,
     replace,
+    edit: edit::edit,
     ..ContainerFormat::USUAL
 };
 

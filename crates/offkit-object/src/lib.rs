@@ -91,6 +91,7 @@ mod contents;
 #[cfg(feature = "write")]
 mod convert;
 mod cpio;
+mod edits;
 mod elf;
 pub mod fatbin;
 mod file_name;
@@ -127,6 +128,8 @@ mod source;
 pub mod sycl_wrapped;
 pub mod syclbin;
 mod tar;
+#[cfg(feature = "write")]
+mod thin;
 mod unpacked;
 mod unpacking;
 mod verify;
@@ -162,5 +165,9 @@ pub use output_format::{BundleForm, OutputFormat};
 #[cfg(feature = "write")]
 pub use replace::replace;
 pub use syclbin::{AbstractModule, IrModule, IrType, NativeImage, SyclBin, SyclBinVersion};
+#[cfg(all(feature = "inspect", feature = "write"))]
+pub use thin::{DeviceLoss, Losses};
+#[cfg(feature = "write")]
+pub use thin::{Thinned, Thinning, thin};
 pub use verify::verify;
 pub use walk::{Container, Item, Program, RunningDescriptor, walk, walk_names, walk_releasing};

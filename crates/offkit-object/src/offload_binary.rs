@@ -12,6 +12,7 @@
 
 mod ahead;
 mod check;
+mod edit;
 mod format;
 mod inflate;
 mod kind;

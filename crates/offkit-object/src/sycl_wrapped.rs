@@ -12,7 +12,7 @@ mod image;
 mod memory;
 pub(crate) mod raw;
 mod relocations;
-mod tables;
+pub(crate) mod tables;
 mod windows;
 
 use std::collections::{BTreeMap, HashSet};
@@ -391,4 +391,11 @@ fn first_only_in(these: &[(u64, u64)], others: &[(u64, u64)]) -> Option<(u64, u6
         while others.next_if(|other| *other < image).is_some() {}
         others.next_if(|other| *other == image).is_none()
     })
+}
+
+/// The program without some of its images; see `remove.rs`.
+pub(crate) fn remove(_source: Source<'_>, _ids: &[usize], _limits: &Limits) -> Result<Vec<u8>, Error> {
+    Err(Error::unsupported(
+        "SYCL images of a linked program cannot be left out",
+    ))
 }

@@ -1,4 +1,6 @@
-//! Another content for one member.
+//! Another content for members.
+
+use std::collections::BTreeMap;
 
 use offkit_image::Error;
 
@@ -23,16 +25,22 @@ struct Old<'data> {
 /// The archive in which the member whose header is at `id` has the content `new`. Other members keep their
 /// headers and contents; tables of symbols follow.
 pub(super) fn replace(source: Source<'_>, id: usize, new: &[u8]) -> Result<Vec<u8>, Error> {
+    replace_all(source, &BTreeMap::from([(id as u64, new)]))
+}
+
+/// The same for several members, by the places of their headers.
+pub(super) fn replace_all(source: Source<'_>, new: &BTreeMap<u64, &[u8]>) -> Result<Vec<u8>, Error> {
     if source.bytes().starts_with(THIN_MAGIC) {
         return Err(Error::unsupported(
             "members of a thin archive are files of their own",
         ));
     }
     let members = read(source)?;
-    let replaced = members
-        .iter()
-        .find(|member| member.start == id as u64 && member.role == Role::File)
-        .ok_or_else(|| Error::malformed("there is no such member").at(id as u64))?;
+    let file_at = |start: u64| {
+        let is_it = |member: &&Old<'_>| member.start == start && member.role == Role::File;
+        let found = members.iter().find(is_it);
+        found.ok_or_else(|| Error::malformed("there is no such member").at(start))
+    };
     // Readers could not tell any more where such members begin, once others are of another size.
     if let Some(odd) = members.iter().find(|member| member.start % 2 != 0) {
         return Err(
@@ -41,11 +49,15 @@ pub(super) fn replace(source: Source<'_>, id: usize, new: &[u8]) -> Result<Vec<u
                 .expecting("headers at even offsets"),
         );
     }
-    let names = symbols::defined_by(new)?;
-    let has_same_symbols = symbols::defined_by(replaced.content)? == names;
-    let new_names = if has_same_symbols { None } else { Some(names) };
+    let mut new_names = Vec::new();
+    for (start, new) in new {
+        let names = symbols::defined_by(new)?;
+        if symbols::defined_by(file_at(*start)?.content)? != names {
+            new_names.push((*start, names));
+        }
+    }
 
-    let tables = tables_of(&members, replaced.start, new_names)?;
+    let tables = tables_of(&members, &new_names)?;
     // Where each header goes, by where it was.
     let first = members.first().map_or(0, |member| member.start);
     let mut places = Vec::with_capacity(members.len());
@@ -54,8 +66,9 @@ pub(super) fn replace(source: Source<'_>, id: usize, new: &[u8]) -> Result<Vec<u
         places.push((member.start, place));
         let content = match table {
             Some(table) => table.len(),
-            None if member.start == replaced.start => new.len(),
-            None => member.content.len(),
+            None => new
+                .get(&member.start)
+                .map_or(member.content.len(), |new| new.len()),
         };
         let before = member.content_offset.saturating_sub(member.start);
         place = if content == member.content.len() {
@@ -82,7 +95,7 @@ pub(super) fn replace(source: Source<'_>, id: usize, new: &[u8]) -> Result<Vec<u
                 }
             }
             push(&mut out, source, member, &table)?;
-        } else if member.start == replaced.start {
+        } else if let Some(new) = new.get(&member.start) {
             push(&mut out, source, member, new)?;
         } else {
             let size = member.end.saturating_sub(member.start);
@@ -113,14 +126,11 @@ fn read(source: Source<'_>) -> Result<Vec<Old<'_>>, Error> {
     }
 }
 
-/// The new content of each member that is a table of symbols, with the old places of members.
-fn tables_of(
-    members: &[Old<'_>],
-    replaced: u64,
-    new_names: Option<Vec<Vec<u8>>>,
-) -> Result<Vec<Option<Vec<u8>>>, Error> {
+/// The new content of each member that is a table of symbols, with the old places of members; `new_names` are the
+/// symbols of members that define others than before.
+fn tables_of(members: &[Old<'_>], new_names: &[(u64, Vec<Vec<u8>>)]) -> Result<Vec<Option<Vec<u8>>>, Error> {
     let is_table = |member: &&Old<'_>| !matches!(member.role, Role::File | Role::Other);
-    if new_names.is_some() && members.iter().filter(is_table).count() > MOST_TABLES {
+    if !new_names.is_empty() && members.iter().filter(is_table).count() > MOST_TABLES {
         return Err(Error::unsupported(
             "the member defines other symbols, and the archive has many symbol tables",
         )
@@ -132,19 +142,23 @@ fn tables_of(
             return Ok(None);
         }
         let damaged = || Error::malformed("symbol table of the archive is damaged").at(member.content_offset);
-        match (&new_names, member.role) {
-            (Some(_), _) if is_of_windows => Err(Error::unrepresentable(
+        match (new_names, member.role) {
+            ([_, ..], _) if is_of_windows => Err(Error::unrepresentable(
                 "the member defines other symbols, and the symbol table of Windows cannot be changed",
             )),
-            (Some(names), role) => {
+            ([_, ..], role) => {
                 let table = symbols::read(role, member.content).ok_or_else(damaged)?;
-                let mut content = symbols::write(role, exchange(table.symbols, replaced, names).iter())?;
+                let mut symbols = table.symbols;
+                for (member, names) in new_names {
+                    symbols = exchange(symbols, *member, names);
+                }
+                let mut content = symbols::write(role, symbols.iter())?;
                 let unit = if matches!(role, Role::BsdSymbols(_)) { 8 } else { 2 };
                 content.resize(content.len().next_multiple_of(unit), 0);
                 Ok(Some(content))
             }
-            (None, Role::CoffSymbols) => Ok(Some(member.content.to_vec())),
-            (None, role) => match symbols::read(role, member.content) {
+            ([], Role::CoffSymbols) => Ok(Some(member.content.to_vec())),
+            ([], role) => match symbols::read(role, member.content) {
                 Some(_) => Ok(Some(member.content.to_vec())),
                 None => Err(damaged()),
             },

@@ -5,6 +5,7 @@ use offkit_image::{ContainerKind, Limits};
 use super::binary;
 use super::check::check;
 use super::compressed::CompressedHeader;
+use super::edit::{edit, edit_single};
 use super::parts::{has_magic, parts, single_parts, text_parts};
 use super::replace::{replace, replace_single, replace_text};
 use super::{COMPRESSED_MAGIC, is_text};
@@ -31,6 +32,7 @@ pub(crate) static FORMAT: ContainerFormat = ContainerFormat {
     is: has_magic,
     parts,
     replace,
+    edit,
     check,
     ..ContainerFormat::USUAL
 };
@@ -42,6 +44,7 @@ pub(crate) static SINGLE_FORMAT: ContainerFormat = ContainerFormat {
     is: has_magic,
     parts: single_parts,
     replace: replace_single,
+    edit: edit_single,
     ..ContainerFormat::USUAL
 };
 

@@ -151,13 +151,13 @@ impl Slot {
 }
 
 /// The largest power of two, up to a page, that all offsets are multiples of.
-fn alignment_of(offsets: impl Iterator<Item = u64>) -> u64 {
+pub(super) fn alignment_of(offsets: impl Iterator<Item = u64>) -> u64 {
     const PAGE: u64 = 4096;
     let bits = offsets.fold(PAGE, |bits, offset| bits | offset);
     1_u64.checked_shl(bits.trailing_zeros()).unwrap_or(1)
 }
 
-fn next_multiple(offset: u64, alignment: u64) -> u64 {
+pub(super) fn next_multiple(offset: u64, alignment: u64) -> u64 {
     offset.checked_next_multiple_of(alignment).unwrap_or(u64::MAX)
 }
 

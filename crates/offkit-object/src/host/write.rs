@@ -306,13 +306,17 @@ pub fn write_object(format: ObjectFormat, sections: &[NewSection<'_>]) -> Result
 
 /// The formats whose sections can be changed.
 #[derive(Debug, Clone, Copy)]
-enum Kind {
+pub(super) enum Kind {
     Elf,
     Coff,
 }
 
 impl Kind {
-    fn edit<'data>(self, object: &'data [u8], changes: &Changes<'_, 'data>) -> Result<Output<'data>, Error> {
+    pub(super) fn edit<'data>(
+        self,
+        object: &'data [u8],
+        changes: &Changes<'_, 'data>,
+    ) -> Result<Output<'data>, Error> {
         match self {
             Self::Elf => elf_edit::edit(object, changes),
             Self::Coff => coff_edit::edit(object, changes),
@@ -359,7 +363,7 @@ impl Kind {
     }
 
     /// Where the content of a section is and how long it is, and whether the file is linked.
-    fn place_of(self, source: Source<'_>, index: usize) -> Result<(usize, usize, bool), Error> {
+    pub(super) fn place_of(self, source: Source<'_>, index: usize) -> Result<(usize, usize, bool), Error> {
         let place = match self {
             Self::Elf => {
                 let elf = Elf::read(source)?;
@@ -389,7 +393,7 @@ impl Kind {
             .ok_or_else(|| Error::malformed("there is no such section").finding(index))
     }
 
-    fn of(object: &[u8]) -> Result<Self, Error> {
+    pub(super) fn of(object: &[u8]) -> Result<Self, Error> {
         if object.starts_with(b"\x7fELF") {
             Ok(Self::Elf)
         } else if coff::is_coff(object) {

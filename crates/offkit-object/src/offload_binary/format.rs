@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use offkit_image::ContainerKind;
 
 use super::check::check;
+use super::edit::edit;
 use super::parts::parts;
 use super::read::read_header;
 use super::replace::replace;
@@ -24,6 +25,7 @@ pub(crate) static FORMAT: ContainerFormat = ContainerFormat {
     is: |bytes| bytes.starts_with(&MAGIC),
     parts,
     replace,
+    edit,
     // The header is not compressed, and says how the rest is.
     inflate: |stored, _, most| inflated(stored, most).map(Cow::into_owned),
     version: |bytes| Some(u32::from_le_bytes(*bytes.get(4..)?.first_chunk()?)),

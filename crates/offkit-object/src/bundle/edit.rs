@@ -1,0 +1,80 @@
+//! Bundles without some of their entries.
+
+use std::borrow::Cow;
+
+use offkit_image::{Error, Limits};
+
+use super::{Bundle, BundleEntry, binary, compressed, replace, sequence};
+use crate::edits::{Change, Edited, Edits, Room};
+use crate::reading::Reading;
+use crate::source::Source;
+
+/// The bundles of a sequence, of which some are changed inside. They are compressed again as they were.
+pub(crate) fn edit(source: Source<'_>, edits: &Edits, limits: &Limits) -> Result<Edited, Error> {
+    let mut reading = Reading::strict(limits).for_file_of(source.len());
+    let all = sequence::find_all(source, &mut reading)?;
+    let place = |part: Source<'_>| part.at(0).saturating_sub(source.at(0));
+    let starts: Vec<u64> = all.iter().map(|found| place(found.source)).collect();
+    let alignment = replace::alignment_of(starts.iter().copied());
+    let ends = starts.iter().skip(1).copied().chain([source.len()]);
+    let mut out = Edited::default();
+    for ((number, found), (start, end)) in all.iter().enumerate().zip(starts.iter().copied().zip(ends)) {
+        let at = match edits.room {
+            Room::Fixed => start,
+            Room::Free => replace::next_multiple(out.bytes.len() as u64, alignment),
+        };
+        resize(&mut out.bytes, at)?;
+        out.moves.push((start, at));
+        let new = match (edits.replacement(number), &found.compressed) {
+            (None, _) => Cow::Borrowed(found.source.bytes()),
+            (Some(new), None) => Cow::Borrowed(new.bytes.as_slice()),
+            (Some(new), Some(old)) => {
+                let header = old.header;
+                Cow::Owned(compressed::write(
+                    &new.bytes,
+                    header.version,
+                    header.compression,
+                    None,
+                )?)
+            }
+        };
+        if edits.room == Room::Fixed && new.len() as u64 > end.saturating_sub(start) {
+            return Err(Error::unrepresentable("the bundle does not become smaller").at(source.at(start)));
+        }
+        out.bytes.extend_from_slice(&new);
+    }
+    if edits.room == Room::Fixed {
+        resize(&mut out.bytes, source.len())?;
+    }
+    Ok(out)
+}
+
+/// One bundle without the entries that go; the images of the others are where their alignment was.
+pub(crate) fn edit_single(source: Source<'_>, edits: &Edits, limits: &Limits) -> Result<Edited, Error> {
+    if !source.bytes().starts_with(&super::MAGIC) {
+        // The only part of a compressed file that is no bundle is all of it.
+        return Ok(match edits.replacement(0) {
+            Some(new) => Edited::whole(new.bytes.clone()),
+            None => Edited::whole(source.bytes().to_vec()),
+        });
+    }
+    let entries = binary::read(source, &mut Reading::strict(limits))?;
+    let images = entries.iter().filter(|entry| entry.size > 0);
+    let alignment = replace::alignment_of(images.map(|entry| entry.offset));
+    let mut kept = Vec::new();
+    for entry in &entries {
+        let bytes = match edits.parts.get(&entry.index) {
+            Some(Change::Remove) => continue,
+            Some(Change::Replace(new)) => new.bytes.as_slice(),
+            None => entry.image.map(Source::bytes).unwrap_or_default(),
+        };
+        kept.push(BundleEntry::new(&*entry.id, bytes));
+    }
+    Bundle { entries: kept }.write(alignment).map(Edited::whole)
+}
+
+fn resize(out: &mut Vec<u8>, size: u64) -> Result<(), Error> {
+    let size = usize::try_from(size).map_err(|_| Error::unrepresentable("the bundles are too large"))?;
+    out.resize(size, 0);
+    Ok(())
+}

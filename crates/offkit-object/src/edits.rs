@@ -1,0 +1,72 @@
+//! What becomes of the parts of a container, when some of them go.
+
+use std::collections::BTreeMap;
+
+/// Whether what follows a part may come closer when the part becomes smaller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Room {
+    /// The container takes the room that it needs.
+    Free,
+    /// What others point to stays where it is, and the container as long as it was: the rest is zeros.
+    Fixed,
+}
+
+/// What becomes of one part.
+#[derive(Debug)]
+pub(crate) enum Change {
+    /// It goes.
+    Remove,
+    /// It becomes this, without compression.
+    Replace(Edited),
+}
+
+/// A changed container.
+#[derive(Debug, Default)]
+pub(crate) struct Edited {
+    pub(crate) bytes: Vec<u8>,
+    /// Where the containers of a sequence were, and where they are: programs point to these.
+    pub(crate) moves: Vec<(u64, u64)>,
+}
+
+impl Edited {
+    /// Of a container whose inside nobody points to.
+    pub(crate) fn whole(bytes: Vec<u8>) -> Self {
+        Self {
+            bytes,
+            moves: Vec::new(),
+        }
+    }
+
+    /// Where the container is that was at `offset`, if one was.
+    pub(crate) fn moved(&self, offset: u64) -> Option<u64> {
+        let index = self.moves.binary_search_by_key(&offset, |(old, _)| *old).ok()?;
+        self.moves.get(index).map(|(_, new)| *new)
+    }
+
+    /// Whether everything that others may point to is where it was.
+    pub(crate) fn stays(&self) -> bool {
+        self.moves.iter().all(|(old, new)| old == new)
+    }
+}
+
+/// The parts that change, by the identifiers that the reader gives them.
+#[derive(Debug)]
+pub(crate) struct Edits {
+    pub(crate) parts: BTreeMap<usize, Change>,
+    pub(crate) room: Room,
+}
+
+impl Edits {
+    /// Whether a part goes.
+    pub(crate) fn removes(&self, id: usize) -> bool {
+        matches!(self.parts.get(&id), Some(Change::Remove))
+    }
+
+    /// What a part becomes, if it becomes something else.
+    pub(crate) fn replacement(&self, id: usize) -> Option<&Edited> {
+        match self.parts.get(&id) {
+            Some(Change::Replace(edited)) => Some(edited),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,347 @@
+//! Files without some of their images.
+
+#[cfg(feature = "inspect")]
+mod losses;
+
+use std::collections::{BTreeMap, HashMap};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::ops::ControlFlow;
+
+use offkit_image::PartName as Name;
+use offkit_image::{ContainerKind, Error, ErrorKind, Limits, Location, Problem};
+
+use crate::container;
+use crate::edits::{Change, Edited, Edits, Room};
+use crate::format::ContainerFormat;
+use crate::host;
+use crate::part::{Content, Part};
+use crate::reading::Reading;
+use crate::source::Source;
+use crate::walk::{Item, walk};
+
+#[cfg(feature = "inspect")]
+pub use losses::{DeviceLoss, Losses};
+
+/// How images are left out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Thinning {
+    /// Whether linked programs and libraries keep their size: zeros take the place of what goes, and nothing else moves.
+    pub in_place: bool,
+}
+
+impl Thinning {
+    /// Whether linked programs and libraries keep their size.
+    #[must_use]
+    pub fn in_place(self, in_place: bool) -> Self {
+        Self { in_place, ..self }
+    }
+}
+
+/// What [`thin`] made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Thinned {
+    /// The new file.
+    pub bytes: Vec<u8>,
+    /// Programs and libraries that keep their size, and why: zeros are in the place of what went.
+    pub kept_size: Vec<Problem>,
+}
+
+/// The file without the images at these locations.
+///
+/// Host code, symbols, notes and all other images stay as they are, byte for byte. In a linked program all addresses
+/// stay the same: what is left of the device code closes up, pointers to it follow, and whole pages that became free
+/// leave the file. Where that cannot be done safely, or with [`Thinning::in_place`], the freed bytes become zeros and
+/// the file keeps its size. A CUDA fatbin or HIP bundle without any image left stays, empty, as the program registers
+/// it. With no location the result is the same file. The result is read back, and refused if anything else changed.
+///
+/// Whether a kernel is left without code is for the caller to know; see [`Losses`](crate::Losses).
+///
+/// # Errors
+///
+/// A location without an image; a damaged container on the way to one; a container that cannot do without the image.
+///
+/// ```
+/// use offkit_object::{ImageKind, Limits, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind, Thinning};
+///
+/// let entry = |image| OffloadEntry::new(ImageKind::NONE, OffloadKind::HIP, image);
+/// let [one, two] = [b"for gfx90a", b"for gfx942"].map(|image| OffloadBinary::from(entry(image)));
+/// let [one, two] = [one.write(OffloadBinaryVersion::V1)?, two.write(OffloadBinaryVersion::V1)?];
+/// let file = [one.clone(), two].concat();
+/// let thinned = offkit_object::thin(&file, &["app.out!1".parse()?], Thinning::default(), &Limits::default())?;
+/// assert_eq!(thinned.bytes, one);
+/// # Ok::<(), offkit_object::Error>(())
+/// ```
+pub fn thin(
+    bytes: &[u8],
+    dropped: &[Location],
+    thinning: Thinning,
+    limits: &Limits,
+) -> Result<Thinned, Error> {
+    let Some(first) = dropped.first() else {
+        return Ok(Thinned {
+            bytes: bytes.to_vec(),
+            kept_size: Vec::new(),
+        });
+    };
+    let mut tree = Node::default();
+    for location in dropped {
+        tree.add(location);
+    }
+    let mut thinner = Thinner {
+        thinning,
+        limits,
+        kept_size: Vec::new(),
+    };
+    let mut reading = Reading::strict(limits).for_file_of(bytes.len() as u64);
+    let whole = Location::of_file(first.file());
+    let edited = thinner.edit(
+        Source::new(bytes),
+        Content::File,
+        &mut tree,
+        &whole,
+        &mut reading,
+        Room::Free,
+        0,
+    )?;
+    if let Some(place) = tree.unused(&whole) {
+        return Err(Error::new(ErrorKind::NotRecognized, "no image at this location").finding(place));
+    }
+    let thinned = Thinned {
+        bytes: edited.bytes,
+        kept_size: thinner.kept_size,
+    };
+    let before = Inventory::of(bytes, &whole, dropped, limits);
+    let after = Inventory::of(&thinned.bytes, &whole, &[], limits);
+    match before == after {
+        true => Ok(thinned),
+        false => Err(Error::unrepresentable(
+            "the thinned file does not read back as it should: nothing was changed",
+        )),
+    }
+}
+
+/// The locations of images that go, as a tree.
+#[derive(Debug, Default)]
+struct Node {
+    children: BTreeMap<String, Node>,
+    /// Whether an image that goes is here.
+    goes: bool,
+    is_used: bool,
+}
+
+impl Node {
+    fn add(&mut self, location: &Location) {
+        let mut node = self;
+        for part in location.parts() {
+            node = node.children.entry(part.into_owned()).or_default();
+        }
+        node.goes = true;
+    }
+
+    /// What is in the part of this name; `None` where nothing of it goes.
+    fn within(&mut self, name: &Name) -> Option<&mut Self> {
+        match name {
+            Name::Same => Some(self),
+            Name::Number(number) => self.children.get_mut(&number.to_string()),
+            Name::Text(text) => self.children.get_mut(text.as_str()),
+            Name::Path(parts) => {
+                let mut node = self;
+                for part in parts {
+                    node = node.children.get_mut(part.as_str())?;
+                }
+                Some(node)
+            }
+            Name::Numbered(text, [one, two]) => {
+                let node = self.children.get_mut(*text)?.children.get_mut(&one.to_string())?;
+                node.children.get_mut(&two.to_string())
+            }
+        }
+    }
+
+    /// Where an image was to go that was not found.
+    fn unused(&self, place: &Location) -> Option<Location> {
+        if self.goes && !self.is_used {
+            return Some(place.clone());
+        }
+        let mut children = self.children.iter();
+        children.find_map(|(name, child)| child.unused(&place.join(name)))
+    }
+}
+
+struct Thinner<'l> {
+    thinning: Thinning,
+    limits: &'l Limits,
+    kept_size: Vec<Problem>,
+}
+
+impl Thinner<'_> {
+    /// A container without the images that go.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "each says one thing about the container"
+    )]
+    fn edit(
+        &mut self,
+        source: Source<'_>,
+        content: Content,
+        tree: &mut Node,
+        location: &Location,
+        reading: &mut Reading,
+        room: Room,
+        depth: usize,
+    ) -> Result<Edited, Error> {
+        let format = container::format_of(content, source.bytes()).ok_or_else(|| {
+            Error::new(ErrorKind::NotRecognized, "no container of images")
+                .at(source.at(0))
+                .finding(location)
+        })?;
+        if depth > self.limits.max_nesting {
+            return Err(Error::new(
+                ErrorKind::LimitExceeded,
+                "containers are nested too deep",
+            ));
+        }
+        if format.kind != ContainerKind::Host {
+            return self.edit_with(format, source, tree, location, reading, room, room, depth);
+        }
+        let is_fixed = self.thinning.in_place && host::is_linked(source);
+        let inner = if is_fixed { Room::Fixed } else { Room::Free };
+        let result = self.edit_with(format, source, tree, location, reading, room, inner, depth);
+        let may_stay = |error: &Error| !is_fixed && error.kind() == ErrorKind::Unrepresentable;
+        match result {
+            Err(error) if may_stay(&error) => {
+                let edited =
+                    self.edit_with(format, source, tree, location, reading, room, Room::Fixed, depth)?;
+                self.kept_size.push(Problem::new(location.clone(), error));
+                Ok(edited)
+            }
+            result => result,
+        }
+    }
+
+    /// The same by the rules of its format; `inner` is what its parts are given.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "each says one thing about the container"
+    )]
+    fn edit_with(
+        &mut self,
+        format: &ContainerFormat,
+        source: Source<'_>,
+        tree: &mut Node,
+        location: &Location,
+        reading: &mut Reading,
+        room: Room,
+        inner: Room,
+        depth: usize,
+    ) -> Result<Edited, Error> {
+        let mut parts: Vec<Part<'_>> = Vec::new();
+        // Damage elsewhere is none of ours: the formats are strict about what they change.
+        let mut tolerant = Reading::tolerant(self.limits).for_file_of(source.len());
+        (format.parts)(source, &mut tolerant, &mut |_, part| {
+            if !part.is_redundant && tree.within(&part.name).is_some() {
+                parts.push(part);
+            }
+        })?;
+        let inner = match format.kind {
+            ContainerKind::Host => inner,
+            _ => Room::Free,
+        };
+        let mut changes = BTreeMap::new();
+        for part in parts {
+            let Some(node) = tree.within(&part.name) else {
+                continue;
+            };
+            let is_container = match part.content {
+                Content::Image => false,
+                content => {
+                    part.coding.is_some() || container::format_of(content, part.stored.bytes()).is_some()
+                }
+            };
+            if !is_container {
+                if node.goes {
+                    node.is_used = true;
+                    changes.insert(part.id, Change::Remove);
+                }
+                continue;
+            }
+            let place = location.join_name(&part.name);
+            let edited = self.edit_part(&part, node, &place, reading, inner, depth.saturating_add(1))?;
+            if let Some(change) = edited {
+                changes.insert(part.id, change);
+            }
+        }
+        let edits = Edits {
+            parts: changes,
+            room: if format.kind == ContainerKind::Host {
+                inner
+            } else {
+                room
+            },
+        };
+        (format.edit)(source, &edits, self.limits)
+    }
+
+    /// What becomes of a part that is a container, or compressed.
+    fn edit_part(
+        &mut self,
+        part: &Part<'_>,
+        node: &mut Node,
+        place: &Location,
+        reading: &mut Reading,
+        room: Room,
+        depth: usize,
+    ) -> Result<Option<Change>, Error> {
+        let Some(coding) = part.coding else {
+            let edited = self.edit(part.stored, part.content, node, place, reading, room, depth)?;
+            return Ok(Some(Change::Replace(edited)));
+        };
+        let bytes = container::inflated(part, coding, reading.inflation_left(), &|_| {})?;
+        reading.count_inflated(bytes.len() as u64);
+        if container::format_of(part.content, &bytes).is_none() {
+            if !node.goes {
+                return Ok(None);
+            }
+            node.is_used = true;
+            return Ok(Some(Change::Remove));
+        }
+        let source = Source::new(&bytes);
+        let edited = self.edit(source, part.content, node, place, reading, Room::Free, depth)?;
+        Ok(Some(Change::Replace(edited)))
+    }
+}
+
+/// The images of a file as far as they must stay the same, in order, and the number of problems.
+#[derive(Debug, PartialEq, Eq)]
+struct Inventory {
+    images: Vec<u64>,
+    problems: usize,
+}
+
+impl Inventory {
+    fn of(bytes: &[u8], whole: &Location, without: &[Location], limits: &Limits) -> Self {
+        let mut gone: HashMap<&Location, ()> = HashMap::new();
+        gone.extend(without.iter().map(|location| (location, ())));
+        let mut inventory = Self {
+            images: Vec::new(),
+            problems: 0,
+        };
+        let _ = walk(whole.file(), bytes, None, limits, &mut |item| {
+            match item {
+                Item::Image(image) if !gone.contains_key(&image.location) => {
+                    let mut hasher = DefaultHasher::new();
+                    (&image.target, image.format, image.producer, image.container).hash(&mut hasher);
+                    (&image.kernels, &image.entries, &image.imports, &image.exports).hash(&mut hasher);
+                    image.stored_bytes().hash(&mut hasher);
+                    inventory.images.push(hasher.finish());
+                }
+                Item::Problem(_) => inventory.problems = inventory.problems.saturating_add(1),
+                _ => {}
+            }
+            ControlFlow::Continue(())
+        });
+        inventory
+    }
+}
