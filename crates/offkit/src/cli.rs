@@ -25,6 +25,7 @@ use crate::commands::replace::Replace;
 use crate::commands::run::Run;
 use crate::commands::show::Show;
 use crate::commands::size::Size;
+use crate::commands::thin::Thin;
 use crate::commands::tool::As;
 use crate::commands::verify::Verify;
 use crate::commands::wrap::WrapOptions;
@@ -55,7 +56,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
             "ls", "size", "check", "diff", "show", "verify", "explain", "graph",
         ],
     ),
-    ("Change", &["extract", "replace", "convert"]),
+    ("Change", &["extract", "replace", "thin", "convert"]),
     (
         "Make",
         &[
@@ -148,6 +149,8 @@ pub(crate) enum Command {
     Extract(Extract),
     /// Replace an image and change nothing else
     Replace(Replace),
+    /// Leave out the device code for some targets and change nothing else
+    Thin(Thin),
     /// Pack device images into an offload binary, a SYCLBIN or a bundle
     Pack(Pack),
     /// Convert an offload binary, a SYCLBIN or a bundle to another format

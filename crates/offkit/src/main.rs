@@ -87,6 +87,7 @@ fn main() -> ExitCode {
         Command::Show(options) => commands::show::run(options, terminal),
         Command::Extract(options) => commands::extract::run(options, terminal),
         Command::Replace(options) => commands::replace::run(options, terminal),
+        Command::Thin(options) => commands::thin::run(options, terminal),
         Command::Pack(options) => commands::pack::run(options, terminal),
         Command::Convert(options) => commands::convert::run(options, terminal),
         Command::Verify(options) => commands::verify::run(options, terminal),

@@ -30,6 +30,7 @@ pub(crate) mod show;
 pub(crate) mod size;
 mod source;
 mod table;
+pub(crate) mod thin;
 mod thin_archive;
 pub(crate) mod tool;
 pub(crate) mod verify;

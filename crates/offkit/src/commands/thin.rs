@@ -1,0 +1,411 @@
+//! `offkit thin`: a file without the device code for some targets.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use offkit_object::{DeviceImage, ImageFormat, Losses, Target, Thinned, Thinning, images};
+use serde_json::{Value, json};
+
+use super::Source;
+use super::limits::LimitOptions;
+use crate::failure::{ExitStatus, Failure};
+use crate::terminal::{Terminal, size};
+use offkit_host::files;
+
+const HELP: &str = "\
+A name is an architecture (`sm_90`, `gfx90a`, `gfx90a:xnack+`), the code that a driver compiles for one
+(`compute_90`), all of that (`ptx`, `spirv`), or a target triple or its beginning (`spir64_gen`). `gfx90a` means
+`gfx90a:xnack+` too, and `sm_90` to be kept means `sm_90a` too. What is to be kept says nothing about the code of
+other vendors, and code that a driver compiles goes only when it is named.
+
+Addresses, symbols, host code and all other images stay as they are. Libraries become smaller by whole pages; with
+`--in-place`, and where pages cannot be taken out, zeros take the place of what goes.
+
+Examples:
+  offkit thin libkernels.so --drop sm_86 -o thin/libkernels.so
+  offkit thin app.o --keep gfx90a,gfx942 --dry-run";
+
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(crate) struct Thin {
+    /// The object, archive, library or program, or device container
+    file: PathBuf,
+    /// Keep images for these targets, and no others of the same vendors
+    #[arg(
+        long,
+        value_name = "NAME[,NAME…]",
+        value_delimiter = ',',
+        required_unless_present = "drop"
+    )]
+    keep: Vec<String>,
+    /// Leave out images for these targets
+    #[arg(long, value_name = "NAME[,NAME…]", value_delimiter = ',')]
+    drop: Vec<String>,
+    /// Write the thinned file here; `-` is standard output
+    #[arg(short, long, value_name = "FILE", required_unless_present = "dry_run")]
+    output: Option<PathBuf>,
+    /// Say what would go and what it saves, and write nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Keep the size of programs and libraries: zeros take the place of what goes, and nothing moves
+    #[arg(long)]
+    in_place: bool,
+    /// Go on where kernels are left without any code
+    #[arg(long)]
+    allow_lost_kernels: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    limits: LimitOptions,
+}
+
+pub(crate) fn run(options: &Thin, terminal: Terminal) -> Result<(), Failure> {
+    let source = Source::open(&options.file)?;
+    let whole = source.place.clone();
+    if !whole.is_file() {
+        return Err(Failure::input(format!(
+            "{whole}: a whole file is thinned, not a part of one"
+        )));
+    }
+    let limits = options.limits.limits();
+    let progress = terminal.progress();
+    progress.step("reading");
+    let found = images(whole.file(), &source.content, &limits);
+    let (found, problems): (Vec<_>, Vec<_>) = found.into_iter().partition(Result::is_ok);
+    let found: Vec<DeviceImage<'_>> = found.into_iter().filter_map(Result::ok).collect();
+    if found.is_empty() {
+        let problems: Vec<_> = problems.into_iter().filter_map(Result::err).collect();
+        return Err(super::nothing_in(&whole, &problems));
+    }
+    let choice = Choice::of(options);
+    choice.check(&found, terminal)?;
+    let goes = |image: &DeviceImage<'_>| !choice.keeps(image);
+    let dropped: Vec<_> = found
+        .iter()
+        .filter(|image| goes(image))
+        .map(|image| image.location.clone())
+        .collect();
+    progress.step("comparing kernels");
+    let losses = Losses::of(&found, goes, &limits);
+    check_losses(options, &losses)?;
+    progress.step("thinning");
+    let thinning = Thinning::default().in_place(options.in_place);
+    let thinned = offkit_object::thin(&source.content, &dropped, thinning, &limits);
+    let thinned = thinned.map_err(|error| Failure::input(format!("{whole}: {error}")))?;
+    drop(progress);
+    if let Some(output) = options.output.as_deref().filter(|_| !options.dry_run) {
+        files::replace(output, &[&thinned.bytes]).map_err(Failure::input)?;
+        keep_mode(&options.file, output)?;
+    }
+    let report = Report {
+        options,
+        before: source.content.len() as u64,
+        rows: rows(&found, &choice),
+        losses: &losses,
+        thinned: &thinned,
+    };
+    match options.json {
+        true => terminal.line(report.json()),
+        false => report.show(terminal),
+    }
+}
+
+/// What is thinned stays executable.
+fn keep_mode(from: &Path, to: &Path) -> Result<(), Failure> {
+    if files::is_standard_stream(to) || files::is_standard_stream(from) {
+        return Ok(());
+    }
+    let copied = std::fs::metadata(from).and_then(|old| std::fs::set_permissions(to, old.permissions()));
+    copied.map_err(|error| Failure::input(format!("{}: {error}", to.display())))
+}
+
+fn check_losses(options: &Thin, losses: &Losses) -> Result<(), Failure> {
+    const SHOWN: usize = 3;
+    if options.allow_lost_kernels || losses.kernels.is_empty() && losses.empty.is_empty() {
+        return Ok(());
+    }
+    let message = match losses.kernels.as_slice() {
+        [] => format!(
+            "{} would be left without any image",
+            count(losses.empty.len(), "container")
+        ),
+        kernels => format!(
+            "{} would be left without any code",
+            count(kernels.len(), "kernel")
+        ),
+    };
+    let mut failure = Failure::new(ExitStatus::No, format!("{}: {message}", options.file.display()));
+    for (place, name) in losses.kernels.iter().take(SHOWN) {
+        failure = failure.hint(format!("{} in {place}", super::shown_name(name, false)));
+    }
+    Err(failure.hint("--allow-lost-kernels leaves them out all the same"))
+}
+
+fn count(number: usize, what: &str) -> String {
+    match number {
+        1 => format!("1 {what}"),
+        _ => format!("{number} {what}s"),
+    }
+}
+
+/// Which images stay.
+struct Choice {
+    keep: Vec<Name>,
+    drop: Vec<Name>,
+}
+
+/// What a word means.
+#[derive(Debug)]
+struct Name {
+    word: String,
+    meant: Meant,
+}
+
+#[derive(Debug)]
+enum Meant {
+    /// Code of a format, whatever its target.
+    Format(ImageFormat),
+    /// PTX of an architecture.
+    Virtual(Target),
+    /// Machine code of an architecture.
+    Processor(Target),
+    /// Code of a triple that begins so.
+    Triple,
+}
+
+impl Name {
+    fn of(word: &str) -> Self {
+        let meant = match word {
+            "ptx" => Meant::Format(ImageFormat::Ptx),
+            "spirv" => Meant::Format(ImageFormat::Spirv),
+            _ if word.starts_with("compute_") => Meant::Virtual(Target::named(word)),
+            _ if !Target::named(word).processor().is_empty() => Meant::Processor(Target::named(word)),
+            _ => Meant::Triple,
+        };
+        Self {
+            word: word.to_owned(),
+            meant,
+        }
+    }
+
+    /// Whether an image is meant; `widely`, with the variants of an architecture too.
+    fn means(&self, image: &DeviceImage<'_>, widely: bool) -> bool {
+        let is_portable = image.format.is_portable();
+        match &self.meant {
+            Meant::Format(format) => image.format == *format,
+            Meant::Virtual(target) => {
+                is_portable && image.target.processor_number() == target.processor_number()
+            }
+            Meant::Processor(target) => {
+                let (named, is) = (target.processor_number(), image.target.processor_number());
+                let variant = is.strip_prefix(named).unwrap_or(is);
+                let is_variant = widely && target.family().is_nvptx() && matches!(variant, "a" | "f");
+                let has = |feature| image.target.features.contains(feature);
+                !is_portable
+                    && target.family() == image.target.family()
+                    && (named == is || is_variant)
+                    && target.features.iter().all(has)
+            }
+            Meant::Triple => image.target.triple.starts_with(self.word.as_str()),
+        }
+    }
+
+    /// Whether it says anything about images like this one: about those of its vendor, or of its format.
+    fn concerns(&self, image: &DeviceImage<'_>) -> bool {
+        match &self.meant {
+            Meant::Format(format) => image.format == *format,
+            Meant::Virtual(target) => image.format.is_portable() && target.family() == image.target.family(),
+            Meant::Processor(target) => {
+                !image.format.is_portable() && target.family() == image.target.family()
+            }
+            Meant::Triple => true,
+        }
+    }
+}
+
+impl Choice {
+    fn of(options: &Thin) -> Self {
+        let names = |words: &[String]| words.iter().map(|word| Name::of(word)).collect();
+        Self {
+            keep: names(&options.keep),
+            drop: names(&options.drop),
+        }
+    }
+
+    fn keeps(&self, image: &DeviceImage<'_>) -> bool {
+        // Code of the host that lies beside that of devices is none of ours.
+        if image.target.family().is_host() {
+            return true;
+        }
+        let is_dropped = self.drop.iter().any(|name| name.means(image, false));
+        let mut concerning = self.keep.iter().filter(|name| name.concerns(image)).peekable();
+        let is_kept = concerning.peek().is_none() || concerning.any(|name| name.means(image, true));
+        is_kept && !is_dropped
+    }
+
+    /// Says which names mean nothing; fails where all that is to be kept means nothing, for then everything would go.
+    fn check(&self, images: &[DeviceImage<'_>], terminal: Terminal) -> Result<(), Failure> {
+        let is_there = |name: &&Name, widely| images.iter().any(|image| name.means(image, widely));
+        let missing: Vec<&Name> = self.keep.iter().filter(|name| !is_there(name, true)).collect();
+        if !self.keep.is_empty() && missing.len() == self.keep.len() {
+            let mut there: Vec<String> = images.iter().map(label).collect();
+            there.sort();
+            there.dedup();
+            let failure = Failure::new(ExitStatus::No, "no image is for a target that is to be kept");
+            return Err(failure.hint(format!("there are: {}", there.join(", "))));
+        }
+        let unused = self.drop.iter().filter(|name| !is_there(name, false));
+        for name in missing.into_iter().chain(unused) {
+            terminal.note(format_args!("no image for {}", name.word));
+        }
+        Ok(())
+    }
+}
+
+/// What an image is for, as the options name it.
+fn label(image: &DeviceImage<'_>) -> String {
+    let arch = image.target.arch_with_features();
+    match image.format {
+        ImageFormat::Ptx => format!("compute_{}", image.target.processor_number()),
+        _ if arch.is_empty() => image.target.triple.to_string(),
+        _ => arch,
+    }
+}
+
+/// The images for one target.
+#[derive(Default)]
+struct Row {
+    images: usize,
+    stored: u64,
+    goes: bool,
+}
+
+fn rows(images: &[DeviceImage<'_>], choice: &Choice) -> BTreeMap<String, Row> {
+    let mut rows: BTreeMap<String, Row> = BTreeMap::new();
+    for image in images {
+        let row = rows.entry(label(image)).or_default();
+        row.images += 1;
+        row.stored += image.stored_size().unwrap_or(image.size());
+        row.goes |= !choice.keeps(image);
+    }
+    rows
+}
+
+struct Report<'r> {
+    options: &'r Thin,
+    before: u64,
+    rows: BTreeMap<String, Row>,
+    losses: &'r Losses,
+    thinned: &'r Thinned,
+}
+
+impl Report<'_> {
+    fn show(&self, terminal: Terminal) -> Result<(), Failure> {
+        if self
+            .options
+            .output
+            .as_deref()
+            .is_some_and(files::is_standard_stream)
+        {
+            return Ok(());
+        }
+        let width = self.rows.keys().map(String::len).max().unwrap_or_default();
+        for (target, row) in &self.rows {
+            let fate = if row.goes { "goes" } else { "stays" };
+            let images = count(row.images, "image");
+            terminal.line(format_args!(
+                "{target:width$}  {images:>12}  {:>10}  {fate}",
+                size(row.stored)
+            ))?;
+        }
+        for line in self.consequences() {
+            terminal.line(line)?;
+        }
+        for problem in &self.thinned.kept_size {
+            terminal.line(format_args!(
+                "{} keeps its size: {}",
+                problem.location, problem.error
+            ))?;
+        }
+        let (before, after) = (self.before, self.thinned.bytes.len() as u64);
+        terminal.line(format_args!(
+            "{}: {} to {}, {} less",
+            if self.options.dry_run {
+                "would go from"
+            } else {
+                "went from"
+            },
+            size(before),
+            size(after),
+            size(before.saturating_sub(after))
+        ))
+    }
+
+    /// What devices lose, a line each.
+    fn consequences(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        for (target, loss) in &self.losses.devices {
+            let device = target.arch_with_features();
+            if loss.compiled > 0 {
+                let driver = match loss.least_driver {
+                    Some(least) => format!(", which takes driver {least} or later"),
+                    None => String::new(),
+                };
+                lines.push(format!(
+                    "{device}: code of {} was native and is compiled by the driver when it is loaded{driver}",
+                    count(loss.compiled, "container")
+                ));
+            }
+            if loss.none > 0 {
+                lines.push(format!(
+                    "{device}: {} without code for it",
+                    count(loss.none, "container")
+                ));
+            }
+            if loss.native > 0 {
+                let containers = count(loss.native, "container");
+                lines.push(format!(
+                    "{device}: {containers} run native code of another target"
+                ));
+            }
+        }
+        if self.losses.without_portable > 0 {
+            let containers = count(self.losses.without_portable, "container");
+            lines.push(format!("{containers} without code for devices to come"));
+        }
+        lines
+    }
+
+    fn json(&self) -> Value {
+        let targets = self.rows.iter().map(|(target, row)| {
+            json!({ "target": target, "images": row.images, "stored": row.stored, "goes": row.goes })
+        });
+        let devices = self.losses.devices.iter().map(|(target, loss)| {
+            json!({
+                "device": target.arch_with_features(),
+                "native": loss.native,
+                "compiled": loss.compiled,
+                "least_driver": loss.least_driver.map(|least| least.to_string()),
+                "none": loss.none,
+            })
+        });
+        let kernels = self
+            .losses
+            .kernels
+            .iter()
+            .map(|(place, name)| json!({ "location": place.to_string(), "kernel": name }));
+        json!({
+            "file": self.options.file.to_string_lossy(),
+            "size_before": self.before,
+            "size_after": self.thinned.bytes.len(),
+            "written": !self.options.dry_run,
+            "targets": targets.collect::<Vec<_>>(),
+            "devices": devices.collect::<Vec<_>>(),
+            "lost_kernels": kernels.collect::<Vec<_>>(),
+            "without_portable": self.losses.without_portable,
+            "kept_size": self.thinned.kept_size.iter().map(super::problem_json).collect::<Vec<_>>(),
+        })
+    }
+}
