@@ -133,7 +133,7 @@ pub(crate) fn parts<'data>(
 
 /// The archive with other contents of some members.
 #[cfg(feature = "write")]
-fn edit(source: Source<'_>, edits: &Edits) -> Result<Edited, Error> {
+fn edit(source: Source<'_>, edits: &Edits<'_>) -> Result<Edited, Error> {
     let mut new = BTreeMap::new();
     for (id, change) in &edits.parts {
         match change {

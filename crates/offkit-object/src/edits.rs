@@ -50,13 +50,14 @@ impl Edited {
 }
 
 /// The parts that change, by the identifiers that the reader gives them.
-#[derive(Debug)]
-pub(crate) struct Edits {
+pub(crate) struct Edits<'e> {
     pub(crate) parts: BTreeMap<usize, Change>,
     pub(crate) room: Room,
+    /// Whether images are compressed anew, as small as it goes; it is told of the bytes that are done.
+    pub(crate) recompress: Option<&'e (dyn Fn(u64) + Sync)>,
 }
 
-impl Edits {
+impl Edits<'_> {
     /// Whether a part goes.
     pub(crate) fn removes(&self, id: usize) -> bool {
         matches!(self.parts.get(&id), Some(Change::Remove))

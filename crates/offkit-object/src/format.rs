@@ -17,7 +17,7 @@ type Replace = fn(Source<'_>, usize, &[u8], &Limits) -> Result<Vec<u8>, Error>;
 type Unpack = fn(Source<'_>, &mut Reading, VisitUnpacked<'_>) -> Result<(), Error>;
 
 /// Takes the container and what becomes of its parts.
-type Edit = fn(Source<'_>, &Edits, &Limits) -> Result<Edited, Error>;
+type Edit = fn(Source<'_>, &Edits<'_>, &Limits) -> Result<Edited, Error>;
 
 /// A format of containers: what it is called, and the functions that know it.
 pub(crate) struct ContainerFormat {

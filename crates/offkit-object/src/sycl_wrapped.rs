@@ -12,6 +12,8 @@ mod image;
 mod memory;
 pub(crate) mod raw;
 mod relocations;
+#[cfg(feature = "write")]
+mod remove;
 pub(crate) mod tables;
 mod windows;
 
@@ -29,6 +31,8 @@ use image::{Code, ImageReader, Repeated};
 pub use memory::AddressSpace;
 use memory::Memory;
 use raw::ImageVersion;
+#[cfg(feature = "write")]
+pub(crate) use remove::remove;
 
 /// The first part of every location.
 const SYCL: &str = "sycl";
@@ -94,6 +98,7 @@ pub(crate) fn parts_of_descriptor<'data>(
             .finding(version.unwrap_or_default())
     })?;
     let descriptor = Descriptor {
+        address,
         version,
         images: images_at,
         image_count,
@@ -248,6 +253,7 @@ pub(crate) fn replace(source: Source<'_>, id: usize, new: &[u8], limits: &Limits
 
 /// A descriptor that was found.
 struct Descriptor {
+    address: u64,
     version: ImageVersion,
     images: u64,
     image_count: u16,
@@ -321,6 +327,7 @@ fn descriptor_at(memory: &Memory<'_>, address: u64) -> Option<Descriptor> {
     let target = target.get(..memchr::memchr(0, target)?)?;
     let is_name = !target.is_empty() && target.iter().all(u8::is_ascii_graphic);
     is_name.then_some(Descriptor {
+        address,
         version,
         images,
         image_count: header.image_count.get(),
@@ -391,11 +398,4 @@ fn first_only_in(these: &[(u64, u64)], others: &[(u64, u64)]) -> Option<(u64, u6
         while others.next_if(|other| *other < image).is_some() {}
         others.next_if(|other| *other == image).is_none()
     })
-}
-
-/// The program without some of its images; see `remove.rs`.
-pub(crate) fn remove(_source: Source<'_>, _ids: &[usize], _limits: &Limits) -> Result<Vec<u8>, Error> {
-    Err(Error::unsupported(
-        "SYCL images of a linked program cannot be left out",
-    ))
 }

@@ -8,11 +8,15 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::ControlFlow;
 
 use offkit_image::PartName as Name;
+use offkit_image::target::{Device, DriverVersion};
 use offkit_image::{ContainerKind, Error, ErrorKind, Limits, Location, Problem};
+
+use twox_hash::XxHash3_64;
 
 use crate::container;
 use crate::edits::{Change, Edited, Edits, Room};
 use crate::format::ContainerFormat;
+use crate::heads::Heads;
 use crate::host;
 use crate::part::{Content, Part};
 use crate::reading::Reading;
@@ -28,6 +32,9 @@ pub use losses::{DeviceLoss, Losses};
 pub struct Thinning {
     /// Whether linked programs and libraries keep their size: zeros take the place of what goes, and nothing else moves.
     pub in_place: bool,
+    /// Whether CUDA's images and HIP's compressed bundles are compressed anew by zstd, as small as it goes, where that is
+    /// smaller than before. NVIDIA's drivers read such images from 550.54.14 on.
+    pub recompress: bool,
 }
 
 impl Thinning {
@@ -35,6 +42,12 @@ impl Thinning {
     #[must_use]
     pub fn in_place(self, in_place: bool) -> Self {
         Self { in_place, ..self }
+    }
+
+    /// Whether images are compressed anew.
+    #[must_use]
+    pub fn recompress(self, recompress: bool) -> Self {
+        Self { recompress, ..self }
     }
 }
 
@@ -46,6 +59,8 @@ pub struct Thinned {
     pub bytes: Vec<u8>,
     /// Programs and libraries that keep their size, and why: zeros are in the place of what went.
     pub kept_size: Vec<Problem>,
+    /// The oldest driver that reads all images as they are compressed, where that is more than their devices need.
+    pub least_driver: Option<DriverVersion>,
 }
 
 /// The file without the images at these locations.
@@ -55,6 +70,8 @@ pub struct Thinned {
 /// leave the file. Where that cannot be done safely, or with [`Thinning::in_place`], the freed bytes become zeros and
 /// the file keeps its size. A CUDA fatbin or HIP bundle without any image left stays, empty, as the program registers
 /// it. With no location the result is the same file. The result is read back, and refused if anything else changed.
+///
+/// `progress` is told of the bytes of each image that was compressed anew, which takes long, from several threads.
 ///
 /// Whether a kernel is left without code is for the caller to know; see [`Losses`](crate::Losses).
 ///
@@ -69,22 +86,26 @@ pub struct Thinned {
 /// let [one, two] = [b"for gfx90a", b"for gfx942"].map(|image| OffloadBinary::from(entry(image)));
 /// let [one, two] = [one.write(OffloadBinaryVersion::V1)?, two.write(OffloadBinaryVersion::V1)?];
 /// let file = [one.clone(), two].concat();
-/// let thinned = offkit_object::thin(&file, &["app.out!1".parse()?], Thinning::default(), &Limits::default())?;
+/// let gone = ["app.out!1".parse()?];
+/// let thinned = offkit_object::thin("app.out", &file, &gone, Thinning::default(), &Limits::default(), &|_| {})?;
 /// assert_eq!(thinned.bytes, one);
 /// # Ok::<(), offkit_object::Error>(())
 /// ```
 pub fn thin(
+    file_name: &str,
     bytes: &[u8],
     dropped: &[Location],
     thinning: Thinning,
     limits: &Limits,
+    progress: &(dyn Fn(u64) + Sync),
 ) -> Result<Thinned, Error> {
-    let Some(first) = dropped.first() else {
+    if dropped.is_empty() && !thinning.recompress {
         return Ok(Thinned {
             bytes: bytes.to_vec(),
             kept_size: Vec::new(),
+            least_driver: None,
         });
-    };
+    }
     let mut tree = Node::default();
     for location in dropped {
         tree.add(location);
@@ -92,10 +113,11 @@ pub fn thin(
     let mut thinner = Thinner {
         thinning,
         limits,
+        progress,
         kept_size: Vec::new(),
     };
     let mut reading = Reading::strict(limits).for_file_of(bytes.len() as u64);
-    let whole = Location::of_file(first.file());
+    let whole = Location::of_file(file_name);
     let edited = thinner.edit(
         Source::new(bytes),
         Content::File,
@@ -108,13 +130,15 @@ pub fn thin(
     if let Some(place) = tree.unused(&whole) {
         return Err(Error::new(ErrorKind::NotRecognized, "no image at this location").finding(place));
     }
-    let thinned = Thinned {
+    let mut thinned = Thinned {
         bytes: edited.bytes,
         kept_size: thinner.kept_size,
+        least_driver: None,
     };
-    let before = Inventory::of(bytes, &whole, dropped, limits);
-    let after = Inventory::of(&thinned.bytes, &whole, &[], limits);
-    match before == after {
+    let before = Inventory::of(bytes, &whole, dropped, thinning, limits);
+    let after = Inventory::of(&thinned.bytes, &whole, &[], thinning, limits);
+    thinned.least_driver = after.least_driver;
+    match before.images == after.images && before.problems == after.problems {
         true => Ok(thinned),
         false => Err(Error::unrepresentable(
             "the thinned file does not read back as it should: nothing was changed",
@@ -173,6 +197,7 @@ impl Node {
 struct Thinner<'l> {
     thinning: Thinning,
     limits: &'l Limits,
+    progress: &'l (dyn Fn(u64) + Sync),
     kept_size: Vec<Problem>,
 }
 
@@ -240,8 +265,11 @@ impl Thinner<'_> {
         let mut parts: Vec<Part<'_>> = Vec::new();
         // Damage elsewhere is none of ours: the formats are strict about what they change.
         let mut tolerant = Reading::tolerant(self.limits).for_file_of(source.len());
+        let recompress = self.thinning.recompress;
+        let mut heads = Heads::default();
         (format.parts)(source, &mut tolerant, &mut |_, part| {
-            if !part.is_redundant && tree.within(&part.name).is_some() {
+            let is_wanted = tree.within(&part.name).is_some() || recompress && heads.are_of_interest(&part);
+            if !part.is_redundant && is_wanted {
                 parts.push(part);
             }
         })?;
@@ -251,9 +279,8 @@ impl Thinner<'_> {
         };
         let mut changes = BTreeMap::new();
         for part in parts {
-            let Some(node) = tree.within(&part.name) else {
-                continue;
-            };
+            let mut nothing = Node::default();
+            let node = tree.within(&part.name).unwrap_or(&mut nothing);
             let is_container = match part.content {
                 Content::Image => false,
                 content => {
@@ -280,6 +307,7 @@ impl Thinner<'_> {
             } else {
                 room
             },
+            recompress: recompress.then_some(self.progress),
         };
         (format.edit)(source, &edits, self.limits)
     }
@@ -296,7 +324,8 @@ impl Thinner<'_> {
     ) -> Result<Option<Change>, Error> {
         let Some(coding) = part.coding else {
             let edited = self.edit(part.stored, part.content, node, place, reading, room, depth)?;
-            return Ok(Some(Change::Replace(edited)));
+            let is_same = edited.bytes == part.stored.bytes();
+            return Ok((!is_same).then_some(Change::Replace(edited)));
         };
         let bytes = container::inflated(part, coding, reading.inflation_left(), &|_| {})?;
         reading.count_inflated(bytes.len() as u64);
@@ -309,24 +338,27 @@ impl Thinner<'_> {
         }
         let source = Source::new(&bytes);
         let edited = self.edit(source, part.content, node, place, reading, Room::Free, depth)?;
-        Ok(Some(Change::Replace(edited)))
+        let is_same = edited.bytes == bytes;
+        Ok((!is_same).then_some(Change::Replace(edited)))
     }
 }
 
 /// The images of a file as far as they must stay the same, in order, and the number of problems.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 struct Inventory {
     images: Vec<u64>,
     problems: usize,
+    least_driver: Option<DriverVersion>,
 }
 
 impl Inventory {
-    fn of(bytes: &[u8], whole: &Location, without: &[Location], limits: &Limits) -> Self {
+    fn of(bytes: &[u8], whole: &Location, without: &[Location], thinning: Thinning, limits: &Limits) -> Self {
         let mut gone: HashMap<&Location, ()> = HashMap::new();
         gone.extend(without.iter().map(|location| (location, ())));
         let mut inventory = Self {
             images: Vec::new(),
             problems: 0,
+            least_driver: None,
         };
         let _ = walk(whole.file(), bytes, None, limits, &mut |item| {
             match item {
@@ -334,8 +366,16 @@ impl Inventory {
                     let mut hasher = DefaultHasher::new();
                     (&image.target, image.format, image.producer, image.container).hash(&mut hasher);
                     (&image.kernels, &image.entries, &image.imports, &image.exports).hash(&mut hasher);
-                    image.stored_bytes().hash(&mut hasher);
+                    // What was compressed anew was compared when it was made.
+                    match thinning.recompress {
+                        true => image.size().hash(&mut hasher),
+                        false => XxHash3_64::oneshot(image.stored_bytes()).hash(&mut hasher),
+                    }
                     inventory.images.push(hasher.finish());
+                    if image.compression().is_some() {
+                        let verdict = image.runs_on(&Device::new(image.target.clone()));
+                        inventory.least_driver = inventory.least_driver.max(verdict.least_driver);
+                    }
                 }
                 Item::Problem(_) => inventory.problems = inventory.problems.saturating_add(1),
                 _ => {}

@@ -3,14 +3,24 @@
 //! Members are found by the directory at the end; local headers only say where contents begin. Contents may be
 //! stored, deflated, or compressed with Zstandard.
 
-use offkit_image::{Compression, ContainerKind, Error, ErrorKind};
+#[cfg(feature = "write")]
+mod edit;
+#[cfg(feature = "write")]
+mod wheel;
+
+use offkit_image::{Compression, ContainerKind, Error, ErrorKind, Limits};
 use rawzip::{CompressionMethod, ZipArchive, ZipFileHeaderRecord, ZipSliceArchive};
 
+#[cfg(feature = "write")]
+use crate::edits::{Change, Edited, Edits};
 use crate::format::{ContainerFormat, Standing};
 use crate::part::{Coding, Content, Part, Visit};
 use crate::part_names::PartNames;
 use crate::reading::Reading;
 use crate::source::Source;
+
+#[cfg(feature = "write")]
+pub use wheel::with_local_version;
 
 /// A zip file.
 pub(crate) static FORMAT: ContainerFormat = ContainerFormat {
@@ -24,8 +34,29 @@ pub(crate) static FORMAT: ContainerFormat = ContainerFormat {
         )
         .expecting("the member, unpacked and packed again by the package's own tools"))
     },
+    #[cfg(feature = "write")]
+    edit: edit_members,
     ..ContainerFormat::USUAL
 };
+
+/// The zip file with other contents of some members; a wheel's list of hashes follows.
+#[cfg(feature = "write")]
+fn edit_members(source: Source<'_>, edits: &Edits<'_>, limits: &Limits) -> Result<Edited, Error> {
+    let mut archive = edit::Archive::read(source)?;
+    for (id, change) in &edits.parts {
+        match change {
+            Change::Replace(edited) => archive.replace(*id, edited.bytes.clone()),
+            Change::Remove => {
+                return Err(Error::unsupported(
+                    "a member of a package that is an image by itself cannot be left out: the package may load it by its name",
+                ));
+            }
+        }
+    }
+    let changed: Vec<usize> = edits.parts.keys().copied().collect();
+    wheel::update_record(&mut archive, &changed, limits)?;
+    archive.write().map(Edited::whole)
+}
 
 /// Hands over every part.
 fn parts<'data>(source: Source<'data>, reading: &mut Reading, visit: Visit<'_, 'data>) -> Result<(), Error> {

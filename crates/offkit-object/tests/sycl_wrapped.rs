@@ -616,3 +616,47 @@ fn segments_at_the_end_of_the_address_space_are_harmless() {
         }
     }
 }
+
+#[test]
+fn images_are_left_out_of_linked_programs() {
+    need_tools!();
+    let placeless = |image: &DeviceImage<'_>| {
+        let mut image = image.clone();
+        image.location = Location::of_file("program");
+        facts(&image)
+    };
+    for layout in [V2, V3] {
+        for build_of in builds() {
+            let bytes = build(layout, build_of);
+            let contents = read(&bytes);
+            let before = wrapped(&contents);
+            for goes in [
+                &[0][..],
+                &[1],
+                &[2],
+                &[3],
+                &[0, 1],
+                &[1, 2],
+                &[0, 2, 3],
+                &[0, 1, 2],
+            ] {
+                let dropped: Vec<Location> = goes.iter().map(|at| before[*at].location.clone()).collect();
+                let thinning = offkit_object::Thinning::default();
+                let thinned = offkit_object::thin("program", &bytes, &dropped, thinning, &limits(), &|_| {});
+                let is_symbolic = build_of.compile.contains(&"-DVISIBLE=");
+                if build_of.link.is_none() || is_symbolic && thinned.is_err() {
+                    assert!(thinned.is_err(), "{build_of:?} {goes:?}");
+                    continue;
+                }
+                let thinned = thinned.unwrap_or_else(|error| panic!("{build_of:?} {goes:?}: {error}"));
+                assert_eq!(thinned.bytes.len(), bytes.len());
+                let after = read(&thinned.bytes);
+                assert_eq!(after.problems, [], "{build_of:?} {goes:?}");
+                let left = before.iter().enumerate().filter(|(at, _)| !goes.contains(at));
+                let left: Vec<_> = left.map(|(_, image)| placeless(image)).collect();
+                let after: Vec<_> = wrapped(&after).into_iter().map(placeless).collect();
+                assert_eq!(after, left, "{build_of:?} {goes:?}");
+            }
+        }
+    }
+}

@@ -2,15 +2,18 @@
 
 use std::borrow::Cow;
 
-use offkit_image::{Error, Limits};
+use offkit_image::{Compression, Error, Limits};
 
 use super::{Bundle, BundleEntry, binary, compressed, replace, sequence};
 use crate::edits::{Change, Edited, Edits, Room};
 use crate::reading::Reading;
 use crate::source::Source;
 
+/// The level of zstd that makes the smallest bundles which do not take more memory to read.
+const SMALLEST: i32 = 19;
+
 /// The bundles of a sequence, of which some are changed inside. They are compressed again as they were.
-pub(crate) fn edit(source: Source<'_>, edits: &Edits, limits: &Limits) -> Result<Edited, Error> {
+pub(crate) fn edit(source: Source<'_>, edits: &Edits<'_>, limits: &Limits) -> Result<Edited, Error> {
     let mut reading = Reading::strict(limits).for_file_of(source.len());
     let all = sequence::find_all(source, &mut reading)?;
     let place = |part: Source<'_>| part.at(0).saturating_sub(source.at(0));
@@ -25,7 +28,7 @@ pub(crate) fn edit(source: Source<'_>, edits: &Edits, limits: &Limits) -> Result
         };
         resize(&mut out.bytes, at)?;
         out.moves.push((start, at));
-        let new = match (edits.replacement(number), &found.compressed) {
+        let mut new = match (edits.replacement(number), &found.compressed) {
             (None, _) => Cow::Borrowed(found.source.bytes()),
             (Some(new), None) => Cow::Borrowed(new.bytes.as_slice()),
             (Some(new), Some(old)) => {
@@ -38,6 +41,19 @@ pub(crate) fn edit(source: Source<'_>, edits: &Edits, limits: &Limits) -> Result
                 )?)
             }
         };
+        if let (Some(progress), Some(old)) = (edits.recompress, &found.compressed)
+            && old.header.compression == Compression::Zstd
+        {
+            let content = match edits.replacement(number) {
+                Some(new) => new.bytes.clone(),
+                None => old.inflate(&mut reading)?,
+            };
+            let small = compressed::write(&content, old.header.version, Compression::Zstd, Some(SMALLEST))?;
+            if small.len() < new.len() {
+                new = Cow::Owned(small);
+            }
+            progress(found.source.len());
+        }
         if edits.room == Room::Fixed && new.len() as u64 > end.saturating_sub(start) {
             return Err(Error::unrepresentable("the bundle does not become smaller").at(source.at(start)));
         }
@@ -50,7 +66,7 @@ pub(crate) fn edit(source: Source<'_>, edits: &Edits, limits: &Limits) -> Result
 }
 
 /// One bundle without the entries that go; the images of the others are where their alignment was.
-pub(crate) fn edit_single(source: Source<'_>, edits: &Edits, limits: &Limits) -> Result<Edited, Error> {
+pub(crate) fn edit_single(source: Source<'_>, edits: &Edits<'_>, limits: &Limits) -> Result<Edited, Error> {
     if !source.bytes().starts_with(&super::MAGIC) {
         // The only part of a compressed file that is no bundle is all of it.
         return Ok(match edits.replacement(0) {

@@ -65,6 +65,10 @@ pub(crate) mod zlib {
         }
     }
 
+    pub(crate) fn compress_bare(_: &[u8], _: Option<u32>) -> Result<Vec<u8>, Error> {
+        Err(missing(Compression::Deflate, "zlib"))
+    }
+
     pub(crate) fn compress(_: &[&[u8]], _: Option<u32>) -> Result<Vec<u8>, Error> {
         Err(missing(Compression::Zlib, "zlib"))
     }

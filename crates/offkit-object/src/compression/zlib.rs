@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 
 use flate2::read::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
-use flate2::write::ZlibEncoder;
+use flate2::write::{DeflateEncoder, ZlibEncoder};
 use flate2::{Decompress, FlushDecompress};
 use offkit_image::{Compression, Error};
 
@@ -48,15 +48,27 @@ impl Heads {
     }
 }
 
+/// Compresses without a header; without a level by zlib's own.
+pub(crate) fn compress_bare(bytes: &[u8], level: Option<u32>) -> Result<Vec<u8>, Error> {
+    let mut encoder = DeflateEncoder::new(Vec::new(), level_of(level));
+    encoder
+        .write_all(bytes)
+        .and_then(|()| encoder.finish())
+        .map_err(super::failed)
+}
+
 /// Compresses the pieces as one; without a level by zlib's own.
 pub(crate) fn compress(pieces: &[&[u8]], level: Option<u32>) -> Result<Vec<u8>, Error> {
-    let level = level.map_or_else(flate2::Compression::default, |level| {
-        flate2::Compression::new(level.min(9))
-    });
-    let mut encoder = ZlibEncoder::new(Vec::new(), level);
+    let mut encoder = ZlibEncoder::new(Vec::new(), level_of(level));
     pieces
         .iter()
         .try_for_each(|piece| encoder.write_all(piece))
         .and_then(|()| encoder.finish())
         .map_err(super::failed)
+}
+
+fn level_of(level: Option<u32>) -> flate2::Compression {
+    level.map_or_else(flate2::Compression::default, |level| {
+        flate2::Compression::new(level.min(9))
+    })
 }

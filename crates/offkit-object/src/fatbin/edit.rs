@@ -1,27 +1,32 @@
 //! Fatbins without some of their entries.
 
-use offkit_image::{Error, Limits};
+use std::borrow::Cow;
+
+use offkit_image::{Compression, Error, Limits};
 use zerocopy::IntoBytes;
 
 use super::{Entry, after, entries_of_one, next_fatbin, raw};
+use crate::compression::{inflate_whole, zstd};
 use crate::edits::{Edited, Edits, Room};
 use crate::layout::pad_to_8;
+use crate::parallel;
+use crate::part::Coding;
 use crate::reading::Reading;
 use crate::source::Source;
 
 /// The fatbins without the entries that go, counted as `parts` counts. One without any entry left is a header, as
 /// `nvprune` leaves it: the program still registers it.
-pub(super) fn edit(source: Source<'_>, edits: &Edits, limits: &Limits) -> Result<Edited, Error> {
+pub(super) fn edit(source: Source<'_>, edits: &Edits<'_>, limits: &Limits) -> Result<Edited, Error> {
     let mut reading = Reading::strict(limits).for_file_of(source.len());
     let mut out = Edited::default();
     let (mut offset, mut number, mut id) = (0, 0, 0_usize);
     while let Some(start) = next_fatbin(source, offset, &mut reading)? {
-        let mut kept = Vec::new();
-        let mut goes = false;
+        let mut kept: Vec<Kept<'_>> = Vec::new();
+        let mut goes = edits.recompress.is_some();
         let end = entries_of_one(source, start, number, &mut reading, &mut |_, entry| {
             match edits.removes(id) {
                 true => goes = true,
-                false => kept.push(range_of(&entry)),
+                false => kept.push(Kept::of(source, &entry)),
             }
             id = id.saturating_add(1);
             Ok(())
@@ -32,6 +37,14 @@ pub(super) fn edit(source: Source<'_>, edits: &Edits, limits: &Limits) -> Result
         }
         let place = out.bytes.len() as u64;
         out.moves.push((start, place));
+        if let Some(progress) = edits.recompress {
+            kept = parallel::map(kept, 1, |entry| {
+                let size = entry.payload.len() as u64;
+                let entry = entry.smallest();
+                progress(size);
+                entry
+            });
+        }
         if goes {
             write_one(source, start, &kept, &mut out.bytes)?;
         } else {
@@ -50,10 +63,76 @@ pub(super) fn edit(source: Source<'_>, edits: &Edits, limits: &Limits) -> Result
     Ok(out)
 }
 
-/// Where the bytes of an entry are.
-fn range_of(entry: &Entry<'_>) -> (u64, u64) {
-    let end = entry.payload_offset().saturating_add(entry.payload.len());
-    (entry.offset, end)
+/// An entry that stays.
+struct Kept<'data> {
+    header: raw::Entry,
+    /// What stands between the header and the payload.
+    texts: &'data [u8],
+    payload: Cow<'data, [u8]>,
+    /// The payload without padding, and how it is compressed; `None` where it is not known how to read it.
+    stored: Option<(&'data [u8], Option<Coding>)>,
+}
+
+impl<'data> Kept<'data> {
+    fn of(source: Source<'data>, entry: &Entry<'data>) -> Self {
+        let is_known = matches!(entry.header.kind.get(), raw::KIND_PTX | raw::KIND_ELF);
+        let coding = entry.coding();
+        let stored = match coding {
+            Some(_) => {
+                let size = u64::from(entry.header.compressed_size.get());
+                entry.payload.get(0, size).filter(|_| size > 0)
+            }
+            None => Some(entry.plain()),
+        };
+        Self {
+            header: entry.header.clone(),
+            texts: slice(source, after::<raw::Entry>(entry.offset), entry.payload_offset()),
+            payload: Cow::Borrowed(entry.payload.bytes()),
+            stored: stored.filter(|_| is_known).map(|stored| (stored.bytes(), coding)),
+        }
+    }
+
+    /// The entry as zstd makes it smallest, or as it is where that is no smaller.
+    fn smallest(self) -> Self {
+        self.recompressed().unwrap_or(self)
+    }
+
+    fn recompressed(&self) -> Option<Self> {
+        /// The best that does not take more memory to read.
+        const LEVEL: i32 = 19;
+        let (stored, coding) = self.stored?;
+        let inflated;
+        let content = match coding {
+            None => stored,
+            Some(coding) => {
+                inflated = inflate_whole(coding.compression, stored, coding.size?).ok()?;
+                &inflated
+            }
+        };
+        let mut compressed = zstd::compress(content, Some(LEVEL), false).ok()?;
+        let size = u32::try_from(compressed.len()).ok()?;
+        let read_back = inflate_whole(Compression::Zstd, &compressed, content.len() as u64).ok()?;
+        pad_to_8(&mut compressed);
+        if compressed.len() >= self.payload.len() || read_back != content {
+            return None;
+        }
+        let mut header = self.header.clone();
+        header.flags = (header.flags.get() & !raw::FLAG_LZ4 | raw::FLAG_ZSTD).into();
+        header.compressed_size = size.into();
+        header.decompressed_size = (content.len() as u64).into();
+        header.payload_size = (compressed.len() as u64).into();
+        Some(Self {
+            header,
+            texts: self.texts,
+            payload: Cow::Owned(compressed),
+            stored: None,
+        })
+    }
+
+    fn len(&self) -> u64 {
+        let header = (size_of::<raw::Entry>() as u64).saturating_add(self.texts.len() as u64);
+        header.saturating_add(self.payload.len() as u64)
+    }
 }
 
 fn slice<'data>(source: Source<'data>, start: u64, end: u64) -> &'data [u8] {
@@ -62,18 +141,20 @@ fn slice<'data>(source: Source<'data>, start: u64, end: u64) -> &'data [u8] {
 }
 
 /// The fatbin at `start` with these of its entries.
-fn write_one(source: Source<'_>, start: u64, kept: &[(u64, u64)], out: &mut Vec<u8>) -> Result<(), Error> {
+fn write_one(source: Source<'_>, start: u64, kept: &[Kept<'_>], out: &mut Vec<u8>) -> Result<(), Error> {
     let header = source.record::<raw::Header>(start);
     let mut header = header
         .ok_or_else(|| Error::malformed("fatbin is cut off").at(source.at(start)))?
         .clone();
-    let sizes = kept.iter().map(|(start, end)| end.saturating_sub(*start));
+    let sizes = kept.iter().map(Kept::len);
     header.size = sizes.fold(0, u64::saturating_add).into();
     let first = start.saturating_add(header.header_size.get().into());
     out.extend_from_slice(header.as_bytes());
     out.extend_from_slice(slice(source, after::<raw::Header>(start), first));
-    for (start, end) in kept {
-        out.extend_from_slice(slice(source, *start, *end));
+    for entry in kept {
+        out.extend_from_slice(entry.header.as_bytes());
+        out.extend_from_slice(entry.texts);
+        out.extend_from_slice(&entry.payload);
     }
     Ok(())
 }

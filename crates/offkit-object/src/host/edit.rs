@@ -13,7 +13,7 @@ use crate::sycl_wrapped;
 use crate::sycl_wrapped::tables::{Rela, Symbol};
 
 /// The file with other contents of its sections, and without some of its SYCL images.
-pub(super) fn edit(source: Source<'_>, edits: &Edits, limits: &Limits) -> Result<Edited, Error> {
+pub(super) fn edit(source: Source<'_>, edits: &Edits<'_>, limits: &Limits) -> Result<Edited, Error> {
     let mut changed = Vec::new();
     let mut removed = Vec::new();
     let mut wrapped = Vec::new();

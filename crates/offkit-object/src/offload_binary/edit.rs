@@ -11,7 +11,7 @@ use crate::source::Source;
 
 /// The binaries without the entries that go, counted as [`parts`](super::parts()) counts. A binary whose last entry
 /// goes, goes too.
-pub(super) fn edit(source: Source<'_>, edits: &Edits, limits: &Limits) -> Result<Edited, Error> {
+pub(super) fn edit(source: Source<'_>, edits: &Edits<'_>, limits: &Limits) -> Result<Edited, Error> {
     let mut reading = Reading::strict(limits).for_file_of(source.len());
     let mut sequence = Sequence::new(source);
     let mut out = Vec::new();

@@ -221,6 +221,18 @@ impl<'data> Memory<'data> {
         self.regions.get(after.checked_sub(1)?)
     }
 
+    /// The addresses of pointers whose addend is in the word.
+    #[cfg(feature = "write")]
+    pub(super) fn packed_addresses(&self) -> std::collections::HashSet<u64> {
+        let mut found = std::collections::HashSet::new();
+        if let Some(packed) = self.packed {
+            self.unpack(packed, &mut |address| {
+                found.insert(address);
+            });
+        }
+        found
+    }
+
     /// Hands over the addresses in a table `RELR`: an even word is an address, an odd one a bit map of the 63
     /// words that follow the last.
     fn unpack(&self, table: Source<'_>, visit: &mut dyn FnMut(u64)) {

@@ -3,14 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use offkit_image::target::{Device, DriverVersion, Run};
-use offkit_image::{DeviceImage, Limits, Location, Target};
+use offkit_image::{ContainerKind, DeviceImage, Limits, Location, Target};
 
 use crate::inspect::Inspect;
 use crate::parallel;
 
 /// What it costs to leave images out of a file.
 ///
-/// Images that stand for each other are compared: those of one fatbin, one bundle, one section or one descriptor.
+/// Images that stand for each other are compared: those of one fatbin, one bundle or one section,
+/// and all SYCL images of a program.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Losses {
@@ -46,7 +47,7 @@ impl Losses {
     pub fn of(images: &[DeviceImage<'_>], goes: impl Fn(&DeviceImage<'_>) -> bool, limits: &Limits) -> Self {
         let mut groups: BTreeMap<Location, [Vec<&DeviceImage<'_>>; 2]> = BTreeMap::new();
         for image in images {
-            let [staying, going] = groups.entry(container_of(&image.location)).or_default();
+            let [staying, going] = groups.entry(container_of(image)).or_default();
             let list = if goes(image) { going } else { staying };
             list.push(image);
         }
@@ -141,9 +142,15 @@ fn lost_kernels(
     lost
 }
 
-/// What an image is in.
-fn container_of(location: &Location) -> Location {
-    let count = location.depth().saturating_sub(1);
+/// What an image is in, beside those that stand for it.
+fn container_of(image: &DeviceImage<'_>) -> Location {
+    let location = &image.location;
+    // Programs have a descriptor for code that is compiled ahead of time and another for the same as SPIR-V.
+    let levels = match image.container {
+        ContainerKind::SyclWrapped => 2,
+        _ => 1,
+    };
+    let count = location.depth().saturating_sub(levels);
     let whole = Location::of_file(location.file());
     location
         .parts()

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use clap::Args;
 use offkit_object::{DeviceImage, ImageFormat, Losses, Target, Thinned, Thinning, images};
@@ -24,7 +25,9 @@ Addresses, symbols, host code and all other images stay as they are. Libraries b
 
 Examples:
   offkit thin libkernels.so --drop sm_86 -o thin/libkernels.so
-  offkit thin app.o --keep gfx90a,gfx942 --dry-run";
+  offkit thin app.o --keep gfx90a,gfx942 --dry-run
+  offkit thin x-1.0-py3-none-linux_x86_64.whl --keep sm_90 --local-version sm90 \\
+    -o x-1.0+sm90-py3-none-linux_x86_64.whl";
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
@@ -36,12 +39,16 @@ pub(crate) struct Thin {
         long,
         value_name = "NAME[,NAME…]",
         value_delimiter = ',',
-        required_unless_present = "drop"
+        required_unless_present_any = ["drop", "recompress"]
     )]
     keep: Vec<String>,
     /// Leave out images for these targets
     #[arg(long, value_name = "NAME[,NAME…]", value_delimiter = ',')]
     drop: Vec<String>,
+    /// Compress CUDA's images, and HIP's bundles that are compressed, as small as zstd can, where that is smaller; on all
+    /// cores, for minutes. NVIDIA's drivers read zstd from 550.54.14 on
+    #[arg(long, value_name = "METHOD", value_parser = ["zstd"])]
+    recompress: Option<String>,
     /// Write the thinned file here; `-` is standard output
     #[arg(short, long, value_name = "FILE", required_unless_present = "dry_run")]
     output: Option<PathBuf>,
@@ -51,6 +58,9 @@ pub(crate) struct Thin {
     /// Keep the size of programs and libraries: zeros take the place of what goes, and nothing moves
     #[arg(long)]
     in_place: bool,
+    /// Write a label behind the version of a wheel, as in `2.9.0+sm80`, so that it is not taken for the whole one
+    #[arg(long, value_name = "LABEL")]
+    local_version: Option<String>,
     /// Go on where kernels are left without any code
     #[arg(long)]
     allow_lost_kernels: bool,
@@ -74,7 +84,9 @@ pub(crate) fn run(options: &Thin, terminal: Terminal) -> Result<(), Failure> {
     progress.step("reading");
     let found = images(whole.file(), &source.content, &limits);
     let (found, problems): (Vec<_>, Vec<_>) = found.into_iter().partition(Result::is_ok);
-    let found: Vec<DeviceImage<'_>> = found.into_iter().filter_map(Result::ok).collect();
+    // Bundles have an empty entry for the host, and objects bundles with its code: none of that is ours.
+    let found = found.into_iter().filter_map(Result::ok);
+    let found: Vec<DeviceImage<'_>> = found.filter(|image| !image.target.family().is_host()).collect();
     if found.is_empty() {
         let problems: Vec<_> = problems.into_iter().filter_map(Result::err).collect();
         return Err(super::nothing_in(&whole, &problems));
@@ -91,9 +103,22 @@ pub(crate) fn run(options: &Thin, terminal: Terminal) -> Result<(), Failure> {
     let losses = Losses::of(&found, goes, &limits);
     check_losses(options, &losses)?;
     progress.step("thinning");
-    let thinning = Thinning::default().in_place(options.in_place);
-    let thinned = offkit_object::thin(&source.content, &dropped, thinning, &limits);
-    let thinned = thinned.map_err(|error| Failure::input(format!("{whole}: {error}")))?;
+    let thinning = Thinning::default()
+        .in_place(options.in_place)
+        .recompress(options.recompress.is_some());
+    let done = AtomicU64::new(0);
+    let tell = |bytes: u64| {
+        let done = done.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        progress.step(format!("compressing, {} done", size(done)));
+    };
+    let thinned = offkit_object::thin(whole.file(), &source.content, &dropped, thinning, &limits, &tell);
+    let mut thinned = thinned.map_err(|error| Failure::input(format!("{whole}: {error}")))?;
+    if let Some(label) = &options.local_version {
+        let versioned = offkit_object::zip::with_local_version(&thinned.bytes, label, &limits);
+        let (bytes, name) = versioned.map_err(|error| Failure::input(format!("{whole}: {error}")))?;
+        thinned.bytes = bytes;
+        check_name(options, &name)?;
+    }
     drop(progress);
     if let Some(output) = options.output.as_deref().filter(|_| !options.dry_run) {
         files::replace(output, &[&thinned.bytes]).map_err(Failure::input)?;
@@ -119,6 +144,25 @@ fn keep_mode(from: &Path, to: &Path) -> Result<(), Failure> {
     }
     let copied = std::fs::metadata(from).and_then(|old| std::fs::set_permissions(to, old.permissions()));
     copied.map_err(|error| Failure::input(format!("{}: {error}", to.display())))
+}
+
+/// Installers refuse a wheel whose file's name says another version than its metadata.
+fn check_name(options: &Thin, name: &str) -> Result<(), Failure> {
+    let Some(output) = options
+        .output
+        .as_deref()
+        .filter(|output| !files::is_standard_stream(output))
+    else {
+        return Ok(());
+    };
+    let file = output.file_name().unwrap_or_default().to_string_lossy();
+    match file.starts_with(&format!("{name}-")) {
+        true => Ok(()),
+        false => Err(Failure::input(format!(
+            "{}: the name of this wheel begins with {name}-",
+            output.display()
+        ))),
+    }
 }
 
 fn check_losses(options: &Thin, losses: &Losses) -> Result<(), Failure> {
@@ -235,10 +279,6 @@ impl Choice {
     }
 
     fn keeps(&self, image: &DeviceImage<'_>) -> bool {
-        // Code of the host that lies beside that of devices is none of ours.
-        if image.target.family().is_host() {
-            return true;
-        }
         let is_dropped = self.drop.iter().any(|name| name.means(image, false));
         let mut concerning = self.keep.iter().filter(|name| name.concerns(image)).peekable();
         let is_kept = concerning.peek().is_none() || concerning.any(|name| name.means(image, true));
@@ -329,9 +369,22 @@ impl Report<'_> {
                 problem.location, problem.error
             ))?;
         }
+        if let Some(driver) = self
+            .thinned
+            .least_driver
+            .filter(|_| self.options.recompress.is_some())
+        {
+            terminal.line(format_args!(
+                "takes driver {driver} or later, as images are compressed"
+            ))?;
+        }
         let (before, after) = (self.before, self.thinned.bytes.len() as u64);
+        if before == after && self.rows.values().any(|row| row.goes) {
+            terminal
+                .line("zeros are in the place of what goes: packages become smaller, the file does not")?;
+        }
         terminal.line(format_args!(
-            "{}: {} to {}, {} less",
+            "{} {} to {}, {} less",
             if self.options.dry_run {
                 "would go from"
             } else {
@@ -350,30 +403,25 @@ impl Report<'_> {
             let device = target.arch_with_features();
             if loss.compiled > 0 {
                 let driver = match loss.least_driver {
-                    Some(least) => format!(", which takes driver {least} or later"),
+                    Some(least) => format!(" (driver {least} or later)"),
                     None => String::new(),
                 };
                 lines.push(format!(
-                    "{device}: code of {} was native and is compiled by the driver when it is loaded{driver}",
+                    "{device}: the driver compiles the code in {}, which was native{driver}",
                     count(loss.compiled, "container")
                 ));
             }
             if loss.none > 0 {
-                lines.push(format!(
-                    "{device}: {} without code for it",
-                    count(loss.none, "container")
-                ));
+                lines.push(format!("{device}: no code in {}", count(loss.none, "container")));
             }
             if loss.native > 0 {
                 let containers = count(loss.native, "container");
-                lines.push(format!(
-                    "{device}: {containers} run native code of another target"
-                ));
+                lines.push(format!("{device}: other native code in {containers}"));
             }
         }
         if self.losses.without_portable > 0 {
             let containers = count(self.losses.without_portable, "container");
-            lines.push(format!("{containers} without code for devices to come"));
+            lines.push(format!("devices to come: no code in {containers}"));
         }
         lines
     }
@@ -400,6 +448,7 @@ impl Report<'_> {
             "file": self.options.file.to_string_lossy(),
             "size_before": self.before,
             "size_after": self.thinned.bytes.len(),
+            "least_driver": self.thinned.least_driver.map(|least| least.to_string()),
             "written": !self.options.dry_run,
             "targets": targets.collect::<Vec<_>>(),
             "devices": devices.collect::<Vec<_>>(),

@@ -1,0 +1,142 @@
+//! Images left out of containers: the others stay, whatever the bytes are.
+
+#![cfg(feature = "default")]
+
+mod common;
+
+use common::{limits, samples};
+use offkit_object::bundle::{Bundle, BundleEntry, CompressedBundle, CompressedVersion};
+use offkit_object::{
+    Compression, Error, ImageKind, Location, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind,
+    Thinned, Thinning,
+};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+fn thin(bytes: &[u8], dropped: &[Location]) -> Result<Thinned, Error> {
+    offkit_object::thin("file", bytes, dropped, Thinning::default(), &limits(), &|_| {})
+}
+
+/// Location and bytes of every image but those of the host.
+fn images(bytes: &[u8]) -> Vec<(Location, Vec<u8>)> {
+    let contents = offkit_object::read("file", bytes, &limits());
+    assert_eq!(contents.problems, []);
+    let devices = contents
+        .images
+        .iter()
+        .filter(|image| !image.target.family().is_host());
+    devices
+        .map(|image| (image.location.clone(), image.bytes().unwrap().to_vec()))
+        .collect()
+}
+
+/// Drops those images for which there is a `true`, and says what must be left.
+fn check(file: &[u8], goes: &[bool]) {
+    let before = images(file);
+    assert_eq!(before.len(), goes.len());
+    let chosen = |wanted: bool| {
+        let both = before.iter().zip(goes).filter(move |(_, goes)| **goes == wanted);
+        both.map(|(image, _)| image.clone())
+    };
+    let dropped: Vec<Location> = chosen(true).map(|(location, _)| location).collect();
+    let thinned = thin(file, &dropped).unwrap();
+    if dropped.is_empty() {
+        assert_eq!(thinned.bytes, file);
+        return;
+    }
+    if dropped.len() < goes.len() {
+        let left: Vec<Vec<u8>> = images(&thinned.bytes)
+            .into_iter()
+            .map(|(_, bytes)| bytes)
+            .collect();
+        assert_eq!(left, chosen(false).map(|(_, bytes)| bytes).collect::<Vec<_>>());
+        assert_eq!(offkit_object::verify("file", &thinned.bytes, &limits()), []);
+    }
+    assert!(thinned.bytes.len() <= file.len());
+}
+
+/// Images that tell themselves apart, and whether each goes.
+fn choices() -> impl Strategy<Value = (Vec<Vec<u8>>, Vec<bool>)> {
+    vec((vec(any::<u8>(), 1..60), any::<bool>()), 1..7).prop_map(|all| {
+        let numbered = all
+            .iter()
+            .enumerate()
+            .map(|(number, (bytes, _))| [&[number as u8], bytes.as_slice()].concat());
+        (numbered.collect(), all.iter().map(|(_, goes)| *goes).collect())
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn offload_binaries_lose_what_goes((contents, goes) in choices(), many in any::<bool>()) {
+        let entries = contents.iter().map(|image| {
+            let mut entry = OffloadEntry::new(ImageKind::NONE, OffloadKind::OPENMP, image.as_slice());
+            entry.strings.set("triple", "nvptx64-nvidia-cuda");
+            entry
+        });
+        let file = if many {
+            OffloadBinary { entries: entries.collect() }.write(OffloadBinaryVersion::V2).unwrap()
+        } else {
+            let one = |entry| OffloadBinary::from(entry).write(OffloadBinaryVersion::V1).unwrap();
+            entries.flat_map(one).collect()
+        };
+        check(&file, &goes);
+    }
+
+    #[test]
+    fn bundles_lose_what_goes((contents, goes) in choices(), alignment in 0..3_u32, compressed in any::<bool>()) {
+        let device = contents.iter().enumerate().map(|(number, image)| {
+            BundleEntry::new(format!("hipv4-amdgcn-amd-amdhsa--gfx90{number}"), image.as_slice())
+        });
+        let host = BundleEntry::new("host-x86_64-unknown-linux-gnu-", b"".as_slice());
+        let entries = std::iter::once(host).chain(device).collect();
+        let file = Bundle { entries }.write(1 << (6 * alignment)).unwrap();
+        if compressed {
+            let file = CompressedBundle::write(&file, CompressedVersion::V3, Compression::Zstd, None).unwrap();
+            let before = images(&file);
+            let chosen = before.iter().zip(&goes).filter(|(_, goes)| **goes);
+            let dropped: Vec<Location> = chosen.map(|((location, _), _)| location.clone()).collect();
+            let thinned = thin(&file, &dropped).unwrap();
+            prop_assert_eq!(images(&thinned.bytes).len(), before.len() - dropped.len());
+        } else {
+            check(&file, &goes);
+        }
+    }
+}
+
+#[test]
+fn damaged_containers_are_refused_or_thinned() {
+    for (name, bytes) in samples() {
+        let flipped = (0..bytes.len()).map(|at| {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 0x41;
+            damaged
+        });
+        let cut = (0..bytes.len()).map(|length| bytes[..length].to_vec());
+        for damaged in flipped.chain(cut) {
+            let contents = offkit_object::read("file", &damaged, &limits());
+            let Some(first) = contents.images.first() else {
+                continue;
+            };
+            // No panic, and nothing is invented.
+            if let Ok(thinned) = thin(&damaged, std::slice::from_ref(&first.location)) {
+                let after = offkit_object::read("file", &thinned.bytes, &limits());
+                assert!(after.images.len() < contents.images.len(), "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_place_without_an_image_is_an_error() {
+    let entry = OffloadEntry::new(ImageKind::NONE, OffloadKind::HIP, b"image");
+    let file = OffloadBinary::from(entry)
+        .write(OffloadBinaryVersion::V1)
+        .unwrap();
+    for place in ["file!1", "file!0/0", "file!x"] {
+        let error = thin(&file, &[place.parse().unwrap()]).unwrap_err();
+        assert_eq!(error.message(), "no image at this location", "{place}");
+    }
+}
