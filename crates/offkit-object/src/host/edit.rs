@@ -50,6 +50,13 @@ fn edit_sections(
         if let Some(index) = removed.first() {
             return Err(Error::unsupported("sections of a linked program cannot be left out").finding(index));
         }
+        // Nobody knows what points to the offload binaries there: OpenMP's descriptors do, to each.
+        if changed.iter().any(|(_, edited)| edited.moves.is_empty()) {
+            return Err(Error::unsupported(
+                "offload binaries that a linked program registers cannot be left out",
+            )
+            .expecting("the objects or archives from which it is linked"));
+        }
         return match is_elf {
             true => linked::edit(source, changed, room),
             false => edit_windows_program(source, changed, room),
