@@ -11,10 +11,12 @@ mod symbols;
 mod thin;
 mod write;
 
+#[cfg(feature = "write")]
 use std::collections::BTreeMap;
 
 use offkit_image::{ContainerKind, Error, Limits};
 
+#[cfg(feature = "write")]
 use crate::edits::{Change, Edited, Edits};
 use crate::format::{ContainerFormat, Standing};
 use crate::part::{Content, Part, Visit};
@@ -70,6 +72,7 @@ pub(crate) static FORMAT: ContainerFormat = ContainerFormat {
     is: |bytes| bytes.starts_with(MAGIC) || bytes.starts_with(THIN_MAGIC),
     parts,
     replace: |source, id, new, _| replace::replace(source, id, new),
+    #[cfg(feature = "write")]
     edit: |source, edits, _| edit(source, edits),
     ..ContainerFormat::USUAL
 };

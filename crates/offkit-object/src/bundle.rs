@@ -28,6 +28,7 @@
 mod binary;
 mod check;
 mod compressed;
+#[cfg(feature = "write")]
 mod edit;
 mod format;
 mod id;

@@ -5,6 +5,7 @@
 //! each a header with its payload behind it. All integers are little endian. Payloads are stored as they are,
 //! as one LZ4 block or as a zstd frame; compressed LTO-IR in a form that only NVIDIA reads.
 
+#[cfg(feature = "write")]
 mod edit;
 mod elf_size;
 mod raw;
@@ -35,6 +36,7 @@ pub(crate) static FORMAT: ContainerFormat = ContainerFormat {
     is: has_magic,
     parts,
     replace,
+    #[cfg(feature = "write")]
     edit: edit::edit,
     ..ContainerFormat::USUAL
 };

@@ -16,10 +16,12 @@
 pub(crate) mod bitcode;
 mod coff;
 mod coff_edit;
+#[cfg(feature = "write")]
 mod edit;
 mod elf;
 mod elf_edit;
 mod intel_openmp;
+#[cfg(feature = "write")]
 mod linked;
 mod macho;
 mod needed;
@@ -158,6 +160,7 @@ pub(crate) static FORMAT: ContainerFormat = ContainerFormat {
     is: is_host,
     parts,
     replace,
+    #[cfg(feature = "write")]
     edit: edit::edit,
     ..ContainerFormat::USUAL
 };

@@ -12,6 +12,7 @@
 
 mod ahead;
 mod check;
+#[cfg(feature = "write")]
 mod edit;
 mod format;
 mod inflate;

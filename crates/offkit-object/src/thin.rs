@@ -130,6 +130,9 @@ pub fn thin(
     if let Some(place) = tree.unused(&whole) {
         return Err(Error::new(ErrorKind::NotRecognized, "no image at this location").finding(place));
     }
+    if edited.bytes.is_empty() {
+        return Err(Error::unrepresentable("nothing would be left of the file"));
+    }
     let mut thinned = Thinned {
         bytes: edited.bytes,
         kept_size: thinner.kept_size,

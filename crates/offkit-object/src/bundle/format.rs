@@ -5,6 +5,7 @@ use offkit_image::{ContainerKind, Limits};
 use super::binary;
 use super::check::check;
 use super::compressed::CompressedHeader;
+#[cfg(feature = "write")]
 use super::edit::{edit, edit_single};
 use super::parts::{has_magic, parts, single_parts, text_parts};
 use super::replace::{replace, replace_single, replace_text};
@@ -32,6 +33,7 @@ pub(crate) static FORMAT: ContainerFormat = ContainerFormat {
     is: has_magic,
     parts,
     replace,
+    #[cfg(feature = "write")]
     edit,
     check,
     ..ContainerFormat::USUAL
@@ -44,6 +46,7 @@ pub(crate) static SINGLE_FORMAT: ContainerFormat = ContainerFormat {
     is: has_magic,
     parts: single_parts,
     replace: replace_single,
+    #[cfg(feature = "write")]
     edit: edit_single,
     ..ContainerFormat::USUAL
 };

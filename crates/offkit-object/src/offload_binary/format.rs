@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use offkit_image::ContainerKind;
 
 use super::check::check;
+#[cfg(feature = "write")]
 use super::edit::edit;
 use super::parts::parts;
 use super::read::read_header;
@@ -25,6 +26,7 @@ pub(crate) static FORMAT: ContainerFormat = ContainerFormat {
     is: |bytes| bytes.starts_with(&MAGIC),
     parts,
     replace,
+    #[cfg(feature = "write")]
     edit,
     // The header is not compressed, and says how the rest is.
     inflate: |stored, _, most| inflated(stored, most).map(Cow::into_owned),
