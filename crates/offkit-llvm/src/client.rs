@@ -794,7 +794,9 @@ mod tests {
     #[test]
     #[cfg(unix)]
     fn another_build_is_refused() {
-        let (_folder, program) = script(r#"read line; echo '{"body":{"hello":{"protocol":8,"llvm":"30"}}}'"#);
+        let other = PROTOCOL_VERSION + 1;
+        let hello = format!(r#"{{"body":{{"hello":{{"protocol":{other},"llvm":"30"}}}}}}"#);
+        let (_folder, program) = script(&format!("read line; echo '{hello}'"));
         assert!(matches!(
             Worker::start_program(&program),
             Err(WorkerError::Protocol { .. })

@@ -87,7 +87,9 @@ struct Groups<'g> {
     /// How many are taken at a time.
     chunk: u64,
     /// Those that nobody has taken.
-    parts: Vec<Part>,
+    parts: [Part; MOST_PARTS],
+    /// How many of the parts there are.
+    used: usize,
     /// Something failed.
     stop: &'g AtomicBool,
     cancel: Option<&'g AtomicBool>,
@@ -98,6 +100,9 @@ struct Groups<'g> {
     pace: &'g Pace,
     work: &'g (dyn Fn(&mut Claims<'_>) + Sync),
 }
+
+/// Parts at most, so that a launch allocates nothing. Where there are more threads, several begin with the same part.
+const MOST_PARTS: usize = 16;
 
 /// Work-groups that are taken from the first to the last. Threads write to it, each to its own first.
 #[repr(align(64))]
@@ -146,15 +151,14 @@ pub(crate) fn share_groups(
     cancelled: &(dyn Fn(u64, Duration) -> LaunchError + Sync),
     work: &(dyn Fn(&mut Claims<'_>) + Sync),
 ) -> Result<(), LaunchError> {
+    let used = match taken_by {
+        TakenBy::Thread if count > chunk => pool::threads().min(MOST_PARTS),
+        _ => 1,
+    };
     let groups = Groups {
         chunk,
-        parts: parts(
-            count,
-            match taken_by {
-                TakenBy::Thread if count > chunk => pool::threads() as u64,
-                _ => 1,
-            },
-        ),
+        parts: parts(count, used),
+        used,
         stop,
         cancel,
         outcome: Mutex::default(),
@@ -188,15 +192,18 @@ pub(crate) fn share_groups(
     }
 }
 
-/// So many groups in parts of about the same size.
-fn parts(count: u64, parts: u64) -> Vec<Part> {
-    let (each, rest) = (count / parts, count % parts);
-    let start = |part: u64| part * each + part.min(rest);
-    let part = |part| Part {
-        next: AtomicU64::new(start(part)),
-        end: start(part + 1),
+/// So many groups in parts of about the same size, of which so many have any.
+fn parts(count: u64, used: usize) -> [Part; MOST_PARTS] {
+    let used = used as u64;
+    let (each, rest) = (count / used, count % used);
+    let start = |part: u64| match part < used {
+        true => part * each + part.min(rest),
+        false => count,
     };
-    (0..parts).map(part).collect()
+    std::array::from_fn(|part| Part {
+        next: AtomicU64::new(start(part as u64)),
+        end: start(part as u64 + 1),
+    })
 }
 
 impl Groups<'_> {
@@ -205,7 +212,7 @@ impl Groups<'_> {
             groups: self,
             until,
             taken: 0,
-            part: pool::number() % self.parts.len(),
+            part: pool::number() % self.used,
         };
         let started = self.started.map(|_| Instant::now());
         (self.work)(&mut claims);
@@ -230,7 +237,7 @@ impl Job for Groups<'_> {
 
     fn has_more(&self) -> bool {
         let is_left = |part: &Part| part.next.load(Ordering::Relaxed) < part.end;
-        !self.stop.load(Ordering::Relaxed) && self.parts.iter().any(is_left)
+        !self.stop.load(Ordering::Relaxed) && self.parts[..self.used].iter().any(is_left)
     }
 }
 
@@ -253,7 +260,7 @@ impl Claims<'_> {
 
     /// The next groups of this thread's part, or of another's.
     fn take(&mut self) -> Option<(u64, u64)> {
-        let parts = &self.groups.parts;
+        let parts = &self.groups.parts[..self.groups.used];
         for _ in 0..parts.len() {
             let part = &parts[self.part];
             if part.next.load(Ordering::Relaxed) < part.end {

@@ -126,7 +126,9 @@ fn cubins_of_both_layouts_tell_their_target_and_kernels() {
             [
                 "argument sizes: 4, 8, 8",
                 "argument bytes: 24",
+                "code size: 384",
                 "registers: 10",
+                "shared memory: 0",
                 "stack: 0",
                 "maximum block size: 128 x 1 x 1"
             ]
@@ -165,7 +167,8 @@ fn zebin_tells_its_device_and_kernels() {
             "registers: 128",
             "SIMD width: 32",
             "required work-group size: [ 64, 1, 1 ]",
-            "arguments: value 4, pointer 8"
+            "arguments: value 4, pointer 8",
+            "code size: 4"
         ]
     );
     assert_eq!(inspection.exports, ["helper"]);

@@ -26,7 +26,7 @@ Examples:
   offkit check libkernels.so --targets sm_75,sm_80+ptx,h100
   offkit check wheel.whl --targets sm_80 --driver 535.54
   offkit check wheel.whl --device auto
-  offkit check wheel.whl --policy offkit.toml --baseline kernels.txt
+  offkit check a.whl --policy offkit.toml --baseline old.txt
   offkit check wheel.whl --targets gfx90a,gfx942:xnack+ --json";
 
 #[derive(Debug, Args)]
