@@ -219,7 +219,10 @@ fn an_access_out_of_bounds_names_kernel_work_item_and_address() {
     need!("clang-22", "llc");
     let folder = prepared();
     let error = folder
-        .offkit(&SAXPY.replace("--global 64", "--global 65"))
+        .offkit(&format!(
+            "{} --device cpu-checked",
+            SAXPY.replace("--global 64", "--global 65")
+        ))
         .fails(2);
     says(&error, &["saxpy", "work-item", "64", "0x"]);
     folder.syclbin(
@@ -230,7 +233,7 @@ fn an_access_out_of_bounds_names_kernel_work_item_and_address() {
     folder.write("i.npy", npy_i32("(1,)", [0]));
     says(
         &folder
-            .offkit("run null.syclbin k --global 1 --arg i.npy")
+            .offkit("run null.syclbin k --global 1 --arg i.npy --device cpu-checked")
             .fails(2),
         &["null"],
     );

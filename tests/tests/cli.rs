@@ -308,8 +308,8 @@ fn a_plugin_that_is_none_is_a_warning() {
             "export OFFKIT_PLUGINS=./k.cl; offkit run k.syclbin ids --global 1 --arg 'i32[1]' --out a.npy";
         shell(&folder, &format!("{line} --device {device}"))
     };
-    says(&run("1").fails(3), &["warning: a plugin is left out", "k.cl"]);
-    // It takes no other plugin to find the first device.
+    says(&run("2").fails(3), &["warning: a plugin is left out", "k.cl"]);
+    // It takes no other plugin to find the devices that are built in.
     let outcome = run("0");
     assert!(!outcome.stderr.contains("plugin"), "{}", outcome.stderr);
     outcome.ok();

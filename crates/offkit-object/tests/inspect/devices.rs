@@ -120,7 +120,9 @@ fn cubins_of_both_layouts_tell_their_target_and_kernels() {
         let reduce = facts(&inspection, "reduce");
         assert!(reduce.contains(&format!("registers: {registers}")), "{reduce:?}");
         assert!(reduce.contains(&format!("shared memory: {shared}")), "{reduce:?}");
-        let saxpy = facts(&inspection, "saxpy");
+        let mut saxpy = facts(&inspection, "saxpy");
+        // Not every kind of code says it.
+        saxpy.retain(|fact| fact != "spilled bytes: 0");
         assert_eq!(
             saxpy,
             [
