@@ -16,6 +16,7 @@ mod evaluate;
 mod extensions;
 mod inline;
 mod inputs;
+mod nowhere;
 mod promote;
 mod recursion;
 mod reducible;
@@ -51,6 +52,9 @@ pub fn prepare(module: &Module, kernel: usize) -> Result<Module, Refusal> {
     let mut body = inline::inline(&module, kernel)?;
     vectors::lower(&mut body);
     simplify_all(&mut body);
+    if nowhere::fail(&mut body) {
+        simplify_all(&mut body);
+    }
     if arguments::copy_written(&mut body) {
         simplify_all(&mut body);
     }

@@ -71,6 +71,8 @@ described! {
         PointerSemantics = "semantics",
         /// A stack has no room for one more call: the work-item fails.
         Overflow = "overflow",
+        /// A store to the null pointer: the work-item fails.
+        Nowhere = "nowhere",
         /// Arguments.
         Call(function: FunctionId) = "call",
         /// An OpenCL.std instruction that only computes; one with a second result takes the pointer for it last.

@@ -123,7 +123,8 @@ impl<'m> Emitter<'_, 'm> {
             Operation::GenericCast(class) => self.generic_cast(instruction, *class),
             Operation::PointerSemantics => self.pointer_semantics(instruction),
             Operation::Print => self.print(instruction, mask),
-            Operation::Overflow => self.overflow(mask),
+            Operation::Overflow => self.fail("overflow", mask),
+            Operation::Nowhere => self.fail("nowhere", mask),
             Operation::Collective(collective) => match (collective.kind, collective.scope) {
                 // The end of a region, or of nothing: a vector's work-items are never apart.
                 (CollectiveKind::Barrier, _) => Ok(Vec::new()),

@@ -65,10 +65,10 @@ impl<'m> Emitter<'_, 'm> {
         Ok(success.unwrap_or_default())
     }
 
-    /// A stack has no room: the launch fails.
-    pub(super) fn overflow(&mut self, mask: Option<Value<'m>>) -> Result<Vec<Value<'m>>> {
+    /// The launch fails, as the function of that name tells.
+    pub(super) fn fail(&mut self, name: &str, mask: Option<Value<'m>>) -> Result<Vec<Value<'m>>> {
         let b = self.b;
-        let function = self.external("overflow");
+        let function = self.external(name);
         let group = self.group_number();
         let ty = b.function_type(b.void(), &[b.pointer(), b.int(64), b.int(64)]);
         self.each(mask, &mut |emitter, lane| {

@@ -244,6 +244,7 @@ impl Decoder<'_> {
                 cost: 1,
             },
             Operation::Overflow => Step::other(|_, _, _| Err(Fault::overflow())),
+            Operation::Nowhere => Step::other(|_, _, _| Err(Fault::nowhere())),
             Operation::Extended(op) => self.pure(*op, operands, kind, to)?,
             Operation::Print => {
                 let operands: Box<[Typed]> = operands.iter().map(|operand| self.typed(*operand)).collect();

@@ -33,6 +33,11 @@ impl Fault {
         Fault::Undefined(format!("printf cannot write: {error}"))
     }
 
+    /// A store to the null pointer.
+    pub(crate) fn nowhere() -> Fault {
+        Fault::Undefined("store to the null pointer".to_owned())
+    }
+
     /// A stack has no room for one more call.
     pub(crate) fn overflow() -> Fault {
         Fault::Undefined("stack overflow: too many calls are open".to_owned())

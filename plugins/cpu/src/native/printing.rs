@@ -264,3 +264,18 @@ pub(crate) unsafe extern "C" fn overflow(launch: *const NativeLaunch, group: u64
     let error = printing.error(group, item, [0; 2], Fault::overflow());
     printing.fail(Failure::Error(group, error));
 }
+
+/// Has the launch fail, since a work-item would store to the null pointer. What was printed before is printed: a failed
+/// assertion ends like this.
+///
+/// # Safety
+/// `launch` is that of the code that calls.
+pub(crate) unsafe extern "C" fn nowhere(launch: *const NativeLaunch, group: u64, item: u64) {
+    // SAFETY: the caller's; it lives as long as the launch.
+    let printing = unsafe {
+        printed(launch);
+        &*(*launch).printing
+    };
+    let error = printing.error(group, item, [0; 2], Fault::nowhere());
+    printing.fail(Failure::Error(group, error));
+}
