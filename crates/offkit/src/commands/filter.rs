@@ -134,6 +134,11 @@ impl<'a> Selection<'a> {
         self.damaged += 1;
     }
 
+    /// How many files could not be read as a whole so far.
+    pub(crate) fn damaged(&self) -> usize {
+        self.damaged
+    }
+
     /// Fails after the last file where one had problems, or where the filter took none of the images.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         match self.damaged {
@@ -209,7 +214,8 @@ impl<'a> Selection<'a> {
     }
 }
 
-fn has_triple(target: &Target, wanted: &str) -> bool {
+/// Whether a target's triple is the wanted one, or has it as its first parts.
+pub(crate) fn has_triple(target: &Target, wanted: &str) -> bool {
     target
         .triple
         .strip_prefix(wanted)

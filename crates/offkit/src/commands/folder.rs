@@ -1,26 +1,35 @@
 //! The files in a folder.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
 
 /// All files in a folder and the folders in it, by name. Links are not followed: what they lead to is a file of its own.
-pub(super) fn files_in(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+/// Also why folders could not be read; what is in the others is there all the same.
+pub(super) fn files_in(folder: &Path) -> (Vec<PathBuf>, Vec<Failure>) {
     let mut files = Vec::new();
+    let mut failures = Vec::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
-        let failed =
-            |error| Failure::input(format!("cannot read the folder `{}`: {error}", folder.display()));
-        for entry in std::fs::read_dir(&folder).map_err(failed)? {
-            let entry = entry.map_err(failed)?;
-            let kind = entry.file_type().map_err(failed)?;
-            if kind.is_dir() {
-                folders.push(entry.path());
-            } else if kind.is_file() {
-                files.push(entry.path());
-            }
+        if let Err(error) = add_entries(&folder, &mut folders, &mut files) {
+            let message = format!("cannot read the folder `{}`: {error}", folder.display());
+            failures.push(Failure::input(message));
         }
     }
     files.sort();
-    Ok(files)
+    (files, failures)
+}
+
+fn add_entries(folder: &Path, folders: &mut Vec<PathBuf>, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            folders.push(entry.path());
+        } else if kind.is_file() {
+            files.push(entry.path());
+        }
+    }
+    Ok(())
 }

@@ -101,7 +101,11 @@ fn list_folder(
     folder: &Path,
     selection: &mut Selection<'_>,
 ) -> Result<(), Failure> {
-    let files = files_in(folder)?;
+    let damaged = selection.damaged();
+    let (files, failures) = files_in(folder);
+    for failure in &failures {
+        selection.fail(failure, terminal);
+    }
     let mut images = 0;
     for path in &files {
         match list(options, terminal, path, selection, true) {
@@ -111,7 +115,10 @@ fn list_folder(
     }
     if images == 0 && !options.json {
         let folder = escape(&folder.display().to_string()).into_owned();
-        terminal.line(format_args!("{folder}: no device code in {} files", files.len()))?;
+        match selection.damaged() == damaged {
+            true => terminal.line(format_args!("{folder}: no device code in {} files", files.len()))?,
+            false => terminal.line(format_args!("{folder}: no device code in what could be read"))?,
+        }
     }
     Ok(())
 }
