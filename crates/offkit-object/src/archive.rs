@@ -73,7 +73,7 @@ pub(crate) static FORMAT: ContainerFormat = ContainerFormat {
     parts,
     replace: |source, id, new, _| replace::replace(source, id, new),
     #[cfg(feature = "write")]
-    edit: |source, edits, _| edit(source, edits),
+    edit,
     ..ContainerFormat::USUAL
 };
 
@@ -136,7 +136,7 @@ pub(crate) fn parts<'data>(
 
 /// The archive with other contents of some members.
 #[cfg(feature = "write")]
-fn edit(source: Source<'_>, edits: &Edits<'_>) -> Result<Edited, Error> {
+fn edit(source: Source<'_>, edits: &Edits<'_>, limits: &Limits) -> Result<Edited, Error> {
     let mut new = BTreeMap::new();
     for (id, change) in &edits.parts {
         match change {
@@ -146,11 +146,25 @@ fn edit(source: Source<'_>, edits: &Edits<'_>) -> Result<Edited, Error> {
                     "a member of an archive that is an image by itself cannot be left out",
                 )
                 .at(source.at(*id as u64))
-                .expecting("`ar d`, which takes members out"));
+                .expecting("`ar d`, which takes members out")
+                .finding(name_at(source, *id, limits)));
             }
         };
     }
     replace::replace_all(source, &new).map(Edited::whole)
+}
+
+/// The name of the member whose header is there.
+#[cfg(feature = "write")]
+fn name_at(source: Source<'_>, header: usize, limits: &Limits) -> String {
+    let mut name = String::new();
+    let mut reading = Reading::tolerant(limits);
+    let _ = for_each(source, &mut reading, &mut |_, at, entry| {
+        if at == header as u64 {
+            name = String::from_utf8_lossy(entry.name).into_owned();
+        }
+    });
+    name
 }
 
 /// The archive with another content of the member with this number, counting as [`members`] does. Other members

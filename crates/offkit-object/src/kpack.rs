@@ -20,7 +20,7 @@ const HEADER: u64 = 16;
 /// Maps of maps of maps of maps.
 const DEPTH: usize = 16;
 /// More than a table of contents ever has.
-const MOST_BYTES: u64 = 1 << 25;
+const MOST_BYTES: u64 = 1 << 22;
 
 /// An archive.
 pub(crate) static FORMAT: ContainerFormat = ContainerFormat {

@@ -20,6 +20,7 @@ use crate::heads::Heads;
 use crate::host;
 use crate::part::{Content, Part};
 use crate::reading::Reading;
+use crate::scan;
 use crate::source::Source;
 use crate::walk::{Item, walk};
 
@@ -59,6 +60,8 @@ pub struct Thinned {
     pub bytes: Vec<u8>,
     /// Programs and libraries that keep their size, and why: zeros are in the place of what went.
     pub kept_size: Vec<Problem>,
+    /// What [`Thinning::recompress`] left as it was, and why.
+    pub not_recompressed: Vec<Problem>,
     /// The oldest driver that reads all images as they are compressed, where that is more than their devices need.
     pub least_driver: Option<DriverVersion>,
 }
@@ -103,6 +106,7 @@ pub fn thin(
         return Ok(Thinned {
             bytes: bytes.to_vec(),
             kept_size: Vec::new(),
+            not_recompressed: Vec::new(),
             least_driver: None,
         });
     }
@@ -115,6 +119,7 @@ pub fn thin(
         limits,
         progress,
         kept_size: Vec::new(),
+        not_recompressed: Vec::new(),
     };
     let mut reading = Reading::strict(limits).for_file_of(bytes.len() as u64);
     let whole = Location::of_file(file_name);
@@ -136,6 +141,7 @@ pub fn thin(
     let mut thinned = Thinned {
         bytes: edited.bytes,
         kept_size: thinner.kept_size,
+        not_recompressed: thinner.not_recompressed,
         least_driver: None,
     };
     let before = Inventory::of(bytes, &whole, dropped, thinning, limits);
@@ -202,6 +208,7 @@ struct Thinner<'l> {
     limits: &'l Limits,
     progress: &'l (dyn Fn(u64) + Sync),
     kept_size: Vec<Problem>,
+    not_recompressed: Vec<Problem>,
 }
 
 impl Thinner<'_> {
@@ -271,7 +278,9 @@ impl Thinner<'_> {
         let recompress = self.thinning.recompress;
         let mut heads = Heads::default();
         (format.parts)(source, &mut tolerant, &mut |_, part| {
-            let is_wanted = tree.within(&part.name).is_some() || recompress && heads.are_of_interest(&part);
+            let is_recompressed = recompress && part.id != scan::FOUND;
+            let is_wanted =
+                tree.within(&part.name).is_some() || is_recompressed && heads.are_of_interest(&part);
             if !part.is_redundant && is_wanted {
                 parts.push(part);
             }
@@ -282,8 +291,17 @@ impl Thinner<'_> {
         };
         let mut changes = BTreeMap::new();
         for part in parts {
+            let place = location.join_name(&part.name);
+            if part.id == scan::FOUND {
+                return Err(
+                    Error::unsupported("code that was found by its bytes alone cannot be left out")
+                        .finding(place),
+                );
+            }
             let mut nothing = Node::default();
-            let node = tree.within(&part.name).unwrap_or(&mut nothing);
+            let node = tree.within(&part.name);
+            let is_only_recompressed = node.is_none();
+            let node = node.unwrap_or(&mut nothing);
             let is_container = match part.content {
                 Content::Image => false,
                 content => {
@@ -297,11 +315,19 @@ impl Thinner<'_> {
                 }
                 continue;
             }
-            let place = location.join_name(&part.name);
-            let edited = self.edit_part(&part, node, &place, reading, inner, depth.saturating_add(1))?;
-            if let Some(change) = edited {
-                changes.insert(part.id, change);
+            match self.edit_part(&part, node, &place, reading, inner, depth.saturating_add(1)) {
+                Ok(Some(change)) => drop(changes.insert(part.id, change)),
+                Ok(None) => {}
+                // Nobody asked for this one by name.
+                Err(error) if is_only_recompressed => {
+                    self.not_recompressed.push(Problem::new(place, error));
+                }
+                Err(error) => return Err(error),
             }
+        }
+        let has_images = matches!(format.kind, ContainerKind::Fatbin | ContainerKind::Bundle);
+        if changes.is_empty() && !(recompress && has_images) {
+            return Ok(Edited::whole(source.bytes().to_vec()));
         }
         let edits = Edits {
             parts: changes,

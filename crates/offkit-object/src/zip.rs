@@ -20,7 +20,7 @@ use crate::reading::Reading;
 use crate::source::Source;
 
 #[cfg(feature = "write")]
-pub use wheel::with_local_version;
+pub use wheel::{with_local_version, with_local_version_name};
 
 /// A zip file.
 pub(crate) static FORMAT: ContainerFormat = ContainerFormat {
@@ -42,6 +42,9 @@ pub(crate) static FORMAT: ContainerFormat = ContainerFormat {
 /// The zip file with other contents of some members; a wheel's list of hashes follows.
 #[cfg(feature = "write")]
 fn edit_members(source: Source<'_>, edits: &Edits<'_>, limits: &Limits) -> Result<Edited, Error> {
+    if edits.parts.is_empty() {
+        return Ok(Edited::whole(source.bytes().to_vec()));
+    }
     let mut archive = edit::Archive::read(source)?;
     for (id, change) in &edits.parts {
         match change {
@@ -49,7 +52,8 @@ fn edit_members(source: Source<'_>, edits: &Edits<'_>, limits: &Limits) -> Resul
             Change::Remove => {
                 return Err(Error::unsupported(
                     "a member of a package that is an image by itself cannot be left out: the package may load it by its name",
-                ));
+                )
+                .finding(String::from_utf8_lossy(archive.names().nth(*id).unwrap_or_default())));
             }
         }
     }

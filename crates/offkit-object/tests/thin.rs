@@ -5,6 +5,7 @@
 mod common;
 
 use common::{limits, samples};
+use offkit_object::archive::{self, ArchiveKind, Member};
 use offkit_object::bundle::{Bundle, BundleEntry, CompressedBundle, CompressedVersion};
 use offkit_object::{
     Compression, Error, ImageKind, Location, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind,
@@ -132,6 +133,28 @@ fn damaged_containers_are_refused_or_thinned() {
             }
         }
     }
+}
+
+#[test]
+fn compressing_anew_passes_over_what_cannot_change() {
+    for (name, bytes) in samples() {
+        let archive = archive::write(&[Member::new("member", &bytes)], ArchiveKind::Gnu).unwrap();
+        let before = offkit_object::read("file", &archive, &limits());
+        let thinning = Thinning::default().recompress(true);
+        let thinned = offkit_object::thin("file", &archive, &[], thinning, &limits(), &|_| {});
+        let thinned = thinned.unwrap_or_else(|error| panic!("{name}: {error}"));
+        let after = offkit_object::read("file", &thinned.bytes, &limits());
+        assert_eq!(before.images.len(), after.images.len(), "{name}");
+    }
+}
+
+#[test]
+fn an_image_that_is_a_member_is_refused_by_name() {
+    let member = Member::new("kernel.ptx", b".version 8.0\n.target sm_80\n.address_size 64\n");
+    let file = archive::write(&[member], ArchiveKind::Gnu).unwrap();
+    let found = offkit_object::read("file", &file, &limits()).images;
+    let error = thin(&file, &[found[0].location.clone()]).unwrap_err();
+    assert!(error.to_string().contains("kernel.ptx"), "{error}");
 }
 
 #[test]

@@ -112,6 +112,28 @@ fn program_header(source: Source<'_>) -> Option<u64> {
     found.then(|| signature.saturating_add(4))
 }
 
+/// Whether a PE program has an Authenticode signature: whether its table of certificates, the fifth data directory of
+/// the optional header, has a size.
+pub(super) fn is_signed(source: Source<'_>) -> bool {
+    const FILE_HEADER: u64 = size_of::<ImageFileHeader>() as u64;
+    /// In the optional header of 64 bits: where the number of directories is.
+    const COUNT: u64 = 108;
+    const CERTIFICATES: u64 = 4;
+    let number = |at: u64| {
+        let bytes = source.get(at, 4)?.bytes().first_chunk::<4>()?;
+        Some(u32::from_le_bytes(*bytes))
+    };
+    let size = || {
+        let header = program_header(source)?.checked_add(FILE_HEADER)?;
+        let is_64 = source.get(header, 2)?.bytes() == pe::IMAGE_NT_OPTIONAL_HDR64_MAGIC.to_le_bytes();
+        // That of 32 bits has 16 bytes less.
+        let count_at = header.checked_add(if is_64 { COUNT } else { COUNT - 16 })?;
+        let has_one = u64::from(number(count_at)?) > CERTIFICATES;
+        number(count_at.checked_add(4 + CERTIFICATES * 8 + 4)?).filter(|_| has_one)
+    };
+    size().is_some_and(|size| size != 0)
+}
+
 impl Coff {
     /// Reads the headers, and only these.
     pub(super) fn read(source: Source<'_>) -> Result<Self, Error> {
@@ -269,4 +291,28 @@ pub(super) fn sections<'data>(
         )?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_of_certificates_is_a_signature() {
+        for (magic, count_at) in [(0x20b_u16, 108), (0x10b, 92)] {
+            let mut program = vec![0; 0x200];
+            program[..2].copy_from_slice(b"MZ");
+            program[0x3c] = 0x40;
+            program[0x40..0x44].copy_from_slice(&SIGNATURE);
+            let header = 0x44 + 20;
+            program[header..header + 2].copy_from_slice(&magic.to_le_bytes());
+            program[header + count_at] = 16;
+            assert!(!is_signed(Source::new(&program)));
+            // The size of the fifth of the directories, which are of 8 bytes.
+            program[header + count_at + 4 + 4 * 8 + 4] = 8;
+            assert!(is_signed(Source::new(&program)));
+            program[header + count_at] = 4;
+            assert!(!is_signed(Source::new(&program)));
+        }
+    }
 }

@@ -159,6 +159,12 @@ fn edit_windows_program(
     changed: &[(usize, &Edited)],
     room: Room,
 ) -> Result<Vec<u8>, Error> {
+    if super::coff::is_signed(source) {
+        return Err(
+            Error::unsupported("the program is signed, and a changed one would not be")
+                .expecting("the program before it is signed"),
+        );
+    }
     if room == Room::Free {
         return Err(Error::unrepresentable("programs of Windows keep their size"));
     }

@@ -345,7 +345,12 @@ impl Program<'_, '_> {
         let Some(at) = self.offset_of(address) else {
             return Ok(false);
         };
-        let old = self.file.word(at).unwrap_or_default();
+        // As it was: a word that two tables name moves once.
+        let old = self
+            .source
+            .get(at, WORD)
+            .and_then(|word| word.bytes().first_chunk::<8>().copied());
+        let old = old.map(u64::from_le_bytes).unwrap_or_default();
         let Some(new) = self.moved(old).transpose()? else {
             return Ok(false);
         };

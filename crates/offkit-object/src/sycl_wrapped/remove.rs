@@ -20,6 +20,11 @@ const WORD: u64 = 8;
 
 /// The program without the images with these identifiers.
 pub(crate) fn remove(source: Source<'_>, ids: &[usize], limits: &Limits) -> Result<Vec<u8>, Error> {
+    if !source.bytes().starts_with(b"\x7fELF") {
+        return Err(Error::unsupported(
+            "SYCL images of Windows programs are not left out",
+        ));
+    }
     let mut reading = Reading::tolerant(limits).for_file_of(source.len());
     let memory = Memory::of(source, &mut reading)?;
     let memory =

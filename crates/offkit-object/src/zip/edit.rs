@@ -110,7 +110,7 @@ impl<'data> Archive<'data> {
         let is_large = end.count.get() == u16::MAX || end.directory_offset.get() == u32::MAX;
         if is_large || end.disk != 0 || end.directory_disk != 0 {
             return Err(Error::unsupported(
-                "zip files of more than 4 GiB or of several parts are not changed",
+                "zip files of more than 4 GiB, in zip64, or of several parts are not changed",
             )
             .at(source.at(end_at)));
         }
@@ -135,7 +135,7 @@ impl<'data> Archive<'data> {
                 [central.size, central.stored_size, central.local_offset].contains(&U32::new(u32::MAX));
             if is_large {
                 return Err(
-                    Error::unsupported("zip files with members of more than 4 GiB are not changed")
+                    Error::unsupported("zip files with members in zip64 are not changed: from 4 GiB on, or from 2 GiB where Python wrote them")
                         .at(source.at(at)),
                 );
             }

@@ -51,6 +51,27 @@ impl Wheel {
         }
     }
 
+    /// Fails where it is none.
+    fn to_label(archive: &Archive<'_>) -> Result<Self, Error> {
+        Self::of(archive)?.ok_or_else(|| Error::new(ErrorKind::NotRecognized, "not a wheel"))
+    }
+
+    /// What stands before a label: a version may have one already.
+    fn separator(&self) -> char {
+        if self.name.contains('+') { '.' } else { '+' }
+    }
+
+    /// Its name and version with a label behind them.
+    fn labelled(&self, label: &str) -> Result<String, Error> {
+        let is_part = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        match label.split('.').all(is_part) {
+            true => Ok(format!("{}{}{label}", self.name, self.separator())),
+            false => Err(Error::new(ErrorKind::Malformed, "not a label of a local version")
+                .expecting("letters and digits, with single dots between them")
+                .finding(label)),
+        }
+    }
+
     /// Writes the list anew: with other paths, and with the hashes of the members that changed.
     fn write_record(
         &self,
@@ -60,6 +81,8 @@ impl Wheel {
         limits: &Limits,
     ) -> Result<(), Error> {
         let old = archive.content(self.record, limits.max_metadata_bytes)?;
+        let old = str::from_utf8(&old)
+            .map_err(|error| Error::malformed("the wheel's RECORD is not UTF-8").finding(error))?;
         let mut rows = Vec::new();
         for number in changed {
             let content = archive.content(*number, u64::MAX)?;
@@ -67,7 +90,7 @@ impl Wheel {
             rows.push((name, digest(&content), content.len()));
         }
         let mut new = String::with_capacity(old.len());
-        for line in String::from_utf8_lossy(&old).split_inclusive('\n') {
+        for line in old.split_inclusive('\n') {
             let (field, rest) = line.split_at_checked(field_length(line)).unwrap_or((line, ""));
             let path = unquoted(field);
             match renamed(&path) {
@@ -99,6 +122,16 @@ pub(super) fn update_record(
     }
 }
 
+/// The beginning of the file's name, name and version, that a wheel has with a local label behind its version: what
+/// [`with_local_version`] returns, without its work.
+///
+/// # Errors
+///
+/// A file that is no wheel; a label that is none; a signed wheel.
+pub fn with_local_version_name(wheel: &[u8], label: &str) -> Result<String, Error> {
+    Wheel::to_label(&Archive::read(Source::new(wheel))?)?.labelled(label)
+}
+
 /// The wheel with a local label behind its version, `2.9.0+sm80`: in its metadata, in the names of its folders and in
 /// its list of members. Returns the wheel, and the beginning of its file's name, name and version.
 ///
@@ -107,21 +140,13 @@ pub(super) fn update_record(
 ///
 /// # Errors
 ///
-/// A file that is no wheel; a label of other than letters, digits and dots; a damaged or signed wheel.
+/// A file that is no wheel; a label of other than letters and digits with single dots between them; a damaged or signed
+/// wheel.
 pub fn with_local_version(wheel: &[u8], label: &str, limits: &Limits) -> Result<(Vec<u8>, String), Error> {
-    let is_label = !label.is_empty()
-        && label
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'.');
-    if !is_label {
-        let error = Error::new(ErrorKind::Malformed, "not a label of a local version");
-        return Err(error.expecting("letters, digits and dots").finding(label));
-    }
     let mut archive = Archive::read(Source::new(wheel))?;
-    let found = Wheel::of(&archive)?;
-    let found = found.ok_or_else(|| Error::new(ErrorKind::NotRecognized, "not a wheel"))?;
-    let separator = if found.name.contains('+') { '.' } else { '+' };
-    let new_name = format!("{}{separator}{label}", found.name);
+    let found = Wheel::to_label(&archive)?;
+    let separator = found.separator();
+    let new_name = found.labelled(label)?;
     let renamed = |path: &str| {
         let rest = path.strip_prefix(found.name.as_str())?;
         let is_own = [INFO, DATA].iter().any(|folder| {
@@ -146,7 +171,8 @@ pub fn with_local_version(wheel: &[u8], label: &str, limits: &Limits) -> Result<
 
 /// The metadata with a label behind the version.
 fn with_version(metadata: &[u8], separator: char, label: &str) -> Result<Vec<u8>, Error> {
-    let text = String::from_utf8_lossy(metadata);
+    let text = str::from_utf8(metadata)
+        .map_err(|error| Error::malformed("the wheel's METADATA is not UTF-8").finding(error))?;
     let mut new = String::with_capacity(text.len());
     let mut is_done = false;
     for line in text.split_inclusive('\n') {
@@ -225,6 +251,20 @@ mod tests {
         let field = &line[..field_length(line)];
         assert_eq!(unquoted(field), "a, \"b\".so");
         assert_eq!(quoted(&unquoted(field)), field);
+    }
+
+    #[test]
+    fn labels_are_joined_by_single_dots() {
+        let wheel = |name: &str| Wheel {
+            names: Vec::new(),
+            record: 0,
+            name: name.to_owned(),
+        };
+        assert_eq!(wheel("x-1.0").labelled("sm80.2").unwrap(), "x-1.0+sm80.2");
+        assert_eq!(wheel("x-1.0+cu130").labelled("sm80").unwrap(), "x-1.0+cu130.sm80");
+        for label in ["", ".", "a..b", "a.", ".a", "a-b"] {
+            assert!(wheel("x-1.0").labelled(label).is_err(), "{label}");
+        }
     }
 
     #[test]
