@@ -249,6 +249,11 @@ fn spells_target(literal: &str) -> bool {
 const ALLOWED: &[(&str, &[&str], &str)] = &[
     ("commands/filter.rs", &["spirv", "amdgpu"], "names of formats"),
     (
+        "commands/thin.rs",
+        &["spirv", "compute_"],
+        "the name of a format, and how the options name PTX",
+    ),
+    (
         "offkit-runtime/src/machine.rs",
         &["amdgpu"],
         "a driver of the kernel's",

@@ -449,6 +449,19 @@ fn what_would_be_lost_is_an_error_or_said() {
         .offkit("thin lib.so --keep sm_75 -o no.so")
         .fails(1);
     assert!(failed.contains("there are: sm_80, sm_86, sm_90"), "{failed}");
+    let said = workshop.folder.offkit(&format!("{drop_all} --dry-run"));
+    assert!(said.stdout.contains("goes"), "{said:?}");
+    said.fails(1);
+    for (words, expected) in [
+        ("--keep sm_80,sm9O -o no.so", "`sm9O` is no architecture"),
+        ("--drop typo -o no.so", "`typo` is no architecture"),
+        ("--drop sm_80 -o ./lib.so", "would replace the input"),
+        ("--drop sm_80 --json -o -", "standard output"),
+    ] {
+        let failed = workshop.folder.offkit(&format!("thin lib.so {words}")).fails(2);
+        assert!(failed.contains(expected), "{failed}");
+    }
+    assert!(!workshop.folder.path("no.so").exists());
     // A program without device code is told apart from one where there is nothing to do.
     workshop
         .folder
@@ -487,6 +500,15 @@ fn a_cubin_that_gives_way_to_ptx_is_said() {
         "{said}"
     );
     assert_eq!(workshop.registers("thin.so"), fatbins("sm_80 sm_86 sm_90"));
+    // The name of another vendor's code says nothing about CUDA's, and PTX goes only when it is named.
+    workshop.thin("lib.so --keep sm_80,spir64_gen -o kept.so");
+    let said = workshop.registers("kept.so");
+    assert_eq!(said.matches("compute_86").count(), 3, "{said}");
+    assert_eq!(
+        (said.matches("sm_80").count(), said.matches("sm_90").count()),
+        (3, 0),
+        "{said}"
+    );
 }
 
 #[test]
@@ -554,6 +576,12 @@ wheel.close()";
         ))
         .fails(2);
     workshop.thin(&format!("{old} --keep sm_80 -o thin/{old}").replace("thin/", "thin-"));
+    workshop
+        .folder
+        .offkit(&format!(
+            "thin {old} --keep sm_80 --local-version a..b -o {local}.2"
+        ))
+        .fails(2);
     workshop.folder.offkit(&format!("verify {local}")).ok();
     for (file, name) in [(local, "pack-1.0+sm80"), (old, "pack-1.0")] {
         // It compares every hash and size.

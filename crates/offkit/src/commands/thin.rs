@@ -1,24 +1,26 @@
 //! `offkit thin`: a file without the device code for some targets.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use clap::Args;
-use offkit_object::{DeviceImage, ImageFormat, Losses, Target, Thinned, Thinning, images};
+use offkit_object::target::Family;
+use offkit_object::{DeviceImage, ImageFormat, Losses, Problem, Target, Thinned, Thinning, images};
 use serde_json::{Value, json};
 
 use super::Source;
+use super::filter::has_triple;
 use super::limits::LimitOptions;
 use crate::failure::{ExitStatus, Failure};
 use crate::terminal::{Terminal, size};
 use offkit_host::files;
 
 const HELP: &str = "\
-A name is an architecture (`sm_90`, `gfx90a`, `gfx90a:xnack+`), the code that a driver compiles for one
-(`compute_90`), all of that (`ptx`, `spirv`), or a target triple or its beginning (`spir64_gen`). `gfx90a` means
+A name is an architecture (`sm_90`, `gfx90a`, `gfx90a:xnack+`), the code that a driver compiles or links for
+one (`compute_90`, `lto_90`), all of that (`ptx`, `spirv`, `lto-ir`), or a target triple or its first parts (`spir64_gen`). `gfx90a` means
 `gfx90a:xnack+` too, and `sm_90` to be kept means `sm_90a` too. What is to be kept says nothing about the code of
-other vendors, and code that a driver compiles goes only when it is named.
+other vendors, and code that is still to be compiled or linked goes only when it is named.
 
 Addresses, symbols, host code and all other images stay as they are. Libraries become smaller by whole pages; with
 `--in-place`, and where pages cannot be taken out, zeros take the place of what goes.
@@ -32,7 +34,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct Thin {
-    /// The object, archive, library or program, or device container
+    /// The object, archive, library, program, wheel or device container
     file: PathBuf,
     /// Keep images for these targets, and no others of the same vendors
     #[arg(
@@ -72,6 +74,7 @@ pub(crate) struct Thin {
 }
 
 pub(crate) fn run(options: &Thin, terminal: Terminal) -> Result<(), Failure> {
+    check_output(options)?;
     let source = Source::open(&options.file)?;
     let whole = source.place.clone();
     if !whole.is_file() {
@@ -82,17 +85,22 @@ pub(crate) fn run(options: &Thin, terminal: Terminal) -> Result<(), Failure> {
     let limits = options.limits.limits();
     let progress = terminal.progress();
     progress.step("reading");
+    let failed = |error: offkit_object::Error| Failure::input(format!("{whole}: {error}"));
     let found = images(whole.file(), &source.content, &limits);
     let (found, problems): (Vec<_>, Vec<_>) = found.into_iter().partition(Result::is_ok);
+    let problems: Vec<Problem> = problems.into_iter().filter_map(Result::err).collect();
     // Bundles have an empty entry for the host, and objects bundles with its code: none of that is ours.
     let found = found.into_iter().filter_map(Result::ok);
     let found: Vec<DeviceImage<'_>> = found.filter(|image| !image.target.family().is_host()).collect();
     if found.is_empty() {
-        let problems: Vec<_> = problems.into_iter().filter_map(Result::err).collect();
         return Err(super::nothing_in(&whole, &problems));
     }
     let choice = Choice::of(options);
     choice.check(&found, terminal)?;
+    if let Some(label) = &options.local_version {
+        let name = offkit_object::zip::with_local_version_name(&source.content, label);
+        check_name(options, &name.map_err(failed)?)?;
+    }
     let goes = |image: &DeviceImage<'_>| !choice.keeps(image);
     let dropped: Vec<_> = found
         .iter()
@@ -101,7 +109,12 @@ pub(crate) fn run(options: &Thin, terminal: Terminal) -> Result<(), Failure> {
         .collect();
     progress.step("comparing kernels");
     let losses = Losses::of(&found, goes, &limits);
-    check_losses(options, &losses)?;
+    let is_allowed = check_losses(options, &losses);
+    // A dry run shows what it is about before it fails.
+    let is_allowed = match options.dry_run {
+        true => is_allowed,
+        false => Ok(is_allowed?),
+    };
     progress.step("thinning");
     let thinning = Thinning::default()
         .in_place(options.in_place)
@@ -112,12 +125,14 @@ pub(crate) fn run(options: &Thin, terminal: Terminal) -> Result<(), Failure> {
         progress.step(format!("compressing, {} done", size(done)));
     };
     let thinned = offkit_object::thin(whole.file(), &source.content, &dropped, thinning, &limits, &tell);
-    let mut thinned = thinned.map_err(|error| Failure::input(format!("{whole}: {error}")))?;
+    let mut thinned = match (thinned, is_allowed.as_ref()) {
+        (Err(error), Ok(())) => return Err(failed(error)),
+        (Err(_), Err(_)) => return is_allowed,
+        (Ok(thinned), _) => thinned,
+    };
     if let Some(label) = &options.local_version {
         let versioned = offkit_object::zip::with_local_version(&thinned.bytes, label, &limits);
-        let (bytes, name) = versioned.map_err(|error| Failure::input(format!("{whole}: {error}")))?;
-        thinned.bytes = bytes;
-        check_name(options, &name)?;
+        (thinned.bytes, _) = versioned.map_err(failed)?;
     }
     drop(progress);
     if let Some(output) = options.output.as_deref().filter(|_| !options.dry_run) {
@@ -130,16 +145,42 @@ pub(crate) fn run(options: &Thin, terminal: Terminal) -> Result<(), Failure> {
         rows: rows(&found, &choice),
         losses: &losses,
         thinned: &thinned,
+        problems: &problems,
     };
     match options.json {
-        true => terminal.line(report.json()),
-        false => report.show(terminal),
+        true => terminal.line(report.json())?,
+        false => report.show(terminal)?,
+    }
+    for problem in &problems {
+        terminal.warning(problem);
+    }
+    is_allowed?;
+    match problems.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::input(format!(
+            "{whole} could not be read as a whole: what was not read stays as it is"
+        ))),
     }
 }
 
-/// What is thinned stays executable.
+/// Says early where the output cannot go.
+fn check_output(options: &Thin) -> Result<(), Failure> {
+    let Some(output) = options.output.as_deref().filter(|_| !options.dry_run) else {
+        return Ok(());
+    };
+    if options.json && files::is_standard_stream(output) {
+        return Err(
+            Failure::input("both the thinned file and JSON would go to standard output")
+                .hint("write the file elsewhere, or leave out --json"),
+        );
+    }
+    files::check_output(output).map_err(Failure::input)?;
+    files::check_inputs_stay(output, [&options.file]).map_err(Failure::input)
+}
+
+/// What is thinned stays executable. Devices such as `/dev/null` are left alone.
 fn keep_mode(from: &Path, to: &Path) -> Result<(), Failure> {
-    if files::is_standard_stream(to) || files::is_standard_stream(from) {
+    if files::is_standard_stream(from) || !to.is_file() {
         return Ok(());
     }
     let copied = std::fs::metadata(from).and_then(|old| std::fs::set_permissions(to, old.permissions()));
@@ -194,6 +235,10 @@ fn count(number: usize, what: &str) -> String {
     }
 }
 
+/// How names of PTX and of LTO-IR begin, before the number of the architecture.
+const PTX: &str = "compute_";
+const LTO_IR: &str = "lto_";
+
 /// Which images stay.
 struct Choice {
     keep: Vec<Name>,
@@ -211,11 +256,11 @@ struct Name {
 enum Meant {
     /// Code of a format, whatever its target.
     Format(ImageFormat),
-    /// PTX of an architecture.
-    Virtual(Target),
+    /// Code of a format for an architecture: PTX, LTO-IR.
+    FormatFor(ImageFormat, Target),
     /// Machine code of an architecture.
     Processor(Target),
-    /// Code of a triple that begins so.
+    /// Code of a triple that is so, or has these first parts.
     Triple,
 }
 
@@ -224,7 +269,12 @@ impl Name {
         let meant = match word {
             "ptx" => Meant::Format(ImageFormat::Ptx),
             "spirv" => Meant::Format(ImageFormat::Spirv),
-            _ if word.starts_with("compute_") => Meant::Virtual(Target::named(word)),
+            "lto-ir" => Meant::Format(ImageFormat::LtoIr),
+            _ if word.starts_with(PTX) => Meant::FormatFor(ImageFormat::Ptx, Target::named(word)),
+            _ if word.starts_with(LTO_IR) => {
+                let target = Target::named(&word.replacen(LTO_IR, PTX, 1));
+                Meant::FormatFor(ImageFormat::LtoIr, target)
+            }
             _ if !Target::named(word).processor().is_empty() => Meant::Processor(Target::named(word)),
             _ => Meant::Triple,
         };
@@ -236,37 +286,48 @@ impl Name {
 
     /// Whether an image is meant; `widely`, with the variants of an architecture too.
     fn means(&self, image: &DeviceImage<'_>, widely: bool) -> bool {
-        let is_portable = image.format.is_portable();
         match &self.meant {
             Meant::Format(format) => image.format == *format,
-            Meant::Virtual(target) => {
-                is_portable && image.target.processor_number() == target.processor_number()
+            Meant::FormatFor(format, target) => {
+                image.format == *format && image.target.processor_number() == target.processor_number()
             }
             Meant::Processor(target) => {
                 let (named, is) = (target.processor_number(), image.target.processor_number());
                 let variant = is.strip_prefix(named).unwrap_or(is);
                 let is_variant = widely && target.family().is_nvptx() && matches!(variant, "a" | "f");
                 let has = |feature| image.target.features.contains(feature);
-                !is_portable
+                is_machine_code(image)
                     && target.family() == image.target.family()
                     && (named == is || is_variant)
                     && target.features.iter().all(has)
             }
-            Meant::Triple => image.target.triple.starts_with(self.word.as_str()),
+            Meant::Triple => has_triple(&image.target, &self.word),
         }
+    }
+
+    /// Whether it is neither the name of anything known nor what one of the images is for.
+    fn is_unknown(&self, images: &[DeviceImage<'_>]) -> bool {
+        matches!(self.meant, Meant::Triple)
+            && Family::of(&self.word) == Family::Other
+            && !images.iter().any(|image| self.means(image, true))
     }
 
     /// Whether it says anything about images like this one: about those of its vendor, or of its format.
     fn concerns(&self, image: &DeviceImage<'_>) -> bool {
         match &self.meant {
-            Meant::Format(format) => image.format == *format,
-            Meant::Virtual(target) => image.format.is_portable() && target.family() == image.target.family(),
-            Meant::Processor(target) => {
-                !image.format.is_portable() && target.family() == image.target.family()
+            Meant::Format(format) | Meant::FormatFor(format, _) => image.format == *format,
+            Meant::Processor(target) => is_machine_code(image) && target.family() == image.target.family(),
+            Meant::Triple => {
+                let is_of_family = Family::of(&self.word) == image.target.family();
+                self.means(image, true) || is_machine_code(image) && is_of_family
             }
-            Meant::Triple => true,
         }
     }
+}
+
+/// Whether nothing is left to be compiled or linked before a device runs it.
+fn is_machine_code(image: &DeviceImage<'_>) -> bool {
+    !image.format.is_portable() && image.format != ImageFormat::LtoIr
 }
 
 impl Choice {
@@ -287,14 +348,23 @@ impl Choice {
 
     /// Says which names mean nothing; fails where all that is to be kept means nothing, for then everything would go.
     fn check(&self, images: &[DeviceImage<'_>], terminal: Terminal) -> Result<(), Failure> {
+        if let Some(name) = self
+            .keep
+            .iter()
+            .chain(&self.drop)
+            .find(|name| name.is_unknown(images))
+        {
+            let failure = Failure::input(format!(
+                "`{}` is no architecture, format or target triple that is known",
+                name.word
+            ));
+            return Err(failure.hint(format!("there are: {}", labels(images))));
+        }
         let is_there = |name: &&Name, widely| images.iter().any(|image| name.means(image, widely));
         let missing: Vec<&Name> = self.keep.iter().filter(|name| !is_there(name, true)).collect();
         if !self.keep.is_empty() && missing.len() == self.keep.len() {
-            let mut there: Vec<String> = images.iter().map(label).collect();
-            there.sort();
-            there.dedup();
             let failure = Failure::new(ExitStatus::No, "no image is for a target that is to be kept");
-            return Err(failure.hint(format!("there are: {}", there.join(", "))));
+            return Err(failure.hint(format!("there are: {}", labels(images))));
         }
         let unused = self.drop.iter().filter(|name| !is_there(name, false));
         for name in missing.into_iter().chain(unused) {
@@ -308,10 +378,18 @@ impl Choice {
 fn label(image: &DeviceImage<'_>) -> String {
     let arch = image.target.arch_with_features();
     match image.format {
-        ImageFormat::Ptx => format!("compute_{}", image.target.processor_number()),
+        ImageFormat::Ptx => format!("{PTX}{}", image.target.processor_number()),
+        ImageFormat::LtoIr => format!("{LTO_IR}{}", image.target.processor_number()),
         _ if arch.is_empty() => image.target.triple.to_string(),
         _ => arch,
     }
+}
+
+/// What there is, once each.
+fn labels(images: &[DeviceImage<'_>]) -> String {
+    let there: BTreeSet<String> = images.iter().map(label).collect();
+    let there: Vec<String> = there.into_iter().collect();
+    there.join(", ")
 }
 
 /// The images for one target.
@@ -339,16 +417,13 @@ struct Report<'r> {
     rows: BTreeMap<String, Row>,
     losses: &'r Losses,
     thinned: &'r Thinned,
+    problems: &'r [Problem],
 }
 
 impl Report<'_> {
     fn show(&self, terminal: Terminal) -> Result<(), Failure> {
-        if self
-            .options
-            .output
-            .as_deref()
-            .is_some_and(files::is_standard_stream)
-        {
+        let output = self.options.output.as_deref();
+        if !self.options.dry_run && output.is_some_and(files::is_standard_stream) {
             return Ok(());
         }
         let width = self.rows.keys().map(String::len).max().unwrap_or_default();
@@ -366,6 +441,12 @@ impl Report<'_> {
         for problem in &self.thinned.kept_size {
             terminal.line(format_args!(
                 "{} keeps its size: {}",
+                problem.location, problem.error
+            ))?;
+        }
+        for problem in &self.thinned.not_recompressed {
+            terminal.line(format_args!(
+                "{} is not compressed anew: {}",
                 problem.location, problem.error
             ))?;
         }
@@ -454,7 +535,9 @@ impl Report<'_> {
             "devices": devices.collect::<Vec<_>>(),
             "lost_kernels": kernels.collect::<Vec<_>>(),
             "without_portable": self.losses.without_portable,
+            "problems": self.problems.iter().map(super::problem_json).collect::<Vec<_>>(),
             "kept_size": self.thinned.kept_size.iter().map(super::problem_json).collect::<Vec<_>>(),
+            "not_recompressed": self.thinned.not_recompressed.iter().map(super::problem_json).collect::<Vec<_>>(),
         })
     }
 }
