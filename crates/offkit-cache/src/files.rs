@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use serde::{Deserialize, Serialize};
 
@@ -24,14 +24,24 @@ pub struct FileId {
 static KNOWN: Mutex<Option<HashMap<PathBuf, Option<String>>>> = Mutex::new(None);
 
 impl FileId {
-    /// The file that is there now; `None` if there is none. A process asks the disk once.
+    /// The file that is there now; `None` if there is none. A process asks the disk once, as a rule.
+    ///
+    /// It never waits: in a process that was forked off while another thread was at it, what is known stays locked for
+    /// good, and the disk is asked each time.
     pub fn of(path: &Path) -> Option<Self> {
-        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = known.get_or_insert_default();
-        if !known.contains_key(path) {
-            known.insert(path.to_owned(), identity(path));
-        }
-        let identity = known.get(path)?.clone()?;
+        let known = KNOWN
+            .try_lock()
+            .ok()
+            .and_then(|known| known.as_ref()?.get(path).cloned());
+        let identity = known.unwrap_or_else(|| {
+            let found = identity(path);
+            if let Ok(mut known) = KNOWN.try_lock() {
+                known
+                    .get_or_insert_default()
+                    .insert(path.to_owned(), found.clone());
+            }
+            found
+        })?;
         Some(Self {
             path: path.to_owned(),
             identity,
@@ -165,5 +175,16 @@ mod tests {
             ..libc.clone()
         };
         assert!(!other.is_there());
+    }
+
+    #[test]
+    fn nobody_waits_for_what_is_known() {
+        let program = std::env::current_exe().unwrap();
+        let found = FileId::of(&program);
+        // As in a process that was forked off while another thread had it.
+        let _held = KNOWN.lock();
+        assert!(found.is_some());
+        assert_eq!(FileId::of(&program), found);
+        assert_eq!(FileId::of(Path::new("/nonexistent")), None);
     }
 }

@@ -257,8 +257,10 @@ impl Process {
         let started = worker_program().and_then(|program| start_program(&program));
         *self = match started {
             Ok(worker) => {
+                let busy = Busy::begin();
                 note_pipes(&worker);
                 let libraries = libraries(&worker);
+                drop(busy);
                 Process::Running { worker, libraries }
             }
             Err(error) => {
@@ -338,13 +340,28 @@ fn libraries(worker: &Worker) -> Option<Vec<FileId>> {
 static SERVICE: AtomicPtr<Service> = AtomicPtr::new(null_mut());
 static GENERATION: AtomicU64 = AtomicU64::new(1);
 
-/// The ends of the process's pipes that are this process's.
-static PIPES: [AtomicI32; 3] = [const { AtomicI32::new(-1) }; 3];
+/// An end of a pipe of the process's that is this process's.
+struct Pipe {
+    /// Its descriptor, or -1.
+    number: AtomicI32,
+    /// Which pipe it is: it may be closed by now, and its number be that of something of the host's.
+    inode: AtomicU64,
+}
+
+static PIPES: [Pipe; 3] = [const {
+    Pipe {
+        number: AtomicI32::new(-1),
+        inode: AtomicU64::new(0),
+    }
+}; 3];
 
 #[cfg(unix)]
 fn note_pipes(worker: &Worker) {
     for (place, pipe) in PIPES.iter().zip(worker.pipes()) {
-        place.store(pipe, Ordering::Relaxed);
+        if let Some(inode) = inode_of_pipe(pipe) {
+            place.inode.store(inode, Ordering::Relaxed);
+            place.number.store(pipe, Ordering::Relaxed);
+        }
     }
 }
 
@@ -355,8 +372,24 @@ fn note_pipes(_: &Worker) {}
 #[cfg(unix)]
 fn forget_pipes(worker: &Worker) {
     for (place, pipe) in PIPES.iter().zip(worker.pipes()) {
-        _ = place.compare_exchange(pipe, -1, Ordering::Relaxed, Ordering::Relaxed);
+        let number = &place.number;
+        _ = number.compare_exchange(pipe, -1, Ordering::Relaxed, Ordering::Relaxed);
     }
+}
+
+/// Which pipe this is; `None` if it is none.
+#[cfg(unix)]
+#[expect(unsafe_code, reason = "the system is asked")]
+fn inode_of_pipe(number: std::os::fd::RawFd) -> Option<u64> {
+    let mut found = std::mem::MaybeUninit::<libc::stat>::uninit();
+    // SAFETY: it is read only where the system has written it.
+    let found = unsafe {
+        if libc::fstat(number, found.as_mut_ptr()) != 0 {
+            return None;
+        }
+        found.assume_init()
+    };
+    (found.st_mode & libc::S_IFMT == libc::S_IFIFO).then_some(found.st_ino)
 }
 
 #[cfg(not(unix))]
@@ -402,8 +435,8 @@ extern "C" fn forget() {
     behind_fork();
     #[cfg(unix)]
     for place in &PIPES {
-        let pipe = place.swap(-1, Ordering::Relaxed);
-        if pipe >= 0 {
+        let pipe = place.number.swap(-1, Ordering::Relaxed);
+        if pipe >= 0 && inode_of_pipe(pipe) == Some(place.inode.load(Ordering::Relaxed)) {
             #[expect(unsafe_code, reason = "the pipe is nobody's in this process")]
             // SAFETY: what has it open in the parent is never used in the child.
             unsafe {
