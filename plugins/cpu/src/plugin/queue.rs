@@ -14,6 +14,7 @@ use super::transfer::{self, AddressCopy, each_row};
 use super::worker;
 use crate::Memory;
 use crate::graph::{End, Line, Node, QueueId, Sort, Work};
+use crate::pool::Awaited;
 
 /// Bytes that a thread copies or fills in some microseconds.
 const SMALL: usize = 1 << 15;
@@ -177,8 +178,8 @@ impl Work for Task {
         worker::help(queue)
     }
 
-    fn take_part(queue: QueueId, is_over: &dyn Fn() -> bool) {
-        worker::take_part(queue, is_over);
+    fn take_part(awaited: Awaited, is_over: &dyn Fn() -> bool) {
+        worker::take_part(awaited, is_over);
     }
 
     fn leave_to_others() {

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use super::event::CpuEvent;
 use super::queue::Task;
 use crate::graph::{QueueId, Ready};
-use crate::pool;
+use crate::pool::{self, Awaited};
 
 /// The commands of all queues.
 struct Work {
@@ -59,16 +59,15 @@ pub(super) fn help(queue: Option<QueueId>) -> bool {
     event.inspect(run).is_some()
 }
 
-pub(super) fn take_part(queue: QueueId, is_over: &dyn Fn() -> bool) {
+pub(super) fn take_part(awaited: Awaited, is_over: &dyn Fn() -> bool) {
     if NOW.get() == Now::NotOurs {
-        pool::take_part(queue.number(), is_over);
+        pool::take_part(awaited, is_over);
     }
 }
 
-/// Runs a command; who waits for its queue may take part.
+/// Runs a command; who waits for it or its queue may take part.
 fn run(event: &Ref<CpuEvent>) {
-    let queue = event.queue().map_or(0, QueueId::number);
-    pool::with_purpose(queue, || event.run());
+    pool::with_purpose(event.purpose(), || event.run());
 }
 
 fn drain() {

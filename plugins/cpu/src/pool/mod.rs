@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 pub(crate) use arena::{Arena, LOCAL_ALIGNMENT};
 pub(crate) use float_mode::FloatMode;
-pub(crate) use team::Job;
+pub(crate) use team::{Awaited, Job, Purpose};
 
 use self::team::{Task, Team};
 use crate::sync::OnceLock;
@@ -64,21 +64,21 @@ thread_local! {
     static NUMBER: Cell<usize> = const { Cell::new(0) };
 
     /// What this thread works for: see [`take_part`].
-    static PURPOSE: Cell<usize> = const { Cell::new(0) };
+    static PURPOSE: Cell<Purpose> = const { Cell::new(Purpose { queue: 0, command: 0 }) };
 }
 
-/// Does something, of which jobs may be shared with those who wait for it and know this number.
-pub(crate) fn with_purpose(purpose: usize, work: impl FnOnce()) {
+/// Does something, of which jobs may be shared with those who wait for it.
+pub(crate) fn with_purpose(purpose: Purpose, work: impl FnOnce()) {
     let before = PURPOSE.replace(purpose);
     work();
     PURPOSE.set(before);
 }
 
-/// Works on jobs of others that have this purpose until something is over, or there have been none for some microseconds: a
+/// Works on jobs of others for what is awaited until that is over, or there have been none for some microseconds: a
 /// thread that waits for them does not sleep meanwhile, and the pool has no thread in its place.
-pub(crate) fn take_part(purpose: usize, is_over: &dyn Fn() -> bool) {
+pub(crate) fn take_part(awaited: Awaited, is_over: &dyn Fn() -> bool) {
     if threads() > 1 {
-        team().take_part(purpose, is_over);
+        team().take_part(awaited, is_over);
     }
 }
 

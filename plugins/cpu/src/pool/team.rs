@@ -24,6 +24,24 @@ pub(crate) trait Job: Sync {
     fn has_more(&self) -> bool;
 }
 
+/// What a job is part of, in numbers that those who wait for it know; zero where nobody waits.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Purpose {
+    /// The queue of its command.
+    pub(crate) queue: usize,
+    /// The command itself; where commands run one after the other, one number for all of them.
+    pub(crate) command: usize,
+}
+
+/// What a thread waits for, and takes part in meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Awaited {
+    /// All commands of a queue.
+    Queue(usize),
+    /// One command, and nothing that its queue is at beside it.
+    Command(usize),
+}
+
 /// Work for one thread, once. What it works on lies where all threads find it.
 pub(crate) type Task = fn();
 
@@ -54,8 +72,18 @@ const SLEEPING: u64 = NEWS - 1;
 struct Stand {
     state: AtomicUsize,
     job: Cell<Option<*const dyn Job>>,
-    /// What the job is for, while the stand is open. It orders nothing.
-    purpose: AtomicUsize,
+    /// The [`Purpose`] of the job, while the stand is open. It orders nothing.
+    queue: AtomicUsize,
+    command: AtomicUsize,
+}
+
+impl Stand {
+    fn is_for(&self, awaited: Awaited) -> bool {
+        match awaited {
+            Awaited::Queue(queue) => self.queue.load(Ordering::Relaxed) == queue,
+            Awaited::Command(command) => self.command.load(Ordering::Relaxed) == command,
+        }
+    }
 }
 
 /// The threads.
@@ -88,7 +116,8 @@ impl Team {
             stands: std::array::from_fn(|_| Stand {
                 state: AtomicUsize::new(0),
                 job: Cell::new(None),
-                purpose: AtomicUsize::new(0),
+                queue: AtomicUsize::new(0),
+                command: AtomicUsize::new(0),
             }),
             news: AtomicU64::new(0),
             started: AtomicUsize::new(0),
@@ -102,8 +131,8 @@ impl Team {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does a job on this thread and those that join: threads of the team, and those that take part in this purpose.
-    pub(super) fn share(&'static self, job: &dyn Job, purpose: usize) {
+    /// Does a job on this thread and those that join: threads of the team, and those that wait for this purpose.
+    pub(super) fn share(&'static self, job: &dyn Job, purpose: Purpose) {
         let free = |stand: &&Stand| {
             let taken = stand
                 .state
@@ -118,7 +147,8 @@ impl Team {
         let job_for_all: *const (dyn Job + 'static) = unsafe { std::mem::transmute(&raw const *job) };
         // SAFETY: the stand is ours: nobody else writes, and nobody reads before it is open.
         stand.job.with_mut(|place| unsafe { *place = Some(job_for_all) });
-        stand.purpose.store(purpose, Ordering::Relaxed);
+        stand.queue.store(purpose.queue, Ordering::Relaxed);
+        stand.command.store(purpose.command, Ordering::Relaxed);
         stand.state.store(TAKEN | OPEN, Ordering::Release);
         // Also if the work panics: the threads inside must leave before this frame does.
         let closing = Closing { team: self, stand };
@@ -194,11 +224,12 @@ impl Team {
         self.join(|_| true)
     }
 
-    /// Works on jobs of a purpose, as they come, until something is over or there has been none for some microseconds.
-    pub(super) fn take_part(&'static self, purpose: usize, is_over: &dyn Fn() -> bool) {
+    /// Works on jobs for what is awaited, as they come, until that is over or there has been none for some microseconds.
+    pub(super) fn take_part(&'static self, awaited: Awaited, is_over: &dyn Fn() -> bool) {
         let mut idle = 0;
         while idle < SPINS && !is_over() {
-            let worked = self.join(|stand| stand.purpose.load(Ordering::Relaxed) == purpose);
+            // What is open and comes after it in a queue has begun after its end: so look again.
+            let worked = self.join(|stand| stand.is_for(awaited) && !is_over());
             idle = if worked { 0 } else { idle + 1 };
             spin_loop();
         }
@@ -349,7 +380,7 @@ mod tests {
                             count,
                             sum: AtomicU64::new(0),
                         };
-                        team.share(&job, 0);
+                        team.share(&job, Purpose::default());
                         assert_eq!(job.sum.into_inner(), (0..count).sum::<u64>());
                     }
                 });
@@ -376,14 +407,15 @@ mod tests {
         let team = team(1);
         for _ in 0..100 {
             let job = Meeting(AtomicU64::new(0));
-            team.share(&job, 0);
+            team.share(&job, Purpose::default());
             assert_eq!(job.0.into_inner(), 2);
         }
     }
 
     /// A team without threads: who waits for a job is who joins it, and joins no other.
     #[test]
-    fn who_waits_takes_part() {
+    fn who_waits_takes_part_in_that_alone() {
+        const PURPOSE: Purpose = Purpose { queue: 3, command: 7 };
         struct Meeting(AtomicU64);
         impl Job for Meeting {
             fn work(&self) {
@@ -398,26 +430,61 @@ mod tests {
             }
         }
         let team = team(0);
-        let (job, other) = (Meeting(AtomicU64::new(0)), Meeting(AtomicU64::new(1)));
-        let (is_done, is_left) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                team.share(&job, 7);
-                is_done.store(1, Ordering::SeqCst);
+        for awaited in [Awaited::Queue(3), Awaited::Command(7)] {
+            let (job, other) = (Meeting(AtomicU64::new(0)), Meeting(AtomicU64::new(1)));
+            let (is_done, is_left) = (AtomicUsize::new(0), AtomicUsize::new(0));
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    team.share(&job, PURPOSE);
+                    is_done.store(1, Ordering::SeqCst);
+                });
+                let done = || is_done.load(Ordering::SeqCst) == 1;
+                while !done() {
+                    team.take_part(awaited, &done);
+                }
+                scope.spawn(|| {
+                    team.share(
+                        &other,
+                        Purpose {
+                            command: 8,
+                            ..PURPOSE
+                        },
+                    );
+                    is_left.store(1, Ordering::SeqCst);
+                });
+                while is_left.load(Ordering::SeqCst) == 0 {
+                    team.take_part(Awaited::Command(7), &|| false);
+                }
             });
-            let done = || is_done.load(Ordering::SeqCst) == 1;
-            while !done() {
-                team.take_part(7, &done);
+            assert_eq!((job.0.into_inner(), other.0.into_inner()), (2, 2));
+        }
+    }
+
+    #[test]
+    fn who_waited_for_what_is_over_takes_part_in_nothing() {
+        struct Next {
+            team: &'static Team,
+            looks: AtomicUsize,
+            worked: AtomicUsize,
+        }
+        impl Job for Next {
+            fn work(&self) {
+                self.worked.fetch_add(1, Ordering::SeqCst);
+                // What is awaited ends behind the first look, and this job is open then.
+                let is_over = || self.looks.fetch_add(1, Ordering::SeqCst) > 0;
+                self.team.take_part(Awaited::Command(7), &is_over);
             }
-            scope.spawn(|| {
-                team.share(&other, 8);
-                is_left.store(1, Ordering::SeqCst);
-            });
-            while is_left.load(Ordering::SeqCst) == 0 {
-                team.take_part(7, &|| false);
+            fn has_more(&self) -> bool {
+                true
             }
-        });
-        assert_eq!((job.0.into_inner(), other.0.into_inner()), (2, 2));
+        }
+        let next = Next {
+            team: team(0),
+            looks: AtomicUsize::new(0),
+            worked: AtomicUsize::new(0),
+        };
+        next.team.share(&next, Purpose { queue: 7, command: 7 });
+        assert_eq!(next.worked.into_inner(), 1);
     }
 
     #[test]
@@ -494,7 +561,7 @@ mod models {
                     result: Cell::new(0),
                     done: AtomicUsize::new(0),
                 };
-                team.share(&job, 0);
+                team.share(&job, Purpose::default());
                 job.result.with_mut(|_| {});
                 assert_eq!(job.done.load(Ordering::Relaxed), 2);
             });

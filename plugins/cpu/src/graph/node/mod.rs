@@ -10,6 +10,7 @@ use self::fallout::Fallout;
 use super::line::Place;
 use super::waiters::{Callback, Edge, Waiter, Waiters};
 use super::{Failure, Ref};
+use crate::pool::Purpose;
 use crate::sync::{AtomicI32, AtomicPtr, AtomicU32, AtomicU64, Cell, LazyLock, Ordering};
 use offkit_pi::ffi::*;
 use std::mem::ManuallyDrop;
@@ -43,6 +44,9 @@ pub(crate) struct Node<W: Work> {
     /// Set when it does. Kernels look at it, so it is never the model checker's.
     cancel: std::sync::atomic::AtomicBool,
     kind: Kind,
+    /// Whether its queue runs one command after the other. Written before it is submitted, so it is never the model
+    /// checker's.
+    is_in_order: std::sync::atomic::AtomicBool,
     waiters: Waiters<W>,
     /// Callbacks for what comes before completion.
     early: Waiters<W>,
@@ -129,6 +133,7 @@ impl<W: Work> Node<W> {
             gave_up: AtomicI32::new(0),
             cancel: std::sync::atomic::AtomicBool::new(false),
             kind,
+            is_in_order: std::sync::atomic::AtomicBool::new(false),
             waiters: Waiters::new(),
             early: Waiters::new(),
             failure: AtomicPtr::new(null_mut()),
@@ -218,6 +223,8 @@ impl<W: Work> Node<W> {
     /// The node is a command that has not been submitted, and nobody else submits it.
     pub(super) unsafe fn begin(&self, queue: QueueId, work: Option<W>, place: Place<W>) {
         self.queue.store(queue.0, Ordering::Relaxed);
+        let is_in_order = matches!(place, Place::InLine(..));
+        self.is_in_order.store(is_in_order, Ordering::Relaxed);
         // SAFETY: the command's thread is this one, by the caller's promise.
         self.task.with_mut(|task| unsafe { *task = Task { work, place } });
     }
@@ -226,6 +233,18 @@ impl<W: Work> Node<W> {
     pub(crate) fn queue(&self) -> Option<QueueId> {
         let queue = self.queue.load(Ordering::Relaxed);
         (!queue.is_null()).then_some(QueueId(queue))
+    }
+
+    /// What the jobs of the command are for. Where commands run one after the other, who waits for one waits for those in
+    /// front of it too, and what is open before it is over belongs to these: they share the queue's number. Where they run
+    /// side by side, others may last longer than this one, or wait for what the host does next.
+    pub(crate) fn purpose(&self) -> Purpose {
+        let queue = self.queue().map_or(0, QueueId::number);
+        let command = match self.is_in_order.load(Ordering::Relaxed) {
+            true => queue,
+            false => (&raw const *self).addr(),
+        };
+        Purpose { queue, command }
     }
 
     /// Whether the node is an event of the host's.

@@ -4,6 +4,7 @@ use super::fallout::Fallout;
 use super::{BEING_SET, Kind, Node, Place, QueueId, now, status_of};
 use crate::graph::waiters::{Edge, Waiter};
 use crate::graph::{Failure, Ref};
+use crate::pool::Awaited;
 use crate::sync::{AtomicBool, Ordering, thread};
 use offkit_pi::ffi::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -28,9 +29,9 @@ pub(crate) trait Work: Sized + Send + 'static {
     /// waits for.
     fn help(queue: Option<QueueId>) -> bool;
 
-    /// This thread waits for something of a queue that others are at: it may take part in that until it is over. It gives up
-    /// when there has been nothing for it to do for a short time.
-    fn take_part(_queue: QueueId, _is_over: &dyn Fn() -> bool) {}
+    /// This thread waits for something that others are at: it may take part in that until it is over. It gives up when
+    /// there has been nothing for it to do for a short time.
+    fn take_part(_awaited: Awaited, _is_over: &dyn Fn() -> bool) {}
 
     /// This thread calls back into the host now, for who knows how long: others are to run what it has scheduled.
     fn leave_to_others();
@@ -160,9 +161,11 @@ impl<W: Work> Node<W> {
             if self.claim() {
                 self.run_claimed();
             } else if !W::help(queue) {
-                if let Some(queue) = queue.or(self.queue()) {
-                    W::take_part(queue, &|| self.is_over());
-                }
+                let awaited = match queue {
+                    Some(queue) => Awaited::Queue(queue.number()),
+                    None => Awaited::Command(self.purpose().command),
+                };
+                W::take_part(awaited, &|| self.is_over());
                 if !self.is_over() {
                     self.park();
                 }
