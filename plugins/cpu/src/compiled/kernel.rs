@@ -124,6 +124,7 @@ impl CompiledKernel {
             slots: Arc::downgrade(&self.slots),
             slot,
             is_improved: true,
+            has_second_try: true,
         }
     }
 

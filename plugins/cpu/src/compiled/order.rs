@@ -13,7 +13,7 @@ use offkit_llvm::{CompileRequest, Compiled, Effort};
 use super::code::{Code, Slot};
 use super::kept::{self, Source};
 use super::processor::processor;
-use super::service::{self, Job};
+use super::service::{self, Job, NotMade};
 use crate::Program;
 
 /// How long better code can wait. The first results are there by then, and a program that was after no more of them has
@@ -32,6 +32,8 @@ pub(super) struct Order {
     pub(super) slot: usize,
     /// Whether code that is made at little cost is followed by better code.
     pub(super) is_improved: bool,
+    /// Whether it is made once more where the process is lost over it.
+    pub(super) has_second_try: bool,
 }
 
 impl Order {
@@ -71,14 +73,25 @@ impl Order {
         service::submit(job);
     }
 
-    fn done(self, effort: Effort, made: Result<(Compiled, Option<&[FileId]>), String>) {
-        let code = made.and_then(|(compiled, files)| {
-            let code = Code::load(&compiled, &self.program)?;
-            if let (Some(key), Some(files)) = (self.key(effort), files) {
-                kept::put(&key, &compiled, files);
-            }
-            Ok(code)
-        });
+    fn done(mut self, effort: Effort, made: Result<(Compiled, Option<&[FileId]>), NotMade>) {
+        if let Err(NotMade {
+            reason,
+            is_lost: true,
+        }) = &made
+            && std::mem::take(&mut self.has_second_try)
+        {
+            tracing::info!(kernel = self.kernel, reason, "compiled once more");
+            return self.make(effort, Instant::now());
+        }
+        let code = made
+            .map_err(|failure| failure.reason)
+            .and_then(|(compiled, files)| {
+                let code = Code::load(&compiled, &self.program)?;
+                if let (Some(key), Some(files)) = (self.key(effort), files) {
+                    kept::put(&key, &compiled, files);
+                }
+                Ok(code)
+            });
         let (kernel, variant) = (&self.kernel, self.variant);
         match &code {
             Ok(_) => tracing::debug!(kernel, ?variant, ?effort, "compiled"),

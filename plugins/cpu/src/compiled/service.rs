@@ -39,7 +39,23 @@ fn limit(effort: Effort) -> Duration {
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Takes what became of a job, with the libraries that the worker has LLVM in, or why nothing did.
-pub(super) type Done = Box<dyn FnOnce(Result<(Compiled, Option<&[FileId]>), String>) + Send>;
+pub(super) type Done = Box<dyn FnOnce(Result<(Compiled, Option<&[FileId]>), NotMade>) + Send>;
+
+/// Why there is no code.
+pub(super) struct NotMade {
+    pub(super) reason: String,
+    /// Whether the process was lost over it: that may have had reasons of its own, such as a machine short of memory.
+    pub(super) is_lost: bool,
+}
+
+impl From<String> for NotMade {
+    fn from(reason: String) -> NotMade {
+        NotMade {
+            reason,
+            is_lost: false,
+        }
+    }
+}
 
 /// A kernel to compile.
 pub(super) struct Job {
@@ -130,7 +146,7 @@ impl Service {
                     let jobs = std::mem::take(&mut state.jobs);
                     drop(state);
                     for job in jobs {
-                        (job.done)(Err(format!("no thread can be started: {error}")));
+                        (job.done)(Err(format!("no thread can be started: {error}").into()));
                     }
                     return;
                 }
@@ -274,13 +290,13 @@ impl Process {
         &mut self,
         spirv: &[u8],
         request: CompileRequest,
-    ) -> Result<(Compiled, Option<&[FileId]>), String> {
+    ) -> Result<(Compiled, Option<&[FileId]>), NotMade> {
         self.start();
         let limit = limit(request.level);
         let worker = match self {
             Process::Running { worker, .. } => worker,
-            Process::Missing(reason) => return Err(reason.clone()),
-            Process::Absent => return Err("LLVM is not there".to_owned()),
+            Process::Missing(reason) => return Err(reason.clone().into()),
+            Process::Absent => return Err("LLVM is not there".to_owned().into()),
         };
         match worker.compile(spirv, request, limit) {
             Ok(compiled) => match self {
@@ -292,7 +308,10 @@ impl Process {
                 if !matches!(error, WorkerError::Failed { .. }) {
                     self.end();
                 }
-                Err(chain(&error))
+                Err(NotMade {
+                    reason: chain(&error),
+                    is_lost: matches!(error, WorkerError::Died { .. } | WorkerError::TimedOut { .. }),
+                })
             }
         }
     }
@@ -365,18 +384,6 @@ fn note_pipes(worker: &Worker) {
     }
 }
 
-#[cfg(not(unix))]
-fn note_pipes(_: &Worker) {}
-
-/// Forgets these pipes; there may be those of a later process by now.
-#[cfg(unix)]
-fn forget_pipes(worker: &Worker) {
-    for (place, pipe) in PIPES.iter().zip(worker.pipes()) {
-        let number = &place.number;
-        _ = number.compare_exchange(pipe, -1, Ordering::Relaxed, Ordering::Relaxed);
-    }
-}
-
 /// Which pipe this is; `None` if it is none.
 #[cfg(unix)]
 #[expect(unsafe_code, reason = "the system is asked")]
@@ -390,6 +397,18 @@ fn inode_of_pipe(number: std::os::fd::RawFd) -> Option<u64> {
         found.assume_init()
     };
     (found.st_mode & libc::S_IFMT == libc::S_IFIFO).then_some(found.st_ino)
+}
+
+#[cfg(not(unix))]
+fn note_pipes(_: &Worker) {}
+
+/// Forgets these pipes; there may be those of a later process by now.
+#[cfg(unix)]
+fn forget_pipes(worker: &Worker) {
+    for (place, pipe) in PIPES.iter().zip(worker.pipes()) {
+        let number = &place.number;
+        _ = number.compare_exchange(pipe, -1, Ordering::Relaxed, Ordering::Relaxed);
+    }
 }
 
 #[cfg(not(unix))]
