@@ -100,7 +100,11 @@ impl<'m> Emitter<'_, 'm> {
         let first = b.freeze(b.extract(places, 0));
         let expected = self.spread(first, Shape::Strided(stride));
         let differ = b.icmp(IntPredicate::LLVMIntNE, places, expected);
-        let differ = mask.map_or(differ, |mask| b.and(differ, mask));
+        // Chosen, so that an address that is nothing counts only where a work-item takes part.
+        let differ = match mask {
+            Some(mask) => b.select(mask, differ, b.truth(differ.ty().width(), false)),
+            None => differ,
+        };
         b.branch(b.freeze(self.any(differ)), apart, side_by_side);
         Ways {
             first,

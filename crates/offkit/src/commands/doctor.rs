@@ -216,7 +216,7 @@ fn compiler() -> Option<Finding> {
     let Some(found) = Compiler::find() else {
         let why = match std::env::var_os(COMPILE_VARIABLE) {
             Some(asked) => format!("{COMPILE_VARIABLE} is {}", asked.display()),
-            None => "it compiles for x86-64 and 64-bit Arm alone".to_owned(),
+            None => "only x86-64 and 64-bit Arm are compiled for".to_owned(),
         };
         return Some(Finding::new(ABOUT, "info", "offkit CPU interprets kernels").because(why));
     };

@@ -70,7 +70,9 @@ pub fn expected(module: &Module, kernel: usize, processor: Processor) -> Result<
     let widths = Widths::with_lanes(facts, required, size, processor.lanes());
     let (_, variant) = widths
         .as_ref()
-        .ok_or_else(|| format!("there are no vectors of {size} work-items"))?
+        .ok_or_else(|| {
+            format!("sub-groups of {size} work-items cannot be compiled; powers of two up to 64 can")
+        })?
         .likely();
     let reason = match (required, facts.sub_groups) {
         (Some(_), _) => "as many as the sub-groups that the kernel requires".to_owned(),

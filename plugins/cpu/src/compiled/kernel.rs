@@ -1,6 +1,7 @@
 //! A kernel that is compiled for each kind of launch when the first of it comes.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use offkit_compile::{Facts, Variant};
 use offkit_llvm::Effort;
@@ -35,6 +36,8 @@ pub(crate) struct CompiledKernel {
     sees_groups: bool,
     /// One for each variant.
     slots: Arc<[Slot]>,
+    /// Whether a launch had groups that its code needs too much memory for.
+    was_too_large: AtomicBool,
     pace: Pace,
 }
 
@@ -65,6 +68,7 @@ impl CompiledKernel {
             widths,
             sees_groups: facts.groups || has_local_memory,
             slots: (0..variants).map(|_| Slot::default()).collect(),
+            was_too_large: AtomicBool::new(false),
             pace: Pace::default(),
         }
     }
@@ -179,6 +183,7 @@ impl KernelCode for CompiledKernel {
         let work_items: u64 = geometry.local.iter().product();
         let memory = code.memory(work_items.div_ceil(variant.width.into()));
         if memory > MOST_MEMORY {
+            self.was_too_large.store(true, Ordering::Relaxed);
             return self.interpreted.run(geometry, arguments, options);
         }
         let code = GroupCode {
@@ -213,12 +218,20 @@ impl KernelCode for CompiledKernel {
         if self.widths.is_none() {
             let size = self.info().sub_group_size;
             return Some(format!(
-                "kernel `{name}` is interpreted: there are no vectors of {size} work-items"
+                "kernel `{name}` is interpreted: sub-groups of {size} work-items cannot be compiled; powers of two up to \
+                 64 can"
             ));
         }
         let refused = self.slots.iter().find_map(|slot| slot.get()?.as_ref().err());
         if let Some(reason) = refused {
             return Some(format!("kernel `{name}` is interpreted: {reason}"));
+        }
+        if self.was_too_large.load(Ordering::Relaxed) {
+            let most = MOST_MEMORY >> 20;
+            return Some(format!(
+                "kernel `{name}` is interpreted where a work-group is so large that its work-items' variables need more than \
+                 {most} MiB"
+            ));
         }
         let is_waiting = self.slots.iter().any(Slot::is_asked_for) && service::is_late();
         is_waiting.then(|| format!("kernel `{name}` is interpreted as long as LLVM does not answer"))

@@ -105,7 +105,7 @@ impl<'l> Printing<'l> {
         }
     }
 
-    /// Prints what the thread has kept.
+    /// Prints what the thread has kept. Once the launch is to end nobody wants more, but what has failed counts.
     fn print(&self, kept: Kept) {
         let mut texts = kept.texts;
         // Those of one work-item stay in their order.
@@ -118,19 +118,22 @@ impl<'l> Printing<'l> {
         } in texts
         {
             let printed = text.and_then(|text| {
+                if self.stop.load(Ordering::Relaxed) {
+                    return Ok(None);
+                }
                 // An unwinding must not come to compiled code.
                 match catch_unwind(AssertUnwindSafe(|| (self.to.0)(&text))) {
-                    Ok(printed) => printed.map_err(Fault::of_print),
-                    Err(payload) => {
-                        self.fail(Failure::Panic(payload));
-                        Ok(())
-                    }
+                    Ok(Ok(())) => Ok(None),
+                    Ok(Err(failure)) => Err(Fault::of_print(failure)),
+                    Err(payload) => Ok(Some(payload)),
                 }
             });
-            if let Err(fault) = printed {
-                self.fail(Failure::Error(group, self.error(group, item, line, fault)));
-                return;
-            }
+            let failure = match printed {
+                Ok(None) => continue,
+                Ok(Some(payload)) => Failure::Panic(payload),
+                Err(fault) => Failure::Error(group, self.error(group, item, line, fault)),
+            };
+            return self.fail(failure);
         }
     }
 
@@ -225,20 +228,33 @@ pub(crate) unsafe extern "C" fn print(
         // SAFETY: the caller's: a string is there.
         _ => Ok(unsafe { (address as *const u8).read() }),
     };
-    let text = Text {
+    let mut text = Some(Text {
         group,
         item,
         line: line.map(|word| word as u32),
         text: printf::format(&given, &mut read),
-    };
-    let is_much = KEPT.with_borrow_mut(|kept| {
-        kept.bytes += size_of::<Text>() + text.text.as_ref().map_or(0, String::len);
-        kept.texts.push(text);
+    });
+    let is_much = KEPT.try_with(|kept| {
+        let mut kept = kept.borrow_mut();
+        if let Some(text) = text.take() {
+            kept.bytes += size_of::<Text>() + text.text.as_ref().map_or(0, String::len);
+            kept.texts.push(text);
+        }
         kept.bytes > MOST_KEPT
     });
-    if is_much {
+    match is_much {
+        Ok(false) => {}
         // SAFETY: the caller's.
-        unsafe { printed(launch) };
+        Ok(true) => unsafe { printed(launch) },
+        // The thread ends, and launches from what it runs then: nothing is kept any more.
+        Err(_) => {
+            let kept = Kept {
+                texts: text.into_iter().collect(),
+                bytes: 0,
+            };
+            // SAFETY: the caller's; it lives as long as the launch.
+            unsafe { &*(*launch).printing }.print(kept);
+        }
     }
 }
 
@@ -248,7 +264,7 @@ pub(crate) unsafe extern "C" fn print(
 /// `launch` is that of the code that calls.
 pub(crate) unsafe extern "C" fn printed(launch: *const NativeLaunch) {
     // Taken first: who gets the texts may launch kernels that print.
-    let kept = KEPT.take();
+    let kept = KEPT.try_with(RefCell::take).unwrap_or_default();
     // SAFETY: the caller's; it lives as long as the launch.
     let printing = unsafe { &*(*launch).printing };
     printing.print(kept);
@@ -259,6 +275,8 @@ pub(crate) unsafe extern "C" fn printed(launch: *const NativeLaunch) {
 /// # Safety
 /// `launch` is that of the code that calls.
 pub(crate) unsafe extern "C" fn overflow(launch: *const NativeLaunch, group: u64, item: u64) {
+    // SAFETY: the caller's. What was printed before comes first, since nothing is behind a failure.
+    unsafe { printed(launch) };
     // SAFETY: the caller's; it lives as long as the launch.
     let printing = unsafe { &*(*launch).printing };
     let error = printing.error(group, item, [0; 2], Fault::overflow());

@@ -25,7 +25,7 @@ pub(crate) struct KernelIr {
     /// Show what the CPU device makes of a kernel, form by form, from SPIR-V to machine code
     #[arg(long)]
     kernel_ir: bool,
-    /// Show these forms; one alone is shown without anything else
+    /// Show these forms; a single stage is printed without headings
     #[arg(
         long,
         value_name = "STAGE[,STAGE…]",
@@ -46,7 +46,7 @@ pub(crate) struct KernelIr {
     /// Work-items in a vector, a power of two up to 64, instead of what suits the processor; 1 for scalar code
     #[arg(long, value_name = "NUMBER", requires = "kernel_ir", value_parser = width)]
     width: Option<u32>,
-    /// What LLVM spends on it: the CPU device has `light` code at once and `full` code later
+    /// How much LLVM optimizes; the device runs `light` code first, `full` code when it is ready
     #[arg(long, requires = "kernel_ir", default_value = "full")]
     effort: Spent,
 }
