@@ -14,6 +14,7 @@ use mimalloc::MiMalloc;
 static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() -> ExitCode {
+    take_signals();
     match offkit_llvm_worker::serve::serve(io::stdin().lock(), io::stdout().lock()) {
         // SAFETY: ends the process without taking LLVM down piece by piece, which takes milliseconds that the user
         // would wait for: everything is written, and the system takes the memory back.
@@ -23,3 +24,17 @@ fn main() -> ExitCode {
         Err(_) => ExitCode::FAILURE,
     }
 }
+
+/// The thread that has started this process may take none, and that is inherited: then `kill` would not end it.
+#[cfg(unix)]
+fn take_signals() {
+    let mut none = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
+    // SAFETY: the set is written before it is read, and only this process's signals change.
+    unsafe {
+        libc::sigemptyset(none.as_mut_ptr());
+        libc::pthread_sigmask(libc::SIG_SETMASK, none.as_ptr(), std::ptr::null_mut());
+    }
+}
+
+#[cfg(not(unix))]
+fn take_signals() {}

@@ -289,7 +289,12 @@ impl Worker {
                 worker.llvm_version = llvm;
                 Ok(worker)
             }
-            Ok((other, _)) => Err(worker.unexpected(&other)),
+            Ok((other, _)) => {
+                let error = worker.unexpected(&other);
+                // Another program may go on writing for ever, and is not waited for.
+                worker.end();
+                Err(error)
+            }
             // The loader's exit code for a missing shared library, and its words.
             Err(WorkerError::Died { status, stderr, .. })
                 if status.code() == Some(127) || stderr.contains("error while loading shared libraries") =>
@@ -303,7 +308,10 @@ impl Worker {
                 "it ended at once ({status}) {}",
                 stderr.trim()
             )))),
-            Err(error) => Err(error),
+            Err(error) => {
+                worker.end();
+                Err(error)
+            }
         }
     }
 
@@ -326,7 +334,7 @@ impl Worker {
 
     /// Ends the worker at once.
     pub fn end(mut self) {
-        let _ = self.child.kill();
+        kill(&mut self.child);
     }
 
     /// The version of LLVM behind the worker, `22.1.8`.
@@ -595,7 +603,7 @@ impl Worker {
             let watch = std::thread::Builder::new().spawn_scoped(scope, move || {
                 let late = waiting.recv_timeout(limit) == Err(RecvTimeoutError::Timeout);
                 if late {
-                    let _ = child.kill();
+                    kill(child);
                 }
                 late
             });
@@ -671,6 +679,14 @@ impl Drop for Worker {
     fn drop(&mut self) {
         self.requests = None;
         let _ = self.child.wait();
+    }
+}
+
+/// Ends the process if it is there. Where the host has waited for any child of its own, it may have got this one, and the
+/// number may be another process's by now.
+fn kill(child: &mut Child) {
+    if let Ok(None) = child.try_wait() {
+        let _ = child.kill();
     }
 }
 
@@ -789,6 +805,14 @@ mod tests {
     fn a_program_that_ends_at_once_is_no_worker() {
         let error = Worker::start_program("/bin/true".as_ref()).unwrap_err();
         assert!(error.is_missing_tool(), "{error}");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_program_that_writes_for_ever_is_no_worker() {
+        let (_folder, program) = script("exec yes");
+        let error = Worker::start_program(&program).unwrap_err();
+        assert!(matches!(error, WorkerError::Protocol { .. }), "{error}");
     }
 
     #[test]
