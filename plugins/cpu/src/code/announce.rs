@@ -57,7 +57,8 @@ mod debugger {
     use std::ptr::null_mut;
 
     use super::{GDB_VARIABLE, is_asked};
-    use crate::sync::{Mutex, PoisonError};
+    // The model checker's locks cannot be in statics.
+    use std::sync::{Mutex, PoisonError};
 
     /// An object in the debuggers' list.
     #[repr(C)]
