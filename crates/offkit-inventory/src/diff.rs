@@ -98,8 +98,8 @@ impl Snapshot {
             ];
             let images = snapshot.images.entry(key).or_default();
             images.count += 1;
-            images.stored += image.stored;
-            images.size += image.size;
+            images.stored = images.stored.saturating_add(image.stored);
+            images.size = images.size.saturating_add(image.size);
             for kernel in inventory.kernels_of(image) {
                 let resources = &kernel.resources;
                 let numbers = Numbers {

@@ -114,6 +114,16 @@ impl Kernel {
     pub fn code(&self) -> u64 {
         self.resources.code_size.unwrap_or(0)
     }
+
+    /// The bytes of the code of several, which no file can make overflow.
+    pub(crate) fn code_of(kernels: &[Self]) -> u64 {
+        sum(kernels.iter().map(Self::code))
+    }
+}
+
+/// A sum of numbers from files, at most the largest number there is.
+pub(crate) fn sum(numbers: impl Iterator<Item = u64>) -> u64 {
+    numbers.fold(0, u64::saturating_add)
 }
 
 impl Inventory {
@@ -130,7 +140,7 @@ impl Inventory {
         let Some(image) = self.images.get(kernel.image) else {
             return 0;
         };
-        let all: u64 = self.kernels_of(image).iter().map(Kernel::code).sum();
+        let all = Kernel::code_of(self.kernels_of(image));
         let count = self.kernels_of(image).len() as u64;
         match (all, count) {
             (_, 0) => 0,
@@ -145,6 +155,6 @@ impl Inventory {
     /// The bytes of all files.
     #[must_use]
     pub fn size(&self) -> u64 {
-        self.files.iter().map(|(_, size)| size).sum()
+        sum(self.files.iter().map(|(_, size)| *size))
     }
 }

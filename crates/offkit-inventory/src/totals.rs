@@ -94,9 +94,9 @@ pub struct Total {
 impl Total {
     fn add_image(&mut self, inventory: &Inventory, image: &Listed) {
         self.images += 1;
-        self.stored += image.stored;
+        self.stored = self.stored.saturating_add(image.stored);
         self.is_estimate |= image.is_share;
-        self.unpacked += image.size;
+        self.unpacked = self.unpacked.saturating_add(image.size);
         for kernel in inventory.kernels_of(image) {
             self.add_kernel(kernel);
         }
@@ -104,7 +104,7 @@ impl Total {
 
     fn add_kernel(&mut self, kernel: &Kernel) {
         self.kernels += 1;
-        self.code += kernel.code();
+        self.code = self.code.saturating_add(kernel.code());
         let spills = kernel.resources.spills.map_or(0, Spills::amount);
         self.spilling += usize::from(spills > 0);
         self.most_registers = self.most_registers.max(kernel.resources.registers);
@@ -126,7 +126,7 @@ pub fn totals(inventory: &Inventory, keys: &[Key]) -> Vec<Total> {
             continue;
         }
         let kernels = inventory.kernels_of(image);
-        let code: u64 = kernels.iter().map(Kernel::code).sum();
+        let code = Kernel::code_of(kernels);
         let mut of_families = BTreeMap::<&str, Total>::new();
         for kernel in kernels {
             let sum = of_families
@@ -150,11 +150,11 @@ pub fn totals(inventory: &Inventory, keys: &[Key]) -> Vec<Total> {
                 (code, _) => part(bytes, of_family.code, code),
             };
             sum.images += 1;
-            sum.stored += share(image.stored);
-            sum.unpacked += share(image.size);
+            sum.stored = sum.stored.saturating_add(share(image.stored));
+            sum.unpacked = sum.unpacked.saturating_add(share(image.size));
             sum.is_estimate = true;
             sum.kernels += of_family.kernels;
-            sum.code += of_family.code;
+            sum.code = sum.code.saturating_add(of_family.code);
             sum.spilling += of_family.spilling;
             sum.most_registers = sum.most_registers.max(of_family.most_registers);
         }

@@ -7,7 +7,7 @@ use offkit_image::target::{amd, triples};
 use offkit_image::{CodeVersion, Error, ErrorKind, Resources, Spills, Stack, Target};
 use rmpv::ValueRef;
 
-use super::elf::Elf;
+use super::elf::{Elf, Section};
 use super::findings::Findings;
 use super::{InspectedKernel, yaml};
 use crate::elf::{Fields, Header, TYPE_RELOCATABLE};
@@ -290,8 +290,11 @@ fn read_symbols(elf: &Elf<'_>, findings: &mut Findings) {
     {
         let place = places.get(&symbol.name);
         if let Some(kernel) = place.and_then(|place| kernels.get_mut(*place)) {
-            kernel.resources.code_size = Some(symbol.size);
-            kernel.add("code size", symbol.size);
+            // No function is larger than its section.
+            let section = elf.section(symbol.section.into());
+            let size = symbol.size.min(section.map_or(0, Section::stored_size));
+            kernel.resources.code_size = Some(size);
+            kernel.add("code size", size);
         }
     }
     for symbol in symbols {

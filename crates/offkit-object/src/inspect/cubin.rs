@@ -200,7 +200,6 @@ impl Cubin {
             self.kernels.push(InspectedKernel::new(symbol.name));
             self.facts.push(Facts {
                 section: symbol.section.into(),
-                code_size: Some(symbol.size),
                 ..Facts::default()
             });
         } else if !symbol.is_shared() || symbol.name.starts_with(".nv.") {
@@ -222,7 +221,7 @@ impl Cubin {
         // The padding and the copies of functions behind a kernel are in its section.
         for facts in &mut self.facts {
             if let Some(section) = elf.section(facts.section) {
-                facts.code_size = Some(section.size);
+                facts.code_size = Some(section.stored_size());
             }
         }
         for section in &elf.sections {

@@ -38,6 +38,13 @@ pub(super) struct Section<'data> {
     pub(super) data: Source<'data>,
 }
 
+impl Section<'_> {
+    /// Its bytes in the file, which may be fewer than its header says.
+    pub(super) fn stored_size(&self) -> u64 {
+        self.size.min(self.data.len())
+    }
+}
+
 /// A symbol with a name.
 pub(super) struct Symbol {
     /// Its number in the table, as other sections refer to it.

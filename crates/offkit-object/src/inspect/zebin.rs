@@ -62,7 +62,7 @@ pub(super) fn inspect(source: Source<'_>, findings: &mut Findings) -> Result<(),
     }
     let sizes = elf.sections.iter().filter_map(|section| {
         let name = section.name.strip_prefix(CODE)?;
-        Some((name, section.size))
+        Some((name, section.stored_size()))
     });
     let sizes: HashMap<&str, u64> = sizes.collect();
     for kernel in &mut findings.inspection.kernels {
