@@ -45,13 +45,19 @@ impl Device {
         let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         if let Some((major, minor)) = name.split_once('.')
             && is_number(major)
-            && is_number(minor.trim_end_matches(['a', 'f']))
+            && is_number(minor.strip_suffix(['a', 'f']).unwrap_or(minor))
         {
-            return Some(Self::new(Target::named(&format!("sm_{major}{minor}"))));
+            let arch = format!("sm_{major}{minor}");
+            let processor = nvidia::Processor::parse(&arch)?;
+            // The second part has one digit, and nothing begins with 0.
+            let is_usual = minor.trim_end_matches(['a', 'f']).len() == 1 && processor.to_string() == arch;
+            return (is_usual && processor.is_device()).then(|| Self::new(Target::named(&arch)));
         }
         let target = Target::named(name);
         let is_intel = intel::gpu_of_target(name).is_some();
-        (is_intel || target.is_known() && !name.starts_with(intel::PREFIX)).then(|| Self::new(target))
+        let is_device = nvidia::Processor::of(&target).is_some_and(nvidia::Processor::is_device);
+        (is_intel || (is_device || target.is_known()) && !name.starts_with(intel::PREFIX))
+            .then(|| Self::new(target))
     }
 }
 
@@ -144,6 +150,26 @@ mod tests {
                 assert_eq!(device.target, Target::named(target), "{product}");
             }
             assert!(Device::named(target).is_some(), "{target}");
+        }
+        for family in [Family::Nvptx64, Family::Amdgcn, Family::IntelGpu] {
+            for device in Device::known(family) {
+                let name = match family {
+                    Family::IntelGpu => format!("{}{}", intel::PREFIX, device.target.arch),
+                    _ => device.target.arch.to_string(),
+                };
+                assert!(Device::named(&name).is_some(), "{name}");
+            }
+        }
+        for (name, arch) in [
+            ("9.0", "sm_90"),
+            ("9.0a", "sm_90a"),
+            ("10.7", "sm_107"),
+            ("12.1", "sm_121"),
+        ] {
+            assert_eq!(Device::named(name).unwrap().target.arch, arch);
+        }
+        for name in ["9.7", "8.60", "9.0aaf", "09.0", "9.", "9.a", "8.6a", "sm_97"] {
+            assert_eq!(Device::named(name), None, "{name}");
         }
         for wrong in ["sm_9O", "gfx9a0", "intel_gpu_none", "", "9.", "h1000"] {
             assert_eq!(Device::named(wrong), None, "{wrong}");

@@ -105,6 +105,9 @@ const PTX: &[(u16, u16, DriverVersion, bool)] = &[
     (9, 4, DriverVersion::new(616, [0, 0]), false),
 ];
 
+/// The first row of the table that was checked.
+pub(super) const FIRST_CHECKED: DriverVersion = DriverVersion::new(525, [60, 13]);
+
 /// NVIDIA's first driver that reads entries of fatbins which are compressed by zstd (release notes of CUDA 12.4).
 pub(super) const ZSTD: DriverVersion = DriverVersion::new(550, [54, 14]);
 
@@ -115,6 +118,11 @@ pub(super) fn for_ptx(version: CodeVersion) -> Option<(DriverVersion, bool)> {
     // Every driver of today compiles what is older than the table.
     let row = PTX.iter().find(|(major, minor, ..)| (*major, *minor) >= key)?;
     Some((row.2, row.3))
+}
+
+/// The driver of the newest version in the table: whatever compiles a newer one is at least as new.
+pub(super) fn of_newest_ptx() -> Option<DriverVersion> {
+    PTX.last().map(|row| row.2)
 }
 
 #[cfg(test)]
@@ -148,6 +156,8 @@ mod tests {
         assert_eq!(least(8, 3).as_deref(), Some("545.23"));
         assert_eq!(least(3, 2).as_deref(), Some("384"));
         assert_eq!(least(9, 5), None);
+        let first = PTX.iter().find(|row| row.3).map(|row| row.2);
+        assert_eq!(first, Some(FIRST_CHECKED));
         assert!(PTX.is_sorted_by_key(|(major, minor, driver, _)| (*major, *minor, *driver)));
     }
 }

@@ -184,8 +184,9 @@ impl Target {
                 if code != processor && amd::generic_of(processor) != Some(code) {
                     return Err(Misfit::Processor);
                 }
-                match self.unmet_demand(device) {
-                    Some(feature) => Err(Misfit::Demand(feature.to_owned())),
+                // What the device leaves open is a doubt: see `DeviceImage::runs_on`.
+                match self.conflicting_feature(device) {
+                    Some(feature) => Err(Misfit::Feature(feature.to_owned())),
                     None => Ok(Run::Native),
                 }
             }
@@ -453,8 +454,9 @@ mod tests {
                 "gfx90a:xnack+",
                 Amdgpu,
                 "gfx90a:sramecc+:xnack-",
-                Err(Misfit::Demand("xnack+".into())),
+                Err(Misfit::Feature("xnack".into())),
             ),
+            ("gfx90a:xnack+", Amdgpu, "gfx90a", Ok(Run::Native)),
             ("gfx9-generic", Amdgpu, "gfx906", Ok(Run::Native)),
             ("gfx9-generic", Amdgpu, "gfx90a", Err(Misfit::Processor)),
             ("spir64", Spirv, "spirv64v1.4", Ok(Run::Compiled)),

@@ -20,6 +20,9 @@ const NUMBERS: [u32; 21] = [
 /// Those before them, for which LLVM 22 generates code still.
 const OLD_NUMBERS: [u32; 6] = [20, 21, 30, 32, 35, 37];
 
+/// A device's that is newer than LLVM 22.
+const NEWEST: u32 = 107;
+
 /// From these numbers on there are processors of the kinds `a` and `f`.
 const FIRST_ONLY: u32 = 90;
 const FIRST_FAMILY: u32 = 100;
@@ -76,7 +79,7 @@ pub(super) fn number_of(arch: &str) -> Option<&str> {
 /// The processors of devices that are known. No device has 88, and 101 is 110; 107 is newer than LLVM 22.
 pub(super) fn devices() -> Vec<String> {
     let known = NUMBERS.iter().filter(|number| !matches!(number, 88 | 101));
-    let mut numbers: Vec<u32> = known.copied().chain([107]).collect();
+    let mut numbers: Vec<u32> = known.copied().chain([NEWEST]).collect();
     numbers.sort_unstable();
     numbers
         .into_iter()
@@ -119,6 +122,11 @@ impl Processor {
         self.number >= first && (NUMBERS.contains(&self.number) || OLD_NUMBERS.contains(&self.number))
     }
 
+    /// Whether it is a device's, or one that LLVM 22 generates code for.
+    pub(super) fn is_device(self) -> bool {
+        self.is_known() || self.number == NEWEST
+    }
+
     /// Whether it is one of Tegra's.
     #[must_use]
     pub fn is_tegra(self) -> bool {
@@ -126,7 +134,7 @@ impl Processor {
     }
 
     /// The number by which processors compare: 101 was given a new one.
-    fn chip(self) -> u32 {
+    pub(super) fn chip(self) -> u32 {
         match self.number {
             101 => 110,
             number => number,

@@ -57,6 +57,7 @@ impl fmt::Display for Verdict {
 }
 
 const TEGRA: &str = "NVIDIA promises that code of other processors runs on desktop GPUs, not on Tegra";
+const OPEN_FEATURE: &str = "the code demands a feature of which the device does not say whether it is on";
 const UNDECIDED: &str = "NVIDIA's own tools disagree on code of 10.0 and 10.3 for 10.7";
 const NO_DEVICE_KNOWN: &str = "no device with this processor is known";
 const UNSAID: &str = "the image does not say which GPUs it is for";
@@ -86,7 +87,7 @@ impl DeviceImage<'_> {
         if let Some(aspect) = self.lacking_aspect(&device.target) {
             return Verdict::no(Misfit::Aspect(aspect));
         }
-        let (least_driver, doubt_of_driver) = self.least_driver(runs);
+        let (least_driver, doubt_of_driver) = self.least_driver(runs, device.driver);
         if let (Some(has), Some(needs)) = (device.driver, least_driver)
             && self.target.family().is_nvptx()
             && !has.reaches(needs)
@@ -104,7 +105,11 @@ impl DeviceImage<'_> {
     }
 
     /// The oldest driver, and why that is not certain.
-    fn least_driver(&self, runs: Run) -> (Option<DriverVersion>, Option<&'static str>) {
+    fn least_driver(
+        &self,
+        runs: Run,
+        has: Option<DriverVersion>,
+    ) -> (Option<DriverVersion>, Option<&'static str>) {
         if !self.target.family().is_nvptx() {
             return (None, None);
         }
@@ -114,8 +119,13 @@ impl DeviceImage<'_> {
         let (of_code, doubt) = match (runs, self.code_version) {
             (Run::Compiled, Some(version)) => match driver::for_ptx(version) {
                 Some((least, true)) => (Some(least), None),
-                Some((least, false)) => (Some(least), Some(OLD_DRIVER)),
-                None => (None, Some(NEW_PTX)),
+                Some((least, false)) => {
+                    // A driver that is in the checked part of the table takes all that is older.
+                    let is_old = least < driver::FIRST_CHECKED;
+                    let has_newer = has.is_none_or(|has| has.reaches(driver::FIRST_CHECKED));
+                    (Some(least), (!(is_old && has_newer)).then_some(OLD_DRIVER))
+                }
+                None => (driver::of_newest_ptx(), Some(NEW_PTX)),
             },
             _ => (None, None),
         };
@@ -142,13 +152,14 @@ impl Target {
             Family::Nvptx64 | Family::Nvptx32 if runs == Run::Native => {
                 let (code, device) = (Processor::of(self)?, Processor::of(device)?);
                 match () {
-                    () if code.number == device.number => None,
+                    () if code.chip() == device.chip() => None,
                     () if code.is_tegra() || device.is_tegra() => Some(TEGRA),
                     () if device.number == 107 => Some(UNDECIDED),
                     () if device.number == 88 || code.number == 88 => Some(NO_DEVICE_KNOWN),
                     () => None,
                 }
             }
+            Family::Amdgcn if self.unmet_demand(device).is_some() => Some(OPEN_FEATURE),
             Family::IntelGpu if self.processor().is_empty() => Some(UNSAID),
             Family::Spirv64 if device.family() == Family::Amdgcn => Some(JIT_BY_ROCM),
             _ => None,
@@ -192,8 +203,31 @@ mod tests {
         );
         assert_eq!(said(&ptx, "h100", Some("550")), "JIT (driver 545.23 or later)");
         ptx.code_version = Some(CodeVersion { major: 7, minor: 0 });
-        assert_eq!(said(&ptx, "8.0", None), "probably JIT (driver 450.36 or later)");
+        assert_eq!(said(&ptx, "8.0", None), "JIT (driver 450.36 or later)");
+        assert_eq!(said(&ptx, "8.0", Some("535")), "JIT (driver 450.36 or later)");
+        assert_eq!(
+            said(&ptx, "8.0", Some("470")),
+            "probably JIT (driver 450.36 or later)"
+        );
         assert_eq!(said(&ptx, "t4", None), "no: it is for newer processors");
+        // Of what is newer than the table only this is known: no driver of the table takes it.
+        ptx.code_version = Some(CodeVersion { major: 99, minor: 0 });
+        assert_eq!(
+            said(&ptx, "h100", Some("550")),
+            "probably no: its driver is 550, and it needs 616 or later"
+        );
+        assert_eq!(
+            said(&ptx, "h100", Some("700")),
+            "probably JIT (driver 616 or later)"
+        );
+    }
+
+    #[test]
+    fn a_feature_that_a_device_leaves_open_is_a_doubt() {
+        let code = image("gfx90a:xnack-", ImageFormat::Amdgpu);
+        assert_eq!(said(&code, "mi250x", None), "probably native");
+        assert_eq!(said(&code, "gfx90a:xnack-", None), "native");
+        assert!(said(&code, "gfx90a:xnack+", None).starts_with("no: `xnack`"));
     }
 
     #[test]
@@ -212,6 +246,8 @@ mod tests {
         assert_eq!(said(&cubin("sm_80"), "sm_86", None), "native");
         assert_eq!(said(&cubin("sm_80"), "orin", None), "probably native");
         assert_eq!(said(&cubin("sm_87"), "orin", None), "native");
+        // What CUDA 12 called 10.1.
+        assert_eq!(said(&cubin("sm_101"), "thor", None), "native");
         assert_eq!(said(&cubin("sm_100"), "sm_103", None), "native");
     }
 

@@ -109,6 +109,10 @@ fn choose<'i, 'data>(
     let fitting = images.iter().filter_map(|image| {
         let verdict = image.runs_on(device);
         let run = verdict.runs.ok()?;
+        // Code that demands a feature is not code for all devices of which the feature is not known.
+        if image.target.unmet_demand(&device.target).is_some() {
+            return None;
+        }
         Some((*image, run, verdict.least_driver))
     });
     fitting.max_by_key(|(image, run, _)| {
