@@ -180,7 +180,7 @@ fn same_kernels(inventory: &Inventory) -> Vec<Redundant> {
             }
             let arch = image.arch();
             let kernels = inventory.kernels_of(image);
-            let code: u64 = kernels.iter().map(Kernel::code).sum();
+            let code = Kernel::code_of(kernels);
             for kernel in kernels {
                 let share = match code {
                     0 => image.stored / kernels.len() as u64,
@@ -295,10 +295,20 @@ pub struct Removal {
     pub images: usize,
     /// The bytes in the libraries that would go.
     pub stored: u64,
+    /// Whether there are devices that were asked: of some kinds none is listed.
+    pub is_known: bool,
     /// Devices that had machine code and would have code that their driver compiles.
     pub fall_to_jit: Vec<String>,
     /// Devices that would have no code at all.
     pub lose_all: Vec<String>,
+}
+
+/// The kinds of devices that may take an image: those of its own, and those whose drivers compile it.
+fn takers(image: &Listed) -> Vec<Family> {
+    match image.image.target.family() {
+        Family::Spirv64 => vec![Family::Spirv64, Family::IntelGpu, Family::Amdgcn],
+        family => vec![family],
+    }
 }
 
 /// The price of taking out each architecture, the largest first: for each library whether its devices still have an
@@ -314,18 +324,21 @@ pub fn removals(inventory: &Inventory) -> Vec<Removal> {
             format: key.1,
             images: 0,
             stored: 0,
+            is_known: takers(image)
+                .into_iter()
+                .any(|family| !Device::known(family).is_empty()),
             fall_to_jit: Vec::new(),
             lose_all: Vec::new(),
         });
         removal.images += 1;
-        removal.stored += image.stored;
+        removal.stored = removal.stored.saturating_add(image.stored);
     }
-    let families: BTreeSet<Family> = inventory
-        .images
-        .iter()
-        .map(|image| image.image.target.family())
-        .collect();
-    let devices: Vec<Device> = families.into_iter().flat_map(Device::known).collect();
+    let families: BTreeSet<Family> = inventory.images.iter().flat_map(takers).collect();
+    let mut devices: Vec<Device> = families.into_iter().flat_map(Device::known).collect();
+    // Of what demands a feature only devices with that feature say whether it is missed.
+    let demanding = inventory.images.iter().map(|image| &image.image.target);
+    let demanding: HashSet<_> = demanding.filter(|target| !target.features.is_empty()).collect();
+    devices.extend(demanding.into_iter().cloned().map(Device::new));
     for ((arch, format), removal) in &mut keys {
         for device in &devices {
             let mut worst = None;

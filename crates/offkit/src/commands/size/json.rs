@@ -51,6 +51,7 @@ pub(super) fn object(inventory: &Inventory, options: &Size, old: Option<&Invento
             "format": format_name(removal.format),
             "images": removal.images,
             "saves": removal.stored,
+            "devices_known": removal.is_known,
             "fall_to_jit": removal.fall_to_jit,
             "lose_all": removal.lose_all,
         })).collect::<Vec<_>>(),
@@ -70,6 +71,7 @@ pub(super) fn object(inventory: &Inventory, options: &Size, old: Option<&Invento
     if let Some(old) = old {
         let found = offkit_inventory::diff::diff(&Snapshot::of(old), &Snapshot::of(inventory));
         object["diff"] = crate::commands::diff::object(&found);
+        object["diff"]["old_problems"] = old.problems.iter().map(problem_json).collect();
     }
     object
 }

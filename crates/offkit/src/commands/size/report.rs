@@ -252,6 +252,7 @@ fn price(removal: &Removal) -> String {
         parts.push(format!("{} compile at load", list(&removal.fall_to_jit)));
     }
     match parts.is_empty() {
+        true if !removal.is_known => "not looked into: no devices of this kind are listed".to_owned(),
         true => "no device loses all code; `offkit check` says of which kernels".to_owned(),
         false => parts.join("; "),
     }
