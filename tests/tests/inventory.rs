@@ -230,6 +230,41 @@ fn resources_of_code_objects_are_those_of_their_metadata() {
             assert_eq!(kernel["code"].to_string(), size, "{name}");
         }
     }
+    // Functions that claim to be larger than the file take no more than there is, and can be summed up.
+    let mut bytes = folder.read("k.hsaco");
+    claim_huge_functions(&mut bytes);
+    let length = bytes.len() as u64;
+    folder.write("huge.hsaco", bytes);
+    let found = kernels(&folder, "huge.hsaco");
+    assert_eq!(found.len(), 2);
+    assert!(
+        found
+            .iter()
+            .all(|kernel| kernel["code"].as_u64().unwrap() < length),
+        "{found:#?}"
+    );
+}
+
+/// Sets the size of all functions in the symbol tables of an ELF file to 2^63.
+fn claim_huge_functions(bytes: &mut [u8]) {
+    let number = |bytes: &[u8], at: usize| {
+        usize::try_from(u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap())).unwrap()
+    };
+    let (sections, count) = (number(bytes, 0x28), usize::from(bytes[0x3c]));
+    let mut changed = 0;
+    for section in (0..count).map(|place| sections + place * 64) {
+        if !matches!(bytes[section + 4], 2 | 11) {
+            continue;
+        }
+        let (start, size) = (number(bytes, section + 0x18), number(bytes, section + 0x20));
+        for symbol in (start..start + size).step_by(24) {
+            if bytes[symbol + 4] & 0xf == 2 {
+                bytes[symbol + 16..symbol + 24].copy_from_slice(&(1_u64 << 63).to_le_bytes());
+                changed += 1;
+            }
+        }
+    }
+    assert!(changed >= 2, "{changed}");
 }
 
 /// A wheel of a library with code for sm_80, sm_86 and sm_90, and PTX for sm_80; `extra` is for sm_80 and sm_86 alone.
@@ -348,6 +383,19 @@ fn sizes_say_what_is_redundant_and_what_removing_it_costs() {
     assert!(by_arch.contains("sm_86"), "{by_arch}");
     let message = folder.offkit("size damaged.fatbin").fails(2);
     assert!(message.contains("not everything could be read"), "{message}");
+    folder.offkit("size --diff damaged.fatbin app.fatbin").fails(2);
+    // No verdict and no baseline rest on half a file.
+    folder.write("none.toml", "");
+    let outcome = folder.offkit("check --json --policy none.toml damaged.fatbin");
+    assert!(
+        outcome.stdout.contains("\"passed\":false") && outcome.code == 2,
+        "{outcome:#?}"
+    );
+    folder.write("kernels.txt", "before");
+    let outcome = folder.offkit("check --policy none.toml --write-baseline kernels.txt damaged.fatbin");
+    assert!(outcome.stdout.starts_with("undecided"), "{outcome:#?}");
+    outcome.fails(2);
+    assert_eq!(folder.read("kernels.txt"), b"before");
 }
 
 #[test]
@@ -461,6 +509,13 @@ fn policies_and_baselines_gate_a_build() {
         "{devices}ignore = [{{ kernel = 'extra', target = 'sm_90', why = 'guarded in the host code' }}]\n"
     );
     check(&waived, "old.whl").ok();
+    // Holes that are let be are not passed over in silence, and no code at all is no hole.
+    let text = check(&format!("{devices}holes = 'warn'\n"), "old.whl").ok();
+    assert!(text.starts_with("passed, but not every kernel runs"), "{text}");
+    assert!(text.contains("1 of 2 kernels have no code for sm_90"), "{text}");
+    let text = check(&format!("{devices}holes = 'off'\n"), "old.whl").ok();
+    assert!(!text.contains("kernels have no code for"), "{text}");
+    check("[check]\ntargets = ['gfx90a']\nholes = 'off'\n", "old.whl").fails(1);
     // A waiver that is about nothing any more is said.
     let stale = waived.replace("'extra'", "'gone'");
     let outcome = check(&stale, "old.whl");
@@ -485,6 +540,9 @@ fn policies_and_baselines_gate_a_build() {
         "new.whl",
     )
     .ok();
+    folder.write("offkit.toml", "[kernels]\nspills = 'no-increase'\n");
+    let text = folder.offkit("check new.whl --policy offkit.toml").ok();
+    assert!(text.contains("kernels.spills was not checked"), "{text}");
     let message = check("[check]\ntarget = ['sm_80']\n", "old.whl").fails(2);
     assert!(message.contains("target"), "{message}");
     // The same from a pyproject.toml.
@@ -504,6 +562,8 @@ fn builds_are_compared() {
         folder.offkit("diff --kernels old.whl old.whl").ok(),
         "no differences\n"
     );
+    let text = folder.offkit("diff old.whl old.whl").ok();
+    assert!(text.contains("--kernels compares kernels too"), "{text}");
     let found = object(folder.offkit("diff --kernels --json old.whl new.whl"));
     let changed = found["kernels"].as_array().unwrap();
     let mut names: Vec<_> = changed

@@ -22,7 +22,7 @@ impl Problem {
         Self { location, error }
     }
 
-    /// A member of a thin archive is a file of its own, which could not be read.
+    /// A file that could not be read, such as a member of a thin archive.
     #[must_use]
     pub fn of_member(location: Location, reason: &dyn std::error::Error) -> Self {
         let mut message = reason.to_string();

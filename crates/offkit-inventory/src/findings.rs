@@ -7,7 +7,7 @@ use offkit_image::{ImageFormat, Spills};
 use crate::check::{Check, Wanted};
 use crate::diff::{Snapshot, diff};
 use crate::family::family;
-use crate::inventory::{Inventory, Library};
+use crate::inventory::{Inventory, sum};
 use crate::policy::{Growth, Level, Policy, Ptx};
 use crate::redundancy::{Kind, redundancy};
 use crate::totals::{Key, totals};
@@ -108,13 +108,16 @@ pub fn findings(
     findings.extend(ptx(inventory, policy));
     findings.extend(sizes(inventory, policy));
     findings.extend(kernels(inventory, policy));
-    if let Some(baseline) = baseline {
-        findings.extend(growth(inventory, policy, baseline));
+    match baseline {
+        Some(baseline) => findings.extend(growth(inventory, policy, baseline)),
+        None => findings.extend(not_compared(policy)),
     }
+    findings.retain(|finding| finding.level != Level::Off);
     findings
 }
 
 fn coverage(inventory: &Inventory, check: &Check, wanted: &[Wanted], policy: &Policy) -> Vec<Finding> {
+    // Of what is asked for only kernels without code may be let be.
     let level = policy.check.holes.unwrap_or(Level::Error);
     let mut findings = Vec::new();
     for place in &check.nothing_for {
@@ -122,7 +125,7 @@ fn coverage(inventory: &Inventory, check: &Check, wanted: &[Wanted], policy: &Po
         findings.push(Finding {
             target: Some(target.clone()),
             ..Finding::new(
-                level,
+                Level::Error,
                 "check.targets",
                 format!("there is no code at all for devices like {target}"),
             )
@@ -134,7 +137,7 @@ fn coverage(inventory: &Inventory, check: &Check, wanted: &[Wanted], policy: &Po
             continue;
         }
         let library = inventory.libraries[coverage.library].name();
-        let mut add = |rule, value: usize, message: String| {
+        let mut add = |level, rule, value: usize, message: String| {
             findings.push(Finding {
                 library: Some(library.clone()),
                 target: Some(wanted.name()),
@@ -147,6 +150,7 @@ fn coverage(inventory: &Inventory, check: &Check, wanted: &[Wanted], policy: &Po
         let holes = coverage.holes.len();
         if holes > 0 {
             add(
+                level,
                 "check.targets",
                 holes,
                 format!("{holes} of {all} kernels have no code for {device}"),
@@ -155,6 +159,7 @@ fn coverage(inventory: &Inventory, check: &Check, wanted: &[Wanted], policy: &Po
         if wanted.native_only && coverage.compiled > 0 {
             let compiled = coverage.compiled;
             add(
+                Level::Error,
                 "check.native",
                 compiled,
                 format!("{compiled} of {all} kernels are compiled at load on {device}"),
@@ -163,6 +168,7 @@ fn coverage(inventory: &Inventory, check: &Check, wanted: &[Wanted], policy: &Po
         if coverage.without_portable > 0 {
             let without = coverage.without_portable;
             add(
+                Level::Error,
                 "check.targets",
                 without,
                 format!("{without} of {all} kernels have no PTX that fits {device}"),
@@ -258,11 +264,7 @@ fn sizes(inventory: &Inventory, policy: &Policy) -> Vec<Finding> {
     };
     let of = |bytes: Option<crate::policy::Bytes>| bytes.map(|bytes| bytes.0);
     most("size.max", None, inventory.size(), of(rules.max), "the files");
-    let installed = inventory
-        .libraries
-        .iter()
-        .map(|library: &Library| library.size)
-        .sum();
+    let installed = sum(inventory.libraries.iter().map(|library| library.size));
     most(
         "size.max-installed",
         None,
@@ -326,18 +328,33 @@ fn kernels(inventory: &Inventory, policy: &Policy) -> Vec<Finding> {
     findings
 }
 
-/// What kernels take more than in the baseline.
-fn growth(inventory: &Inventory, policy: &Policy, baseline: &Snapshot) -> Vec<Finding> {
+/// The rules on growth that there are: each with the number that it is about, and what is allowed.
+fn growth_rules(policy: &Policy) -> impl Iterator<Item = (&'static str, &'static str, Growth)> {
     let rules = &policy.kernels;
-    let found = diff(baseline, &Snapshot::of(inventory));
-    let mut findings = Vec::new();
-    let numbers: [(&'static str, &str, Option<Growth>); 3] = [
+    let all = [
         ("kernels.registers", "registers", rules.registers),
         ("kernels.spills", "spills", rules.spills),
         ("kernels.code", "code", rules.code),
     ];
-    for (rule, number, allowed) in numbers {
-        let Some(allowed) = allowed else { continue };
+    all.into_iter()
+        .filter_map(|(rule, number, allowed)| Some((rule, number, allowed?)))
+}
+
+/// Rules on growth are about nothing where there is no baseline, which is worth a finding.
+fn not_compared(policy: &Policy) -> Vec<Finding> {
+    let finding = |rule| {
+        let message = format!("{rule} was not checked: there is no --baseline");
+        Finding::new(Level::Warn, rule, message)
+    };
+    growth_rules(policy).map(|(rule, ..)| finding(rule)).collect()
+}
+
+/// What kernels take more than in the baseline.
+fn growth(inventory: &Inventory, policy: &Policy, baseline: &Snapshot) -> Vec<Finding> {
+    let found = diff(baseline, &Snapshot::of(inventory));
+    let mut findings = Vec::new();
+    let rules = &policy.kernels;
+    for (rule, number, allowed) in growth_rules(policy) {
         for (change, old, new) in found.grown(number) {
             let [library, arch, name] = &change.key;
             if allowed.allows(old, new) || !rules.concern(&family(name)) {

@@ -124,7 +124,7 @@ pub(crate) fn run(options: &Diff, terminal: Terminal) -> Result<(), Failure> {
     };
     let (old, new) = (snapshot(&options.old)?, snapshot(&options.new)?);
     let found = diff(&old, &new);
-    say(&found, options, terminal)?;
+    say(&found, options, kernels, terminal)?;
     if !is_whole {
         return Err(Failure::new(
             ExitStatus::Input,
@@ -166,14 +166,17 @@ fn read_baseline(path: &Path) -> Result<Option<Snapshot>, Failure> {
         .map_err(|error| Failure::input(format!("{}: {error}", path.display())))
 }
 
-fn say(found: &Found, options: &Diff, terminal: Terminal) -> Result<(), Failure> {
+fn say(found: &Found, options: &Diff, kernels: bool, terminal: Terminal) -> Result<(), Failure> {
     let mut output = terminal.output();
     if options.json {
         output.json(&object(found))?;
         return output.finish();
     }
     if found.is_empty() {
-        output.line("no differences")?;
+        output.line(match kernels {
+            true => "no differences",
+            false => "no differences in the number and the sizes of images: --kernels compares kernels too",
+        })?;
         return output.finish();
     }
     let styles = output.styles();

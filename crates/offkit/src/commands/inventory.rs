@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use offkit_inventory::{Depth, Inventory};
-use offkit_object::{ErrorKind, Item};
+use offkit_object::{ErrorKind, Item, Location, Problem};
 
 use super::Source;
 use super::limits::LimitOptions;
@@ -51,8 +51,17 @@ fn add(
     limits: &LimitOptions,
     must_have_code: bool,
 ) -> Result<(), Failure> {
-    if !must_have_code && !may_have_code(path) {
-        return Ok(());
+    if !must_have_code {
+        match may_have_code(path) {
+            Ok(true) => {}
+            Ok(false) => return Ok(()),
+            // What cannot be read may have code: that is not the same as none.
+            Err(error) => {
+                let place = Location::of_file(path.display().to_string());
+                inventory.problems.push(Problem::of_member(place, &error));
+                return Ok(());
+            }
+        }
     }
     let source = Source::open(path)?;
     let [libraries, problems] = [inventory.libraries.len(), inventory.problems.len()];
@@ -78,12 +87,12 @@ fn add(
 }
 
 /// Whether the first bytes of a file may be those of device code or of what it is in.
-fn may_have_code(path: &Path) -> bool {
+fn may_have_code(path: &Path) -> std::io::Result<bool> {
     use std::io::Read;
     let mut head = Vec::new();
-    let file = std::fs::File::open(path);
-    file.is_ok_and(|file| file.take(1 << 12).read_to_end(&mut head).is_ok())
-        && offkit_object::looks_like_device_code(&head)
+    let file = std::fs::File::open(path)?;
+    file.take(1 << 12).read_to_end(&mut head)?;
+    Ok(offkit_object::looks_like_device_code(&head))
 }
 
 /// All files below a folder, in order; links are not followed, so that nothing is counted twice.

@@ -1,4 +1,4 @@
-//! The GPUs of this machine, as far as their drivers say what they are without being loaded.
+//! NVIDIA's and AMD's GPUs of this machine, as far as their drivers say what they are without being loaded.
 
 use std::fs;
 use std::process::Command;
@@ -15,9 +15,9 @@ pub(super) fn of_this_machine() -> Result<Vec<Device>, Failure> {
     match devices.is_empty() {
         true => Err(Failure::new(
             ExitStatus::Machine,
-            "no GPU was found: nvidia-smi names none, and there is no /sys/class/kfd",
+            "no GPU of NVIDIA or AMD was found: nvidia-smi names none, and /sys/class/kfd neither",
         )
-        .hint("name the devices with `--targets`; `offkit doctor` says what was looked for")),
+        .hint("Intel's GPUs are not looked for; name the devices with `--targets`; `offkit doctor` says what was looked for")),
         false => Ok(devices),
     }
 }

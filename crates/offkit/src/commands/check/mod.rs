@@ -42,7 +42,7 @@ pub(crate) struct Check {
     /// for PTX besides
     #[arg(long, value_name = "DEVICE", value_delimiter = ',')]
     targets: Vec<Wanted>,
-    /// The same for one device; `auto` for those of this machine, with their driver
+    /// The same for one device; `auto` for NVIDIA's and AMD's GPUs of this machine, with NVIDIA's driver
     #[arg(long, value_name = "DEVICE")]
     device: Option<String>,
     /// The version of NVIDIA's driver, such as `535.54.03`, or any of the branch `535`
@@ -106,7 +106,9 @@ pub(crate) fn run(options: &Check, terminal: Terminal) -> Result<(), Failure> {
         &options.limits,
         terminal,
     )?;
-    if let Some(path) = &options.write_baseline {
+    if let Some(path) = &options.write_baseline
+        && inventory.problems.is_empty()
+    {
         let text = Snapshot::of(&inventory).to_string();
         files::write(path, &[text.as_bytes()]).map_err(Failure::input)?;
         terminal.note(format_args!("wrote {}", path.display()));
@@ -134,10 +136,15 @@ pub(crate) fn run(options: &Check, terminal: Terminal) -> Result<(), Failure> {
     };
     report.say(terminal)?;
     if warn(&inventory, terminal) {
-        return Err(Failure::new(
+        let failure = Failure::new(
             ExitStatus::Input,
             "not everything could be read: the verdict is of what was",
-        ));
+        );
+        return Err(match &options.write_baseline {
+            // A baseline that was whole is worth more than one with holes.
+            Some(path) => failure.hint(format!("{} was not written", path.display())),
+            None => failure,
+        });
     }
     match has_failed {
         true => {
@@ -230,8 +237,15 @@ impl Report<'_> {
         }
         let styles = output.styles();
         let waived: usize = self.checked.coverage.iter().map(|coverage| coverage.waived).sum();
+        let has_holes = self
+            .checked
+            .coverage
+            .iter()
+            .any(|coverage| !coverage.holes.is_empty());
         let verdict = match (self.has_failed, self.wanted) {
             (true, _) => "failed".to_owned(),
+            (false, _) if !self.is_whole() => "undecided: not everything could be read".to_owned(),
+            (false, _) if has_holes => "passed, but not every kernel runs on every device".to_owned(),
             (false, []) => "passed".to_owned(),
             (false, _) if waived > 0 => format!("passed, with {waived} waived by the policy"),
             (false, [device]) => format!("passed: every kernel runs on {}", device.name()),
@@ -255,6 +269,10 @@ impl Report<'_> {
         output.finish()
     }
 
+    fn is_whole(&self) -> bool {
+        self.inventory.problems.is_empty()
+    }
+
     fn coverage(&self) -> Table {
         let mut table = Table::new(
             "Devices",
@@ -271,9 +289,11 @@ impl Report<'_> {
                 coverage.native.to_string(),
                 coverage.compiled.to_string(),
                 coverage.holes.len().to_string(),
-                coverage
-                    .least_driver
-                    .map_or_else(|| "any".to_owned(), |least| format!("{least} or later")),
+                match coverage.least_driver {
+                    _ if coverage.native + coverage.compiled == 0 => "-".to_owned(),
+                    Some(least) => format!("{least} or later"),
+                    None => "any".to_owned(),
+                },
             ]);
         }
         for place in &self.checked.nothing_for {
@@ -382,7 +402,7 @@ impl Report<'_> {
         });
         json!({
             "schema": SCHEMA,
-            "passed": !self.has_failed,
+            "passed": !self.has_failed && self.is_whole(),
             "targets": self.wanted.iter().map(Wanted::name).collect::<Vec<_>>(),
             "coverage": coverage.collect::<Vec<_>>(),
             "no_code_for": self.checked.nothing_for.iter().map(|place| self.wanted[*place].name()).collect::<Vec<_>>(),

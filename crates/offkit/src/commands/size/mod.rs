@@ -96,7 +96,9 @@ pub(crate) fn run(options: &Size, terminal: Terminal) -> Result<(), Failure> {
     } else if options.html.is_none() {
         say(&inventory, options, old.as_ref(), terminal)?;
     }
-    match warn(&inventory, terminal) {
+    let is_old_whole = old.as_ref().is_none_or(|old| !warn(old, terminal));
+    let is_whole = !warn(&inventory, terminal);
+    match !(is_whole && is_old_whole) {
         true => Err(Failure::new(
             ExitStatus::Input,
             "not everything could be read: the sums are of what was",
