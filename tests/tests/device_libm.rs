@@ -302,7 +302,7 @@ fn check_on_the_cpu(folder: &Folder, file: &str, kernel: &str, first: &str, item
     let offset = usize::from(!first.is_empty());
     folder
         .offkit(&format!(
-            "run {file} {kernel} --global {items} {first} --arg f32[16] --arg f64[16] --arg f64[16] \
+            "run {file} {kernel} --device cpu-checked --global {items} {first} --arg f32[16] --arg f64[16] --arg f64[16] \
              --out {offset}=sines.npy --out {}=powers.npy --out {}=waves.npy",
             offset + 1,
             offset + 2

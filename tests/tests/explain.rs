@@ -93,7 +93,8 @@ fn explain_asks_a_device_about_each_image_once() {
     let clang = tool("clang-22").expect("asked for before");
     folder.run(clang, line.split_whitespace()).ok();
     assert_eq!(asked("explain k.ptx app --device cpu"), 1);
-    assert_eq!(asked("explain k.ptx app"), 1);
+    // Both devices of the CPU, each once.
+    assert_eq!(asked("explain k.ptx app"), 2);
 }
 
 #[test]

@@ -239,18 +239,18 @@ fn offkit_runs_kernels_on_a_real_driver_through_real_plugins() {
             folder.run_command(&mut command)
         };
         let kernel = "run app.syclbin k --link library.syclbin --global 8 --arg a.npy --out b.npy";
-        // Device 0 is the built-in one; the plugin's comes after it.
-        for device in ["0", "1"] {
+        // Devices 0 and 1 are built in; the plugin's comes after them.
+        for device in ["0", "2"] {
             run(&format!("{kernel} --device {device}")).ok();
             let computed = read_i32(&folder.read("b.npy"));
             assert_eq!(computed, [8, 15, 22, 29, 36, 43, 50, 57], "device {device}");
         }
         let devices = run("devices --json").json();
-        assert_eq!(devices[1]["plugin_version"], release.interface);
-        assert_eq!(devices[1]["backend"], "opencl");
+        assert_eq!(devices[2]["plugin_version"], release.interface);
+        assert_eq!(devices[2]["backend"], "opencl");
         let missing = run(&format!("{kernel} --device gpu")).fails(3);
         assert!(
-            missing.contains("no device is `gpu`") && missing.contains("1 ("),
+            missing.contains("no device is `gpu`") && missing.contains("2 ("),
             "{missing}"
         );
     }

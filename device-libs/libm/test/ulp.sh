@@ -19,7 +19,7 @@ done
 for type in double float; do
   bits=64
   [ $type = double ] || bits=32
-  offkit run -q "$1/kernels.syclbin" all_$type --global 8192 --arg "$1/cpu/$type-x.npy" --arg "$1/cpu/$type-y.npy" \
+  offkit run -q --device cpu-checked "$1/kernels.syclbin" all_$type --global 8192 --arg "$1/cpu/$type-x.npy" --arg "$1/cpu/$type-y.npy" \
     --arg "$1/cpu/$type-z.npy" --arg "f$bits[$results]" --out "3=$1/cpu/$type-out.npy"
 done
 "$here/retarget.sh" "$1"/libdevice/sm_60/libm-*.bc "$1/nvidia"

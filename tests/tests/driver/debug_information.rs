@@ -41,7 +41,7 @@ fn a_fault_names_its_line() {
     for source in ["pick.cl", "pick.cpp"] {
         for options in ["-g -O0", "-g -O2", "-gline-tables-only -O1"] {
             driver(&folder, &format!("c++ -fsyclbin {options} {source} -o k.syclbin")).ok();
-            let launch = "run k.syclbin pick --global 1 --arg i32[4]";
+            let launch = "run k.syclbin pick --device cpu-checked --global 1 --arg i32[4]";
             folder.offkit(&format!("{launch} --arg i32:3")).ok();
             let fault = folder.offkit(&format!("{launch} --arg i32:1000")).fails(2);
             assert!(fault.contains(&format!("{source}:4")), "{options}: {fault}");
@@ -66,7 +66,7 @@ fn a_fault_in_another_file_names_that_file() {
         "inner.h",
         "\n\nstatic int inner(OFFKIT_GLOBAL int *data, int i) {\n  return data[i];\n}",
     );
-    let run = "run main.syclbin k --global 1 --arg i32[4] --arg i32:1000";
+    let run = "run main.syclbin k --device cpu-checked --global 1 --arg i32[4] --arg i32:1000";
     for options in ["-O0", "-O2"] {
         for file in ["main", "library"] {
             driver(
