@@ -303,7 +303,7 @@ mod tests {
             let mut program = vec![0; 0x200];
             program[..2].copy_from_slice(b"MZ");
             program[0x3c] = 0x40;
-            program[0x40..0x44].copy_from_slice(&SIGNATURE);
+            program[0x40..0x44].copy_from_slice(SIGNATURE);
             let header = 0x44 + 20;
             program[header..header + 2].copy_from_slice(&magic.to_le_bytes());
             program[header + count_at] = 16;

@@ -17,7 +17,7 @@ const EXAMPLES: &str = "\
 Examples:
   offkit diff old.whl new.whl
   offkit diff --kernels old.so new.so
-  offkit diff --kernels --fail-on spills,gone kernels.txt new.so";
+  offkit diff --kernels --fail-on spills,gone old.txt new.so";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]

@@ -27,7 +27,7 @@ Examples:
   offkit check wheel.whl --targets sm_80 --driver 535.54
   offkit check wheel.whl --device auto
   offkit check a.whl --policy offkit.toml --baseline old.txt
-  offkit check wheel.whl --targets gfx90a,gfx942:xnack+ --json";
+  offkit check a.whl --targets gfx90a,gfx942:xnack+ --json";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
