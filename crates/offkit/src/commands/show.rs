@@ -28,7 +28,7 @@ Examples:
   offkit show app.o!.llvm.offloading/0
   offkit show --json --format cubin libkernels.so
   offkit show --kernel-ir --kernel saxpy app.syclbin
-  offkit show --kernel-ir --kernel saxpy --stage assembly --cpu x86-64-v3 app.syclbin";
+  offkit show --kernel-ir --kernel saxpy app.syclbin";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]

@@ -17,19 +17,19 @@ use crate::terminal::{Terminal, size};
 use offkit_host::files;
 
 const HELP: &str = "\
-A name is an architecture (`sm_90`, `gfx90a`, `gfx90a:xnack+`), the code that a driver compiles or links for
-one (`compute_90`, `lto_90`), all of that (`ptx`, `spirv`, `lto-ir`), or a target triple or its first parts (`spir64_gen`). `gfx90a` means
-`gfx90a:xnack+` too, and `sm_90` to be kept means `sm_90a` too. What is to be kept says nothing about the code of
+A name is an architecture (`sm_90`, `gfx90a`, `gfx90a:xnack+`), the code that a driver compiles or links for \
+one (`compute_90`, `lto_90`), all of that (`ptx`, `spirv`, `lto-ir`), or a target triple or its first parts (`spir64_gen`). `gfx90a` means \
+`gfx90a:xnack+` too, and `sm_90` to be kept means `sm_90a` too. What is to be kept says nothing about the code of \
 other vendors, and code that is still to be compiled or linked goes only when it is named.
 
-Addresses, symbols, host code and all other images stay as they are. Libraries become smaller by whole pages; with
+Addresses, symbols, host code and all other images stay as they are. Libraries become smaller by whole pages; with \
 `--in-place`, and where pages cannot be taken out, zeros take the place of what goes.
 
 Examples:
-  offkit thin libkernels.so --drop sm_86 -o thin/libkernels.so
+  offkit thin app.so --drop sm_86 -o thin/app.so
   offkit thin app.o --keep gfx90a,gfx942 --dry-run
-  offkit thin x-1.0-py3-none-linux_x86_64.whl --keep sm_90 --local-version sm90 \\
-    -o x-1.0+sm90-py3-none-linux_x86_64.whl";
+  offkit thin x-1.0-py3-none-any.whl --keep sm_90 \\
+    --local-version sm90 -o x-1.0+sm90-py3-none-any.whl";
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
