@@ -388,22 +388,25 @@ mod tests {
         });
     }
 
-    /// A piece that one thread cannot do before another does the other.
-    #[test]
-    fn threads_join() {
-        struct Meeting(AtomicU64);
-        impl Job for Meeting {
-            fn work(&self) {
-                self.0.fetch_add(1, Ordering::SeqCst);
-                let start = Instant::now();
-                while self.0.load(Ordering::SeqCst) < 2 && start.elapsed() < Duration::from_secs(60) {
-                    std::thread::yield_now();
-                }
-            }
-            fn has_more(&self) -> bool {
-                self.0.load(Ordering::SeqCst) < 2
+    /// Two pieces, of which one thread cannot do one before another does the other.
+    struct Meeting(AtomicU64);
+
+    impl Job for Meeting {
+        fn work(&self) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+            let start = Instant::now();
+            while self.0.load(Ordering::SeqCst) < 2 && start.elapsed() < Duration::from_secs(60) {
+                std::thread::yield_now();
             }
         }
+
+        fn has_more(&self) -> bool {
+            self.0.load(Ordering::SeqCst) < 2
+        }
+    }
+
+    #[test]
+    fn threads_join() {
         let team = team(1);
         for _ in 0..100 {
             let job = Meeting(AtomicU64::new(0));
@@ -416,19 +419,6 @@ mod tests {
     #[test]
     fn who_waits_takes_part_in_that_alone() {
         const PURPOSE: Purpose = Purpose { queue: 3, command: 7 };
-        struct Meeting(AtomicU64);
-        impl Job for Meeting {
-            fn work(&self) {
-                self.0.fetch_add(1, Ordering::SeqCst);
-                let start = Instant::now();
-                while self.0.load(Ordering::SeqCst) < 2 && start.elapsed() < Duration::from_secs(60) {
-                    std::thread::yield_now();
-                }
-            }
-            fn has_more(&self) -> bool {
-                self.0.load(Ordering::SeqCst) < 2
-            }
-        }
         let team = team(0);
         for awaited in [Awaited::Queue(3), Awaited::Command(7)] {
             let (job, other) = (Meeting(AtomicU64::new(0)), Meeting(AtomicU64::new(1)));
