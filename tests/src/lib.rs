@@ -5,6 +5,7 @@
 
 pub mod c_program;
 mod compiled;
+pub mod cuda;
 pub mod documentation;
 pub mod drivers;
 pub mod packages;

@@ -4,62 +4,28 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::path::PathBuf;
 
+use offkit_tests::cuda::{CUOBJDUMP, Cuda};
 use offkit_tests::documentation::{blocks, commands};
-use offkit_tests::packages::Package;
-use offkit_tests::{Folder, need, skip, tool};
+use offkit_tests::{Folder, need, tool};
 use serde_json::Value;
 
-const CUDA: Package = Package {
-    name: "nvidia-cuda-nvcc==13.5.37",
-    python: "3.11",
-};
-const CUOBJDUMP: Package = Package {
-    name: "nvidia-cuda-cuobjdump==13.5.37",
-    python: "3.11",
-};
-
-/// CUDA's assembler and the program that makes fatbins.
-struct Cuda {
-    ptxas: PathBuf,
-    fatbinary: PathBuf,
+/// Makes `NAME.ARCH.cubin` of `NAME.ptx`; what ptxas says of it.
+fn cubin(cuda: &Cuda, folder: &Folder, name: &str, arch: &str, options: &[&str]) -> String {
+    let options: Vec<_> = ["-v"].iter().chain(options).copied().collect();
+    cuda.cubin(
+        folder,
+        &format!("{name}.ptx"),
+        arch,
+        &format!("{name}.{arch}.cubin"),
+        &options,
+    )
 }
 
-impl Cuda {
-    fn get() -> Option<Self> {
-        if std::env::consts::ARCH != "x86_64" {
-            skip("CUDA's tools are for x86-64");
-            return None;
-        }
-        Some(Self {
-            ptxas: CUDA.file("/bin/ptxas")?,
-            fatbinary: CUDA.file("/bin/fatbinary")?,
-        })
-    }
-
-    /// Makes `NAME.ARCH.cubin` of `NAME.ptx`; what ptxas says of it.
-    fn cubin(&self, folder: &Folder, name: &str, arch: &str, options: &[&str]) -> String {
-        let [input, output] = [format!("{name}.ptx"), format!("{name}.{arch}.cubin")];
-        let arch = format!("-arch={arch}");
-        let words = ["-v", arch.as_str(), input.as_str(), "-o", output.as_str()];
-        let outcome = folder.run(&self.ptxas, words.iter().chain(options));
-        assert_eq!(outcome.code, 0, "{outcome:#?}");
-        outcome.stderr + &outcome.stdout
-    }
-
-    /// A fatbin of images, each `KIND ARCH FILE`.
-    fn fatbin(&self, folder: &Folder, output: &str, mode: &str, images: &[(&str, &str, String)]) {
-        let images = images.iter().map(|(kind, arch, file)| {
-            let number = arch.trim_start_matches("sm_");
-            format!("--image3=kind={kind},sm={number},file={file}")
-        });
-        let mode = format!("--compress-mode={mode}");
-        let options = ["--create", output, "--64", "--compress-all", &mode].map(str::to_owned);
-        folder
-            .run(&self.fatbinary, options.into_iter().chain(images))
-            .ok();
-    }
+/// A fatbin of images, each `KIND ARCH FILE`, all compressed in a way.
+fn fatbin(cuda: &Cuda, folder: &Folder, output: &str, mode: &str, images: &[(&str, &str, String)]) {
+    let mode = format!("--compress-mode={mode}");
+    cuda.fatbin(folder, output, &["--compress-all", &mode], images);
 }
 
 /// PTX with kernels: each loads so many numbers, which all live until they are stored again.
@@ -106,7 +72,7 @@ fn spills_are_those_that_ptxas_counts() {
     let folder = Folder::new();
     for arch in ["sm_75", "sm_80", "sm_90", "sm_100", "sm_120"] {
         folder.write("heavy.ptx", ptx(arch, &[("heavy", 96), ("light", 4)]));
-        let said = cuda.cubin(&folder, "heavy", arch, &["-maxrregcount=24"]);
+        let said = cubin(&cuda, &folder, "heavy", arch, &["-maxrregcount=24"]);
         // "0 bytes stack frame, 552 bytes spill stores, 608 bytes spill loads" below the name of the function.
         let mut counted = BTreeMap::new();
         let mut name = "";
@@ -143,7 +109,7 @@ fn resources_of_cubins_are_those_that_cuobjdump_shows() {
     let folder = Folder::new();
     for arch in ["sm_80", "sm_90", "sm_120"] {
         folder.write("app.ptx", ptx(arch, &[("heavy", 96), ("light", 4)]));
-        cuda.cubin(&folder, "app", arch, &["-maxrregcount=32"]);
+        cubin(&cuda, &folder, "app", arch, &["-maxrregcount=32"]);
         let file = format!("app.{arch}.cubin");
         let said = folder.run(&cuobjdump, ["-res-usage", &file]).ok();
         let mut expected = Vec::new();
@@ -275,7 +241,7 @@ fn wheel(cuda: &Cuda, folder: &Folder, name: &str, count: usize) {
         ("sm_90", &[("scale", count)]),
     ] {
         folder.write("app.ptx", ptx(arch, kernels));
-        cuda.cubin(folder, "app", arch, &["-maxrregcount=40"]);
+        cubin(cuda, folder, "app", arch, &["-maxrregcount=40"]);
     }
     folder.write("portable.ptx", ptx("sm_80", &[("scale", count)]));
     let cubin = |arch: &'static str| ("elf", arch, format!("app.{arch}.cubin"));
@@ -285,7 +251,7 @@ fn wheel(cuda: &Cuda, folder: &Folder, name: &str, count: usize) {
         cubin("sm_90"),
         ("ptx", "sm_80", "portable.ptx".to_owned()),
     ];
-    cuda.fatbin(folder, "app.fatbin", "size", &images);
+    fatbin(cuda, folder, "app.fatbin", "size", &images);
     folder.write(
         "app.s",
         ".section .nv_fatbin,\"a\"\n.balign 8\n.incbin \"app.fatbin\"\n.text\n.globl f\nf: ret\n",

@@ -1,13 +1,14 @@
 //! Device code in libraries as vendors ship them, and in fatbins that CUDA's own tools make.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use offkit_object::{
     Compression, ContainerKind, Contents, DeviceImage, ErrorKind, ImageFormat, Limits, Location, Producer,
 };
+use offkit_tests::Folder;
+use offkit_tests::cuda::Cuda;
 use offkit_tests::packages::{Package, System};
-use offkit_tests::{Folder, skip};
 
 const DPCTL: Package = Package {
     name: "dpctl==0.22.1",
@@ -19,10 +20,6 @@ const DPNP: Package = Package {
 };
 const BITSANDBYTES: Package = Package {
     name: "bitsandbytes==0.50.2",
-    python: "3.11",
-};
-const CUDA: Package = Package {
-    name: "nvidia-cuda-nvcc==13.5.37",
     python: "3.11",
 };
 
@@ -161,53 +158,27 @@ fn cuda_libraries_have_every_entry() {
     }
 }
 
-/// CUDA's assembler and the program that makes fatbins.
-struct Cuda {
-    ptxas: PathBuf,
-    fatbinary: PathBuf,
+/// Makes `ARCH.ptx` with a kernel that does nothing, and `ARCH.cubin` of it.
+fn cubin(cuda: &Cuda, folder: &Folder, arch: &str) {
+    let source = format!(
+        ".version 8.8\n.target {arch}\n.address_size 64\n.visible .entry saxpy(.param .u64 p) {{ ret; }}\n"
+    );
+    let [ptx, cubin] = ["ptx", "cubin"].map(|extension| format!("{arch}.{extension}"));
+    folder.write(&ptx, source);
+    cuda.cubin(folder, &ptx, arch, &cubin, &[]);
 }
 
-impl Cuda {
-    fn get() -> Option<Self> {
-        if std::env::consts::ARCH != "x86_64" {
-            skip("CUDA's tools are for x86-64");
-            return None;
-        }
-        Some(Self {
-            ptxas: CUDA.file("/bin/ptxas")?,
-            fatbinary: CUDA.file("/bin/fatbinary")?,
-        })
-    }
-
-    fn ptx(folder: &Folder, arch: &str) {
-        let source = format!(
-            ".version 8.8\n.target {arch}\n.address_size 64\n.visible .entry saxpy(.param .u64 p) {{ ret; }}\n"
-        );
-        folder.write(&format!("{arch}.ptx"), source);
-    }
-
-    fn cubin(&self, folder: &Folder, arch: &str) {
-        Self::ptx(folder, arch);
-        let (input, output) = (format!("{arch}.ptx"), format!("{arch}.cubin"));
-        folder
-            .run(
-                &self.ptxas,
-                [format!("-arch={arch}").as_str(), &input, "-o", &output],
-            )
-            .ok();
-    }
-
-    fn fatbin(&self, folder: &Folder, options: &[&str], images: &[(&str, &str)]) -> Vec<u8> {
-        let images = images.iter().map(|(kind, arch)| {
+/// A fatbin of such images.
+fn fatbin(cuda: &Cuda, folder: &Folder, options: &[&str], images: &[(&str, &str)]) -> Vec<u8> {
+    let images: Vec<_> = images
+        .iter()
+        .map(|(kind, arch)| {
             let extension = if *kind == "elf" { "cubin" } else { "ptx" };
-            let number = arch.trim_start_matches("sm_");
-            format!("--image3=kind={kind},sm={number},file={arch}.{extension}")
-        });
-        let options = ["--create", "out.fatbin", "--64"].iter().chain(options);
-        let arguments = options.map(|option| (*option).to_owned()).chain(images);
-        folder.run::<String>(&self.fatbinary, arguments).ok();
-        folder.read("out.fatbin")
-    }
+            (*kind, *arch, format!("{arch}.{extension}"))
+        })
+        .collect();
+    cuda.fatbin(folder, "out.fatbin", options, &images);
+    folder.read("out.fatbin")
 }
 
 #[test]
@@ -216,7 +187,7 @@ fn fatbins_of_cuda_s_own_tool_give_back_what_went_in() {
     let folder = Folder::new();
     let architectures = ["sm_80", "sm_90a", "sm_100f", "sm_120"];
     for arch in architectures {
-        cuda.cubin(&folder, arch);
+        cubin(&cuda, &folder, arch);
     }
     let images: Vec<_> = architectures
         .iter()
@@ -234,7 +205,7 @@ fn fatbins_of_cuda_s_own_tool_give_back_what_went_in() {
             "--ident=saxpy.cu",
             "--cmdline=-O3",
         ];
-        let bytes = cuda.fatbin(&folder, &options, &images);
+        let bytes = fatbin(&cuda, &folder, &options, &images);
         let contents = offkit_object::read("out.fatbin", &bytes, &Limits::default());
         assert_eq!(contents.problems, []);
         assert_eq!(contents.images.len(), images.len());
@@ -313,12 +284,12 @@ fn lto_ir_is_listed_and_kept_as_it_is_stored() {
     let folder = Folder::new();
     let Some(code) = lto_ir(&folder) else { return };
     assert_eq!(ImageFormat::detect(&code), ImageFormat::LtoIr);
-    cuda.cubin(&folder, "sm_90");
+    cubin(&cuda, &folder, "sm_90");
     for mode in ["none", "size", "speed"] {
         let mode_option = format!("--compress-mode={mode}");
         let lto_option = "--image3=kind=nvvm,sm=80,file=k.ltoir";
         let options = ["--compress-all", &mode_option, lto_option];
-        let bytes = cuda.fatbin(&folder, &options, &[("elf", "sm_90")]);
+        let bytes = fatbin(&cuda, &folder, &options, &[("elf", "sm_90")]);
         let contents = read(&bytes);
         let [lto, cubin] = &contents.images[..] else {
             panic!("{mode}: two images")

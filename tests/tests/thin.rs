@@ -4,17 +4,9 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use offkit_tests::packages::{Package, python};
+use offkit_tests::cuda::{CUOBJDUMP, NVCC};
+use offkit_tests::packages::python;
 use offkit_tests::{Folder, skip, tool};
-
-const CUDA: Package = Package {
-    name: "nvidia-cuda-nvcc==13.5.37",
-    python: "3.11",
-};
-const CUOBJDUMP: Package = Package {
-    name: "nvidia-cuda-cuobjdump==13.5.37",
-    python: "3.11",
-};
 
 /// A kernel that is large enough for whole pages to become free.
 const KERNEL: &str = "struct dim3 { unsigned x, y, z; };
@@ -120,7 +112,7 @@ impl Workshop {
         this.folder
             .write("cuda/include/cuda.h", "#define CUDA_VERSION 12080\n");
         for name in ["ptxas", "fatbinary"] {
-            let program = CUDA.file(&format!("/bin/{name}"))?;
+            let program = NVCC.file(&format!("/bin/{name}"))?;
             std::os::unix::fs::symlink(program, this.folder.path(&format!("cuda/bin/{name}"))).unwrap();
         }
         for name in ["one", "two", "three"] {
