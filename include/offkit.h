@@ -41,6 +41,8 @@ typedef struct offkit_error offkit_error;
 typedef struct offkit_runtime offkit_runtime;
 // Something that runs kernels.
 typedef struct offkit_device offkit_device;
+// What a device was divided into.
+typedef struct offkit_parts offkit_parts;
 // Devices of one driver that share memory and programs.
 typedef struct offkit_context offkit_context;
 // Where commands for one device are submitted.
@@ -152,6 +154,25 @@ OFFKIT_API offkit_error *offkit_device_memory_size(const offkit_device *device, 
 // Whether both are the same device of the same driver, whichever runtimes they came from.
 OFFKIT_API offkit_error *offkit_device_is_same(const offkit_device *device, const offkit_device *other, bool *same);
 OFFKIT_API void offkit_device_free(offkit_device *device);
+
+// How a device is divided, and what the numbers beside it mean.
+typedef enum offkit_partition {
+  // One number: the compute units of every part.
+  OFFKIT_PARTITION_EQUALLY = 1,
+  // A part for each number, of so many compute units.
+  OFFKIT_PARTITION_BY_COUNTS = 2,
+  // One number: what the units of a part share, as CL_DEVICE_AFFINITY_DOMAIN_* say it.
+  OFFKIT_PARTITION_BY_AFFINITY = 3
+} offkit_partition;
+
+// Divides a device into parts, which are devices as well. OFFKIT_ERROR_UNSUPPORTED if it cannot be divided, or not so:
+// the CPU device cannot.
+OFFKIT_API offkit_error *offkit_device_partition(const offkit_device *device, offkit_partition how,
+    const size_t *numbers, size_t count, offkit_parts **parts);
+OFFKIT_API size_t offkit_parts_count(const offkit_parts *parts);
+// The part with a number, from 0. It may outlive `parts`.
+OFFKIT_API offkit_error *offkit_parts_device(const offkit_parts *parts, size_t number, offkit_device **device);
+OFFKIT_API void offkit_parts_free(offkit_parts *parts);
 
 // ------------------------------------------------------------------------------------------------ contexts and queues
 
@@ -465,7 +486,7 @@ typedef enum offkit_syclbin_version {
   OFFKIT_SYCLBIN_V2 = 2
 } offkit_syclbin_version;
 
-// How offkit_bundle_link links: 0, or these.
+// How offkit_bundle_link and offkit_bundle_build link: 0, or these.
 enum {
   // Takes native code where the bundles' files have it beside code for the device's compiler, and all that it needs is
   // there as native code too.
@@ -496,7 +517,7 @@ OFFKIT_API offkit_error *offkit_bundle_compile(const offkit_bundle *input, offki
 OFFKIT_API offkit_error *offkit_bundle_link(const offkit_bundle *const *objects, size_t count,
     const offkit_device *const *devices, size_t device_count, uint32_t flags, offkit_bundle **executable);
 // From input to executable: compiled and linked.
-OFFKIT_API offkit_error *offkit_bundle_build(const offkit_bundle *input, offkit_bundle **executable);
+OFFKIT_API offkit_error *offkit_bundle_build(const offkit_bundle *input, uint32_t flags, offkit_bundle **executable);
 // One bundle of several in the same state, for the devices that all have.
 OFFKIT_API offkit_error *offkit_bundle_join(const offkit_bundle *const *bundles, size_t count,
     offkit_bundle **joined);

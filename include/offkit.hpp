@@ -103,7 +103,21 @@ public:
   uint32_t compute_units() const { return detail::ask<uint32_t>(offkit_device_compute_units, get()); }
   uint64_t memory_size() const { return detail::ask<uint64_t>(offkit_device_memory_size, get()); }
   bool is_same(const device &other) const { return detail::ask<bool>(offkit_device_is_same, get(), other.get()); }
+  // Parts of the device; offkit.h says what the numbers are.
+  inline std::vector<device> partition(offkit_partition how, std::initializer_list<size_t> numbers) const;
 };
+
+namespace detail {
+using parts = object<offkit_parts, offkit_parts_free>;
+}
+
+inline std::vector<device> device::partition(offkit_partition how, std::initializer_list<size_t> numbers) const {
+  detail::parts parts(offkit_device_partition, get(), how, numbers.begin(), numbers.size());
+  std::vector<device> devices;
+  for (size_t number = 0, count = offkit_parts_count(parts.get()); number < count; ++number)
+    devices.emplace_back(offkit_parts_device, parts.get(), number);
+  return devices;
+}
 
 class runtime : public detail::object<offkit_runtime, offkit_runtime_free> {
 public:
@@ -441,7 +455,8 @@ public:
     return bundle(offkit_bundle_of_registry, context.get(), devices, size_t{1}, registry.get(), state);
   }
   bundle compile() const { return bundle(offkit_bundle_compile, get()); }
-  bundle build() const { return bundle(offkit_bundle_build, get()); }
+  // `flags` as for `link`.
+  bundle build(uint32_t flags = 0) const { return bundle(offkit_bundle_build, get(), flags); }
   // With OFFKIT_LINK_FAST or without, and OFFKIT_LINK_FIRST, OFFKIT_LINK_OWN_FIRST, or neither.
   static bundle link(std::initializer_list<const bundle *> objects, uint32_t flags = 0) {
     detail::pointers<offkit_bundle> all(objects);

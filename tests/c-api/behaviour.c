@@ -321,7 +321,8 @@ static void bundles(const char *folder) {
   REQUIRE(!has);
   FAILS(OFFKIT_ERROR_STATE, "in the input state, not executable",
         offkit_bundle_kernel(input, "fill", device, &kernel));
-  CHECK(offkit_bundle_build(input, &executable));
+  FAILS(OFFKIT_ERROR_INVALID, "0x6 are no flags of a link", offkit_bundle_build(input, 6, &executable));
+  CHECK(offkit_bundle_build(input, OFFKIT_LINK_FIRST, &executable));
   CHECK(offkit_bundle_kernel(executable, "fill", device, &kernel));
   run_fill(kernel, 5);
   offkit_kernel_free(kernel);

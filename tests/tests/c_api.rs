@@ -9,7 +9,7 @@ use offkit_tests::c_program::{compile, liboffkit as library};
 use offkit_tests::documentation::blocks;
 use offkit_tests::drivers::alone;
 use offkit_tests::sycl_runtime::SyclRuntime;
-use offkit_tests::{Folder, Outcome, need, root, tool};
+use offkit_tests::{Folder, Outcome, mock, need, root, tool};
 
 /// What programs with wrapped images call.
 const REGISTRATION: [&str; 4] = [
@@ -197,6 +197,22 @@ fn the_cpp_header_covers_bundles_memory_and_wait_lists() {
     for under in [&[][..], &VALGRIND] {
         assert_eq!(run_under(&folder, under, "raii", &["."]).ok(), "done\n");
     }
+}
+
+#[test]
+fn devices_are_divided() {
+    need!("c++");
+    let folder = Folder::new();
+    let parts = root().join("tests/c-api/parts.cpp").display().to_string();
+    compile(&folder, "c++", &format!("-std=c++17 {STRICT} {parts}"), "parts");
+    let names = ["1", "2", "3"].map(|number| format!("Mock GPU, part {number}\n"));
+    let mut command = Command::new(folder.path("parts"));
+    // A script without a word: one device.
+    folder.write("script", "");
+    alone(&mut command)
+        .env("OFFKIT_PLUGINS", mock())
+        .env(pi_mock::SCRIPT_VARIABLE, folder.path("script"));
+    assert_eq!(folder.run_command(&mut command).ok(), names.concat());
 }
 
 #[test]

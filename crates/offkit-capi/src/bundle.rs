@@ -211,10 +211,23 @@ extern "C" fn offkit_bundle_compile(input: In<'_, Bundle>, object: New<'_, Bundl
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn offkit_bundle_build(input: In<'_, Bundle>, executable: New<'_, Bundle>) -> Status {
+extern "C" fn offkit_bundle_build(input: In<'_, Bundle>, flags: u32, executable: New<'_, Bundle>) -> Status {
     make(executable, || {
         let input = given(input, "the bundle")?.read();
-        Ok(Any::Executable(input.input()?.build()?).into())
+        Ok(Any::Executable(input.input()?.build_with(link_properties(flags)?)?).into())
+    })
+}
+
+/// What the flags of a link mean.
+fn link_properties(flags: u32) -> Result<LinkProperties> {
+    let exporter = ExporterRule::ALL.get((flags >> LINK_RULE) as usize).copied();
+    Ok(LinkProperties {
+        fast_link: flags & LINK_FAST != 0,
+        exporter: exporter.ok_or_else(|| {
+            Failure::invalid(format!(
+                "{flags:#x} are no flags of a link: expected those of OFFKIT_LINK_*, or 0"
+            ))
+        })?,
     })
 }
 
@@ -228,15 +241,7 @@ extern "C" fn offkit_bundle_link(
     executable: New<'_, Bundle>,
 ) -> Status {
     make(executable, || {
-        let exporter = ExporterRule::ALL.get((flags >> LINK_RULE) as usize).copied();
-        let properties = LinkProperties {
-            fast_link: flags & LINK_FAST != 0,
-            exporter: exporter.ok_or_else(|| {
-                Failure::invalid(format!(
-                    "{flags:#x} are no flags of a link: expected those of OFFKIT_LINK_*, or 0"
-                ))
-            })?,
-        };
+        let properties = link_properties(flags)?;
         // SAFETY: the caller says how many there are.
         let (bundles, devices) = unsafe {
             let bundles = objects(object_list, count, "the bundles")?;

@@ -2,10 +2,12 @@
 
 use std::ffi::{c_char, c_int};
 
-use offkit_pi::host::{self, DeviceType, PiError};
+use offkit_pi::host::{self, DeviceType, Partition, PiError};
 use offkit_sync::Mutex;
 
-use crate::c::{In, New, Out, Owned, Status, Text, Texts, answer, free, given, lock, make};
+use crate::c::{
+    Array, In, New, Out, Owned, Result, Status, Text, Texts, answer, free, given, lock, make, tell,
+};
 use crate::error::{Code, Failure};
 use crate::registry::Registry;
 
@@ -183,6 +185,65 @@ extern "C" fn offkit_device_is_same(
     answer(same, || {
         Ok(given(device, "the device")?.device == given(other, "the other device")?.device)
     })
+}
+
+/// `offkit_parts`.
+pub(crate) struct Parts(Vec<host::Device>);
+
+/// The division that `offkit_partition` and its numbers mean.
+fn partition(how: c_int, numbers: &[usize]) -> Result<Partition> {
+    match (how, numbers) {
+        (1, [units]) => Ok(Partition::Equally(*units)),
+        (2, [_, ..]) => Ok(Partition::ByCounts(numbers.to_vec())),
+        (3, [domain]) => Ok(Partition::ByAffinityDomain(*domain as u64)),
+        (1..=3, _) => Err(Failure::invalid(format!(
+            "{} numbers: expected one, or one for each part with OFFKIT_PARTITION_BY_COUNTS",
+            numbers.len()
+        ))),
+        _ => Err(Failure::invalid(format!(
+            "{how} is no way to divide a device: expected one of OFFKIT_PARTITION_*"
+        ))),
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn offkit_device_partition(
+    device: In<'_, Device>,
+    how: c_int,
+    numbers: Array<'_, usize>,
+    count: usize,
+    parts: New<'_, Parts>,
+) -> Status {
+    make(parts, || {
+        let device = &given(device, "the device")?.device;
+        // SAFETY: the caller says how many there are.
+        let numbers = unsafe { numbers.get(count, "the numbers") }?;
+        Ok(Parts(device.partition(&partition(how, numbers)?)?))
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn offkit_parts_count(parts: In<'_, Parts>) -> usize {
+    tell(parts, 0, |parts| parts.0.len())
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn offkit_parts_device(parts: In<'_, Parts>, number: usize, device: New<'_, Device>) -> Status {
+    make(device, || {
+        let parts = &given(parts, "the parts")?.0;
+        let part = parts.get(number).cloned().ok_or_else(|| {
+            Failure::new(
+                Code::NoDevice,
+                format!("no part {number}: there are {}", parts.len()),
+            )
+        })?;
+        Ok(part.into())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn offkit_parts_free(parts: Owned<Parts>) {
+    free(parts);
 }
 
 #[unsafe(no_mangle)]

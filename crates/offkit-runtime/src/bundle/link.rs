@@ -58,8 +58,17 @@ impl KernelBundle<Input> {
     ///
     /// As [`compile`](Self::compile) and [`link`](KernelBundle::link).
     pub fn build(&self) -> Result<KernelBundle<Executable>, BundleError> {
+        self.build_with(LinkProperties::default())
+    }
+
+    /// The same, linked in a way that properties say.
+    ///
+    /// # Errors
+    ///
+    /// As [`build`](Self::build).
+    pub fn build_with(&self, properties: LinkProperties) -> Result<KernelBundle<Executable>, BundleError> {
         let objects = KernelBundle::of(self.context.clone(), self.devices.clone(), self.units.clone());
-        KernelBundle::link(&[&objects], None)
+        KernelBundle::link_with(&[&objects], None, properties)
     }
 }
 
