@@ -5,7 +5,7 @@ use std::process::Command;
 
 use offkit_tests::c_program::{compile, liboffkit};
 use offkit_tests::sycl_runtime::SyclRuntime;
-use offkit_tests::{Folder, has_openmp, need, programs, root, tool};
+use offkit_tests::{Folder, has_openmp, need, opencl_driver, programs, root, tool};
 
 fn run(folder: &Folder, program: &str, words: &str) -> String {
     let mut command = Command::new(tool(program).expect("asked for before"));
@@ -190,5 +190,34 @@ fn the_openmp_runtime_and_offkit_have_each_their_own_in_either_order() {
             rest.unwrap_or_else(|| panic!("{order}: {printed}")),
             "/libours.so!",
         );
+    }
+}
+
+/// dpnp's libraries register 17,000 images with libsycl.
+#[test]
+#[ignore = "takes 700 MB of packages: ./dev dpnp"]
+fn dpnp_and_offkit_have_each_their_own_in_either_order() {
+    need!("cc", "clang-22", "llc", "llvm-config-22");
+    let python = std::env::var_os("OFFKIT_DPNP").expect("OFFKIT_DPNP is an interpreter that has dpnp");
+    let folder = prepared();
+    let library = liboffkit();
+    let place = library.parent().expect("a folder").display();
+    let (include, sources) = (root().join("include"), root().join("tests/c-api"));
+    let words = format!(
+        "-shared -fPIC -I{} -Dmain=run_offkit {}/scopes.c -o libscopes.so -L{place} -Wl,-rpath,{place} -loffkit",
+        include.display(),
+        sources.display()
+    );
+    run(&folder, "cc", &words);
+    for first in ["dpnp", "offkit"] {
+        let mut command = Command::new(&python);
+        command
+            .arg(root().join("tests/python/both.py"))
+            .args([first, "./libscopes.so", "./libours.so"])
+            .env("OCL_ICD_VENDORS", folder.drivers(&opencl_driver()))
+            .env("XDG_CACHE_HOME", programs().join("test-cache"))
+            .env_remove("OCL_ICD_FILENAMES")
+            .env_remove("ONEAPI_DEVICE_SELECTOR");
+        has_only(&folder.run_command(&mut command).ok(), "/libours.so!");
     }
 }
