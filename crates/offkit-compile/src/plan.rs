@@ -1,5 +1,7 @@
 //! The plan of a kernel: everything that is decided before code is generated.
 
+use std::collections::BTreeSet;
+
 use offkit_kernel::ir::{BlockId, Function, Instruction, Module, Terminator, ValueId};
 
 use crate::definitions::Definitions;
@@ -41,8 +43,26 @@ impl Plan {
             None => return Err(Refusal("it has a loop that is entered at two places".to_owned())),
         };
         let definitions = Definitions::new(&function);
-        let shapes = shapes::shapes(module, &function, variant, &graph, &rounds, &definitions)?;
-        let regions = regions::regions(&function, &graph, &shapes, &definitions)?;
+        // Values that differ since some work-items make them anew between two barriers, where others keep theirs.
+        let mut renewed = BTreeSet::new();
+        let (shapes, regions) = loop {
+            let shapes = shapes::shapes(
+                module,
+                &function,
+                variant,
+                (&graph, &rounds),
+                &definitions,
+                &renewed,
+            )?;
+            let regions = regions::regions(&function, &graph, &shapes, &definitions)?;
+            let known = renewed.len();
+            if variant.width > 1 {
+                renewed.extend(regions.iter().flat_map(|region| &region.renewed));
+            }
+            if renewed.len() == known {
+                break (shapes, regions);
+            }
+        };
         Ok(Plan {
             variant,
             function,

@@ -4,13 +4,15 @@
 //! barrier leads to are in more than one region. So a work-group runs a region for all its vectors, sees at which
 //! barrier they stand, and goes on with the region behind that one, whatever loops and branches the barriers are in.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use offkit_kernel::ir::{
     Block, BlockId, CollectiveKind, Function, GroupScope, Instruction, Operand, Operation, Terminator,
     ValueId,
 };
 
 use crate::Refusal;
-use crate::definitions::{Definition, Definitions, reads as reads_of};
+use crate::definitions::{Definitions, reads as reads_of};
 use crate::graph::{Graph, Loop, Rounds, successors};
 use crate::shapes::Shapes;
 use crate::split_block::split_block;
@@ -28,8 +30,11 @@ pub struct Region {
     pub loops: Vec<RegionLoop>,
     /// Whether work-items of a vector never part, so that its branches can be branches.
     pub is_plain: bool,
-    /// Values from elsewhere that it reads.
+    /// Values that it needs as earlier regions left them: those that it reads, and those that it leaves to later ones
+    /// where they are not made anew.
     pub reads: Vec<ValueId>,
+    /// Those of `reads` that some work-items of a vector make anew while others keep what they have.
+    pub renewed: Vec<ValueId>,
     /// Values that it defines and regions behind barriers read.
     pub writes: Vec<ValueId>,
 }
@@ -96,9 +101,10 @@ pub(crate) fn regions(
             entries.push(next as usize);
         }
     }
+    let live = live_at(function, graph, definitions, &entries);
     let mut regions = Vec::new();
-    for entry in &entries {
-        regions.push(region(function, *entry, shapes, definitions)?);
+    for (entry, live) in entries.iter().zip(&live) {
+        regions.push(region(function, *entry, shapes, definitions, live)?);
     }
     // What one region reads another has to leave behind.
     let mut read = vec![false; function.values.len()];
@@ -113,11 +119,55 @@ pub(crate) fn regions(
     Ok(regions)
 }
 
+/// The values, made in other blocks, that are read behind each of the entries before they are made anew. Nothing is live
+/// where there is one region alone.
+fn live_at(
+    function: &Function,
+    graph: &Graph,
+    definitions: &Definitions,
+    entries: &[usize],
+) -> Vec<BTreeSet<ValueId>> {
+    let mut live = vec![BTreeSet::new(); entries.len()];
+    if entries.len() == 1 {
+        return live;
+    }
+    let mut number = vec![None; function.blocks.len()];
+    for (index, entry) in entries.iter().enumerate() {
+        number[*entry] = Some(index);
+    }
+    let mut readers: BTreeMap<ValueId, Vec<usize>> = BTreeMap::new();
+    for block in &graph.order {
+        for operand in reads_of(function, BlockId(*block as u32)) {
+            if let Operand::Value(value) = operand
+                && definitions.of(value).block().is_some_and(|home| home != *block)
+            {
+                readers.entry(value).or_default().push(*block);
+            }
+        }
+    }
+    // From its readers upwards, as far as where it is made.
+    let mut seen_for = vec![None; function.blocks.len()];
+    for (value, mut stack) in readers {
+        let home = definitions.of(value).block();
+        while let Some(block) = stack.pop() {
+            if Some(block) == home || seen_for[block].replace(value) == Some(value) {
+                continue;
+            }
+            if let Some(index) = number[block] {
+                live[index].insert(value);
+            }
+            stack.extend(&graph.predecessors[block]);
+        }
+    }
+    live
+}
+
 fn region(
     function: &Function,
     entry: usize,
     shapes: &Shapes,
     definitions: &Definitions,
+    live: &BTreeSet<ValueId>,
 ) -> Result<Region, Refusal> {
     let graph = Graph::new(entry, successors(function, ends_at_barrier));
     let loops = graph.loops();
@@ -161,22 +211,15 @@ fn region(
     let control = control(function, &graph, &rounds, &region_loops, &order, &parts);
 
     let mut reads = Vec::new();
-    let mut seen = vec![false; function.values.len()];
     let mut writes = Vec::new();
-    let is_ours = |definition: Definition| definition.block().is_some_and(|block| graph.is_reachable(block));
     for block in &order {
         let found = &function.blocks[*block];
-        for operand in reads_of(function, BlockId(*block as u32)) {
-            let Operand::Value(value) = operand else { continue };
-            let definition = definitions.of(value);
-            let is_here = is_ours(definition) && defined_before_use(&graph, definitions, value, *block);
-            if !is_here
-                && definition != Definition::Entry
-                && !std::mem::replace(&mut seen[value.0 as usize], true)
-            {
-                reads.push(value);
-            }
-        }
+        reads.extend(
+            reads_of(function, BlockId(*block as u32)).filter_map(|operand| match operand {
+                Operand::Value(value) => Some(value),
+                Operand::Constant(_) => None,
+            }),
+        );
         // Phis of the region behind a barrier are set here.
         if let (true, Terminator::Jump(BlockId(next))) = (ends_at_barrier(found), &found.terminator) {
             writes.extend(function.blocks[*next as usize].phis.iter().map(|phi| phi.result));
@@ -189,12 +232,21 @@ fn region(
                 .filter_map(|instruction| instruction.result),
         );
     }
+    // A value that is left to later regions, and made on some ways only, is what it was on the others.
+    reads.extend(&writes);
+    reads.retain(|value| live.contains(value));
     // The entry's own phis come from the region before.
-    for phi in &function.blocks[entry].phis {
-        if entry != 0 && !std::mem::replace(&mut seen[phi.result.0 as usize], true) {
-            reads.push(phi.result);
-        }
+    if entry != 0 {
+        reads.extend(function.blocks[entry].phis.iter().map(|phi| phi.result));
     }
+    reads.sort_unstable();
+    reads.dedup();
+    let is_renewed = |value: &ValueId| {
+        let home = definitions.of(*value).block().filter(|home| *home != entry);
+        let mask = home.and_then(|home| control[home]).map(|control| control.mask);
+        mask.is_some_and(|mask| mask.0 as usize != entry)
+    };
+    let renewed = reads.iter().copied().filter(is_renewed).collect();
     writes.sort_unstable();
     writes.dedup();
     Ok(Region {
@@ -204,17 +256,9 @@ fn region(
         loops: region_loops,
         is_plain,
         reads,
+        renewed,
         writes,
     })
-}
-
-/// Whether a value of the region is defined on every way from the region's entry to its use: else the one that is
-/// read is from an earlier region, perhaps of an earlier round of a loop.
-fn defined_before_use(graph: &Graph, definitions: &Definitions, value: ValueId, user: usize) -> bool {
-    definitions
-        .of(value)
-        .block()
-        .is_some_and(|block| graph.dominates(block, user))
 }
 
 /// The blocks in an order that has each behind those that lead to it, and every loop in one piece.

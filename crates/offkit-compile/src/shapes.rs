@@ -3,6 +3,8 @@
 //! One fixpoint over the function. A word starts out unknown and only ever becomes less regular; a branch whose
 //! condition becomes varying parts the work-items, so that values chosen where they meet again vary as well.
 
+use std::collections::BTreeSet;
+
 use offkit_kernel::builtins::Scalar;
 use offkit_kernel::builtins::convert::Conversion;
 use offkit_kernel::ir::{
@@ -127,14 +129,14 @@ struct Analysis<'a> {
     changed: bool,
 }
 
-/// Finds the shapes of a function's values.
+/// Finds the shapes of a function's values, some of which are known to vary.
 pub(crate) fn shapes(
     module: &Module,
     function: &Function,
     variant: Variant,
-    graph: &Graph,
-    rounds: &Rounds,
+    (graph, rounds): (&Graph, &Rounds),
     definitions: &Definitions,
+    varying: &BTreeSet<ValueId>,
 ) -> Result<Shapes, Refusal> {
     let mut first = Vec::with_capacity(function.values.len() + 1);
     let mut count = 0usize;
@@ -163,6 +165,9 @@ pub(crate) fn shapes(
         joins: vec![false; function.blocks.len()],
         changed: true,
     };
+    for value in varying {
+        analysis.set_all(*value, Shape::Varying);
+    }
     analysis.run();
     analysis.find_what_may_wrap();
     analysis.find_what_is_from_ids();

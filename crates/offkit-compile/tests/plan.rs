@@ -214,3 +214,49 @@ block ^2
     says("    varying                      %5 i32 = load (%4) align 4\n");
     says("  // work-items part\n");
 }
+
+/// A value that is read behind the second barrier of a loop, and made in the round before: between the barriers it is made
+/// anew on one of two ways, and is what it was on the other.
+#[test]
+fn what_is_made_on_one_way_alone_is_kept_on_the_other() {
+    let body = |condition: &str| {
+        plan(&format!(
+            r"block ^0
+  %2 i64x3 = input &0 ()
+  %3 i64 = extract 0 (%2)
+  %4 #2 = address 0 [4] (%0 %3) in_bounds
+  end jump ^1
+block ^1
+  %5 i32 = phi [^0 i32:0 ^2 %8]
+  %6 i32 = op IMul (%5 %1)
+  end jump ^2
+block ^2
+  collective barrier work_group uniform () order Workgroup 272
+  %7 i32 = load (%4) align 4
+  %8 i32 = op IAdd (%5 i32:1)
+  %9 bool = op SLessThan ({condition} %1)
+  end branch %9 ^1 ^3
+block ^3
+  collective barrier work_group uniform () order Workgroup 272
+  store (%4 %6) align 4
+  end return none
+"
+        ))
+    };
+    let made = ValueId(6);
+    // All go the same way.
+    let plan = body("%8");
+    assert_eq!(plan.shapes.word(made, 0), Shape::Uniform);
+    let [_, between, last] = &plan.regions[..] else {
+        panic!("{:?}", plan.regions);
+    };
+    assert!(between.is_plain);
+    assert!(between.writes.contains(&made) && between.reads.contains(&made));
+    assert!(between.renewed.is_empty());
+    assert!(last.reads.contains(&made) && !last.writes.contains(&made));
+    // Some of a vector make it anew.
+    let plan = body("%7");
+    assert_eq!(plan.shapes.word(made, 0), Shape::Varying);
+    assert!(plan.regions[1].renewed.contains(&made));
+    assert!(!plan.regions[1].reads.is_empty());
+}

@@ -30,7 +30,7 @@ struct Ways<'m> {
     ends: Vec<Block<'m>>,
     /// Blocks that work-items come to by different ways.
     meeting: HashSet<BlockId>,
-    /// Values of a loop that work-items leave one by one which are read outside.
+    /// Values that work-items keep where others make them anew.
     outliving: HashSet<ValueId>,
 }
 
@@ -561,12 +561,13 @@ impl<'m> Emitter<'_, 'm> {
         meeting
     }
 
-    /// The values that are made in a loop which work-items leave one by one, and read outside of it.
+    /// The values that work-items keep where others go on to make them anew: those that are made in a loop which work-items
+    /// leave one by one, and read outside of it; and those of earlier regions that some make anew.
     fn outliving(&self, region: &Region) -> HashSet<ValueId> {
         let divergent = region.loops.iter().filter(|found| found.is_divergent);
         let divergent: Vec<RangeInclusive<usize>> =
             divergent.map(|found| found.range.0..=found.range.1).collect();
-        let mut outliving = HashSet::new();
+        let mut outliving: HashSet<ValueId> = region.renewed.iter().copied().collect();
         if divergent.is_empty() {
             return outliving;
         }
