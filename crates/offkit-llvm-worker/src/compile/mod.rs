@@ -176,12 +176,6 @@ fn write(
     request: &CompileRequest,
 ) -> Result<(Module, kernel::Emitted), Refusal> {
     let plan = Plan::new(module, 0, variant)?;
-    // Reductions of OpenMP regions come out wrong so, for a reason that is not known yet.
-    if variant.width == 1 && plan.regions.len() > 1 {
-        return Err(Refusal(
-            "work-items that would run one after the other wait for others at barriers".to_owned(),
-        ));
-    }
     let code = Module::parse_text(context, "").map_err(|error| Refusal(error.to_string()))?;
     let emitted = {
         let builder = Builder::new(&code);
