@@ -506,20 +506,21 @@ impl Worker {
         }
     }
 
-    /// Compiles a kernel of a SPIR-V module for a processor. A worker that takes longer than `limit` is ended.
+    /// Compiles a kernel of a module, SPIR-V or the text of `offkit-kernel`, for a processor. A worker that takes longer than
+    /// `limit` is ended.
     ///
     /// # Errors
     ///
     /// [`WorkerError::Failed`] with the reason why it isn't compiled, and [`WorkerError::TimedOut`].
     pub fn compile(
         &mut self,
-        spirv: &[u8],
+        module: &[u8],
         request: CompileRequest,
         limit: Duration,
     ) -> Result<Compiled, WorkerError> {
         let activity = format!("compiling kernel `{}`", request.kernel);
         let request = Request::Compile(request);
-        match self.call_within(&request, &[spirv], &activity, limit)? {
+        match self.call_within(&request, &[module], &activity, limit)? {
             (Reply::Compiled(mut compiled), blocks) if blocks.len() == 1 => {
                 compiled.object = blocks.into_iter().next().unwrap_or_default();
                 Ok(compiled)
@@ -528,19 +529,19 @@ impl Worker {
         }
     }
 
-    /// What a kernel of a SPIR-V module is on its way to machine code; see [`compile`](Self::compile).
+    /// What a kernel of a module is on its way to machine code; see [`compile`](Self::compile).
     ///
     /// # Errors
     ///
     /// Those of [`compile`](Self::compile).
     pub fn forms(
         &mut self,
-        spirv: &[u8],
+        module: &[u8],
         request: CompileRequest,
         limit: Duration,
     ) -> Result<Forms, WorkerError> {
         let activity = format!("compiling kernel `{}`", request.kernel);
-        match self.call_within(&Request::Forms(request), &[spirv], &activity, limit)? {
+        match self.call_within(&Request::Forms(request), &[module], &activity, limit)? {
             (Reply::Forms(forms), blocks) => match <[Vec<u8>; 3]>::try_from(blocks) {
                 Ok([emitted, optimized, assembly]) => Ok(Forms {
                     emitted,

@@ -75,7 +75,8 @@ pub enum Request {
         /// Whether the module is for an object that is linked into another first.
         relocatable: bool,
     },
-    /// Compile a kernel of the SPIR-V module in the block behind the request. Answered by [`Reply::Compiled`].
+    /// Compile a kernel of the module in the block behind the request: SPIR-V, or the text of `offkit-kernel`. Answered by
+    /// [`Reply::Compiled`].
     Compile(CompileRequest),
     /// What a kernel is on its way to machine code; what follows is as for [`Self::Compile`]. Answered by
     /// [`Reply::Forms`].

@@ -65,13 +65,13 @@ impl From<Refusal> for Error {
     }
 }
 
-/// Compiles a kernel of a SPIR-V module.
+/// Compiles a kernel of a module: SPIR-V, or the text of `offkit-kernel`.
 ///
 /// # Errors
 ///
 /// The reason why it isn't compiled.
-pub fn compile(spirv: &[u8], request: &CompileRequest) -> Result<Compiled, Error> {
-    let mut written = Written::new(spirv, request)?;
+pub fn compile(module: &[u8], request: &CompileRequest) -> Result<Compiled, Error> {
+    let mut written = Written::new(module, request)?;
     written.optimize(request.level)?;
     let object = written.machine.emit(&written.code)?;
     Ok(Compiled {
@@ -84,13 +84,13 @@ pub fn compile(spirv: &[u8], request: &CompileRequest) -> Result<Compiled, Error
     })
 }
 
-/// What a kernel of a SPIR-V module is on its way to the code that [`compile`] makes of it.
+/// What a kernel of a module is on its way to the code that [`compile`] makes of it.
 ///
 /// # Errors
 ///
 /// The reason why it isn't compiled.
-pub fn forms(spirv: &[u8], request: &CompileRequest) -> Result<Forms, Error> {
-    let mut written = Written::new(spirv, request)?;
+pub fn forms(module: &[u8], request: &CompileRequest) -> Result<Forms, Error> {
+    let mut written = Written::new(module, request)?;
     let emitted = written.code.to_text();
     written.optimize(request.level)?;
     let optimized = written.code.to_text();
@@ -104,6 +104,24 @@ pub fn forms(spirv: &[u8], request: &CompileRequest) -> Result<Forms, Error> {
     })
 }
 
+/// The beginning of a module as text.
+const TEXT: &[u8] = b"offkit-kernel ";
+
+/// A module of SPIR-V or of text, valid.
+fn read(module: &[u8]) -> Result<ir::Module, Error> {
+    fn said(error: impl std::fmt::Display) -> Error {
+        Error::new(error.to_string())
+    }
+    if module.starts_with(TEXT) {
+        let text = std::str::from_utf8(module).map_err(said)?;
+        return ir::Module::from_text(text).map_err(said);
+    }
+    let spirv = offkit_spirv::Module::from_bytes(module).map_err(said)?;
+    let module = offkit_kernel::read(spirv.dr()).map_err(said)?;
+    module.verify().map_err(said)?;
+    Ok(module)
+}
+
 /// A kernel as LLVM IR for its processor.
 struct Written {
     code: Module,
@@ -113,14 +131,10 @@ struct Written {
 }
 
 impl Written {
-    /// A kernel of a SPIR-V module. What can't be vector code becomes scalar code, unless a vector is a sub-group that the
+    /// A kernel of a module. What can't be vector code becomes scalar code, unless a vector is a sub-group that the
     /// kernel sees.
-    fn new(spirv: &[u8], request: &CompileRequest) -> Result<Written, Error> {
-        let spirv = offkit_spirv::Module::from_bytes(spirv).map_err(|error| Error::new(error.to_string()))?;
-        let module = offkit_kernel::read(spirv.dr()).map_err(|error| Error::new(error.to_string()))?;
-        module
-            .verify()
-            .map_err(|problem| Error::new(problem.to_string()))?;
+    fn new(module: &[u8], request: &CompileRequest) -> Result<Written, Error> {
+        let module = read(module)?;
         let kernel = module
             .kernels
             .iter()
