@@ -15,8 +15,11 @@ pub(crate) const ITEM_WORDS: usize = 16;
 /// How often control moves on, roughly.
 const ROUNDS: u64 = 12;
 
-/// Words of the private array.
+/// Words of the private array that are used.
 const PRIVATE: u64 = 8;
+
+/// Words of a private array that is so large that vectors of work-items have no memory near enough, and code is scalar.
+const LARGE: u64 = 40_000;
 
 const TYPES: &str = r#"offkit-kernel 1
 type #0 void
@@ -24,7 +27,7 @@ type #1 scalar i32
 type #2 pointer CrossWorkgroup #1
 type #3 pointer Workgroup #1
 type #4 pointer Function #1
-type #5 array #1 8
+type #5 array #1 LENGTH
 type #6 array #1 512
 type #7 scalar i64
 type #8 vector i64 3
@@ -593,9 +596,11 @@ pub(crate) fn kernel(seed: u64) -> Case {
         }
     }
 
+    let length = if writer.dice.one_in(10) { LARGE } else { PRIVATE };
+    let types = TYPES.replace("LENGTH", &length.to_string());
     let size = size.map_or_else(String::new, |size| format!(" sub_group_size {size}"));
     let mut text = format!(
-        "{TYPES}kernel \"k\" @0{size}\n\nfunction @0 \"k\" #0\n  parameter %0 #2\n  variable #4 %1 #5\n"
+        "{types}kernel \"k\" @0{size}\n\nfunction @0 \"k\" #0\n  parameter %0 #2\n  variable #4 %1 #5\n"
     );
     for (number, block) in writer.blocks.iter().enumerate() {
         let Block { phis, code, end } = block;

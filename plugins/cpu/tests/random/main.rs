@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use kernel::{Case, HEADER_WORDS, ITEM_WORDS, kernel};
 use offkit_kernel::ir::Module;
 use offkit_plugin_cpu::{
-    AllocationKind, Argument, LaunchOptions, Memory, Program, compile_with, launch_compiled,
+    AllocationKind, Argument, LaunchOptions, Memory, NdRange, Program, compile_with, launch_compiled,
 };
 use offkit_spirv::{Parameter, ParameterKind, Storage, Type};
 
@@ -156,4 +156,52 @@ fn compiled_kernels_do_what_interpreted_ones_do() {
         refused * 50 <= count,
         "{refused} of {count} kernels are interpreted"
     );
+}
+
+/// A value that some ways between two barriers make anew and others don't: it is read behind another barrier.
+#[test]
+fn a_value_that_is_not_made_anew_stays() {
+    if !has_worker() {
+        return;
+    }
+    let kernel = |size: &str, way: &str| {
+        format!(
+            "offkit-kernel 1\n\
+            type #0 void\ntype #1 scalar i32\ntype #2 pointer CrossWorkgroup #1\ntype #3 scalar i64\ntype #4 scalar bool\n\
+            variable &0 \"linear\" input GlobalLinearId #3 8\nkernel \"k\" @0{size}\n\
+            function @0 \"k\" #0\n  parameter %0 #2\n\
+            block ^0\n  %1 #3 = input &0 ()\n  %2 #1 = convert unsigned (%1)\n  end jump ^1\n\
+            block ^1\n  %3 #1 = phi [^0 i32:0 ^4 %6]\n  %4 #1 = op IMul (%3 i32:100)\n  end jump ^2\n\
+            block ^2\n  %5 #1 = phi [^1 %3 ^4 %6]\n  collective barrier work_group uniform ()\n  end jump ^3\n\
+            block ^3\n  %6 #1 = op IAdd (%5 i32:1)\n  %7 #4 = op SGreaterThan (%6 i32:3)\n  end branch %7 ^5 ^4\n\
+            block ^4\n  %8 #1 = op IAdd (%6 {way})\n  %9 #1 = op BitwiseAnd (%8 i32:1)\n  \
+            %10 #4 = op IEqual (%9 i32:0)\n  end branch %10 ^1 ^2\n\
+            block ^5\n  collective barrier work_group uniform ()\n  %11 #2 = address 64 [64] (%0 %1)\n  \
+            store (%11 %4)\n  end return none\n"
+        )
+    };
+    let range = NdRange {
+        dimensions: 1,
+        offset: [0; 3],
+        global: [54, 1, 1],
+        local: Some([27, 1, 1]),
+    };
+    for size in ["", " sub_group_size 1", " sub_group_size 8"] {
+        // In the second of three rounds; or in the second for even work-items, and in the others for odd ones.
+        for (way, expected) in [("i32:0", [200, 200]), ("%2", [200, 300])] {
+            let text = kernel(size, way);
+            let case = Case { text, range };
+            for way in [
+                Way::Interpreted,
+                Way::Compiled { full: false },
+                Way::Compiled { full: true },
+            ] {
+                let words = run(&case, way).unwrap_or_else(|error| panic!("{error}\n{}", case.text));
+                let items = words[HEADER_WORDS..].chunks(ITEM_WORDS);
+                for (item, words) in items.enumerate() {
+                    assert_eq!(words[0], expected[item % 2], "{item}, {way:?}\n{}", case.text);
+                }
+            }
+        }
+    }
 }
