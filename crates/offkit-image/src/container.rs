@@ -56,4 +56,11 @@ impl ContainerKind {
             Self::Archive | Self::Zip | Self::Tar | Self::Compressed | Self::Rpm
         )
     }
+
+    /// Whether a device loads one image of it and none of the others, so that a kernel which only another has is not
+    /// there. Of other containers programs choose kernel by kernel.
+    #[must_use]
+    pub fn loads_one(self) -> bool {
+        matches!(self, Self::Fatbin | Self::Bundle | Self::SingleBundle)
+    }
 }

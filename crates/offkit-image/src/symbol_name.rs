@@ -4,11 +4,17 @@ use std::fmt;
 
 use cpp_demangle::{DemangleOptions, Symbol};
 
-/// The longest demangled name: substitutions let 200 bytes stand for gigabytes.
-const MAX_DEMANGLED_BYTES: usize = 4096;
+/// How long a demangled name may be: substitutions let 200 bytes stand for gigabytes. The longest of `libtorch_cuda.so`'s
+/// kernels has 12,945 bytes; none is more than 13 times as long as its symbol.
+fn most_demangled_bytes(symbol: &str) -> usize {
+    const LEAST: usize = 4096;
+    const TIMES: usize = 32;
+    symbol.len().saturating_mul(TIMES).max(LEAST)
+}
 
 /// The demangled form of an Itanium-mangled symbol, `saxpy(float, float*)` for `_Z5saxpyfPf`; the
-/// symbol itself if it is not mangled, or if the demangled form would be longer than 4096 bytes.
+/// symbol itself if it is not mangled, or if the demangled form would have more than 4096 bytes and be more than 32 times as
+/// long.
 ///
 /// ```
 /// assert_eq!(offkit_image::demangle("_Z5scalef"), "scale(float)");
@@ -21,13 +27,16 @@ pub fn demangle(symbol: &str) -> String {
     if !symbol.starts_with('_') || !symbol.trim_start_matches('_').starts_with('Z') {
         return symbol.to_owned();
     }
-    let mut text = Bounded(String::new());
+    let mut text = Bounded {
+        text: String::new(),
+        most: most_demangled_bytes(symbol),
+    };
     let demangled = Symbol::new(symbol).is_ok_and(|parsed| {
         parsed
             .structured_demangle(&mut text, &DemangleOptions::default())
             .is_ok()
     });
-    if demangled { text.0 } else { symbol.to_owned() }
+    if demangled { text.text } else { symbol.to_owned() }
 }
 
 /// The name of a function with an Itanium-mangled symbol that is in no namespace, and its mangled parameters.
@@ -45,14 +54,17 @@ pub fn mangled_function(symbol: &str) -> Option<(&str, &str)> {
 }
 
 /// Text that refuses to become too long.
-struct Bounded(String);
+struct Bounded {
+    text: String,
+    most: usize,
+}
 
 impl fmt::Write for Bounded {
     fn write_str(&mut self, part: &str) -> fmt::Result {
-        if self.0.len().saturating_add(part.len()) > MAX_DEMANGLED_BYTES {
+        if self.text.len().saturating_add(part.len()) > self.most {
             return Err(fmt::Error);
         }
-        self.0.push_str(part);
+        self.text.push_str(part);
         Ok(())
     }
 }
@@ -85,6 +97,16 @@ pub fn backquoted<T: std::fmt::Display>(names: impl IntoIterator<Item = T>) -> S
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_names_of_templates_are_demangled() {
+        // As those of torch's kernels: a functor with many types as arguments, repeated by substitution.
+        let long = "a_type_with_a_long_name_as_templates_have_them_in_libraries";
+        let symbol = format!("_Z6kernelIN2ns{}{long}EEv{}", long.len(), "T_".repeat(100));
+        let demangled = demangle(&symbol);
+        assert!(demangled.len() > 4096, "{demangled}");
+        assert!(demangled.starts_with("void kernel<ns::a_type"), "{demangled}");
+    }
 
     #[test]
     fn names_that_explode_stay_as_they_are() {

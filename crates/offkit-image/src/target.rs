@@ -4,7 +4,8 @@
 //! [`Family`] says which rules apply; [`names`] reads and writes all spellings in use, and [`fit`] answers
 //! whether code can be linked with other code ([`Target::links_with`]) or runs on a device
 //! ([`Target::runs_on`]), and if not, why. An image knows more about itself than its target, and a [`Device`] more
-//! than its own: [`DeviceImage::runs_on`](crate::DeviceImage::runs_on) is the answer for these, a [`Verdict`].
+//! than its own: [`DeviceImage::runs_on`](crate::DeviceImage::runs_on) is the answer for these, a [`Verdict`]. Which of several
+//! images a device takes, [`Device::takes`] says.
 
 pub mod amd;
 mod decide;
@@ -16,6 +17,7 @@ pub mod host;
 pub mod intel;
 pub mod names;
 pub mod nvidia;
+mod rank;
 pub mod triple;
 mod verdict;
 
@@ -30,6 +32,7 @@ pub use family::Family;
 pub use fit::{Misfit, Run};
 pub use host::HostCpu;
 pub use names::triples;
+pub use rank::Rank;
 pub use triple::{System, Triple};
 pub use verdict::Verdict;
 

@@ -1,9 +1,10 @@
 //! Which kernels run on which devices.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::str::FromStr;
 
-use offkit_image::target::{Device, DriverVersion, Misfit, Run, Verdict};
+use offkit_image::Location;
+use offkit_image::target::{Device, DriverVersion, Misfit, Rank, Run, Verdict};
 
 use crate::inventory::{Inventory, Listed};
 use crate::names::NameId;
@@ -59,26 +60,8 @@ impl FromStr for Wanted {
     }
 }
 
-/// What a device gets of one kernel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Best {
-    No,
-    Compiled,
-    Native,
-}
-
-impl Best {
-    fn run(self) -> Option<Run> {
-        match self {
-            Self::No => None,
-            Self::Compiled => Some(Run::Compiled),
-            Self::Native => Some(Run::Native),
-        }
-    }
-}
-
 /// What a device gets of one library.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Coverage {
     /// The number of the library.
@@ -171,91 +154,109 @@ pub fn check(inventory: &Inventory, wanted: &[Wanted]) -> Check {
     check
 }
 
+/// An image, and what a device makes of it.
+struct Judged<'a> {
+    image: &'a Listed,
+    verdict: Verdict,
+}
+
+/// What a device makes of images: of containers of which it loads one image, it takes that of the highest rank alone.
+fn judge<'a>(images: &[&'a Listed], device: &Device) -> Vec<Judged<'a>> {
+    let judged = images.iter().map(|&image| Judged {
+        image,
+        verdict: image.image.runs_on(device),
+    });
+    let mut judged: Vec<_> = judged.collect();
+    let mut taken = HashMap::<Location, Rank>::new();
+    let choice = |one: &Judged<'_>| {
+        let image = &one.image.image;
+        (image.container.loads_one() && one.verdict.runs.is_ok()).then(|| image.choice())
+    };
+    for one in &judged {
+        if let Some(choice) = choice(one) {
+            let best = taken.entry(choice).or_insert(one.verdict.rank);
+            *best = one.verdict.rank.max(*best);
+        }
+    }
+    for one in &mut judged {
+        let best = choice(one).and_then(|choice| taken.get(&choice));
+        if best.is_some_and(|best| one.verdict.rank < *best) {
+            one.verdict.runs = Err(Misfit::PassedOver);
+        }
+    }
+    judged
+}
+
+/// What a device gets of one kernel.
+struct OfKernel {
+    /// The number of the image that it takes.
+    taken: Option<usize>,
+    has_portable: bool,
+    /// Why it takes no other.
+    reason: Misfit,
+}
+
 /// What a device gets of one library; `None` where all of its code is of other kinds of devices.
 fn coverage(inventory: &Inventory, images: &[&Listed], wanted: &Wanted) -> Option<Coverage> {
-    struct OfKernel {
-        best: Best,
-        has_portable: bool,
-        reason: Misfit,
-    }
+    let judged = judge(images, &wanted.device);
     let mut kernels = HashMap::<NameId, OfKernel>::new();
-    let mut coverage = Coverage {
-        library: 0,
-        wanted: 0,
-        kernels: 0,
-        native: 0,
-        compiled: 0,
-        native_archs: Vec::new(),
-        least_driver: None,
-        doubts: Vec::new(),
-        verdicts: Vec::new(),
-        holes: Vec::new(),
-        waived: 0,
-        without_portable: 0,
-    };
     let mut is_of_kind = false;
-    let mut verdicts = Vec::new();
-    for image in images {
-        let verdict = image.image.runs_on(&wanted.device);
-        is_of_kind |= verdict.runs != Err(Misfit::Architecture) && verdict.runs != Err(Misfit::Format);
-        let own = inventory.kernels_of(image);
-        for kernel in own {
-            let (best, reason) = match &verdict.runs {
-                Ok(Run::Native) => (Best::Native, Misfit::Format),
-                Ok(Run::Compiled) => (Best::Compiled, Misfit::Format),
-                Err(reason) => (Best::No, reason.clone()),
-            };
-            let of_kernel = kernels.entry(kernel.name).or_insert_with(|| OfKernel {
-                best,
+    for (number, Judged { image, verdict }) in judged.iter().enumerate() {
+        is_of_kind |= !matches!(verdict.runs, Err(Misfit::Architecture | Misfit::Format));
+        // PTX is there for devices to come where this one has something better.
+        let is_portable = image.image.is_for_devices_to_come()
+            && matches!(verdict.runs, Ok(_) | Err(Misfit::PassedOver));
+        for kernel in inventory.kernels_of(image) {
+            let of_kernel = kernels.entry(kernel.name).or_insert(OfKernel {
+                taken: None,
                 has_portable: false,
-                reason: reason.clone(),
+                reason: Misfit::Architecture,
             });
-            of_kernel.best = of_kernel.best.max(best);
-            of_kernel.has_portable |= best == Best::Compiled;
-            if best == Best::No && telling(&reason) > telling(&of_kernel.reason) {
-                of_kernel.reason = reason;
+            of_kernel.has_portable |= is_portable;
+            match &verdict.runs {
+                Ok(_) => {
+                    let best = of_kernel.taken.map(|taken| judged[taken].verdict.rank);
+                    if best.is_none_or(|best| verdict.rank > best) {
+                        of_kernel.taken = Some(number);
+                    }
+                }
+                Err(reason) if telling(reason) > telling(&of_kernel.reason) => {
+                    of_kernel.reason = reason.clone();
+                }
+                Err(_) => {}
             }
-        }
-        if !own.is_empty() {
-            verdicts.push((*image, verdict));
         }
     }
     if !is_of_kind || kernels.is_empty() {
         return None;
     }
-    coverage.kernels = kernels.len();
+    let mut coverage = Coverage {
+        kernels: kernels.len(),
+        ..Coverage::default()
+    };
+    let mut taken = BTreeSet::new();
     for (name, of_kernel) in kernels {
-        coverage.verdicts.push((name, of_kernel.best.run()));
-        match of_kernel.best {
-            Best::Native => coverage.native += 1,
-            Best::Compiled => coverage.compiled += 1,
-            Best::No => coverage.holes.push((name, of_kernel.reason)),
-        }
         coverage.without_portable += usize::from(wanted.with_portable && !of_kernel.has_portable);
+        let run = of_kernel
+            .taken
+            .and_then(|number| judged[number].verdict.runs.clone().ok());
+        match run {
+            Some(Run::Native) => coverage.native += 1,
+            Some(Run::Compiled) => coverage.compiled += 1,
+            None => coverage.holes.push((name, of_kernel.reason)),
+        }
+        coverage.verdicts.push((name, run));
+        taken.extend(of_kernel.taken);
     }
     let by_symbol =
         |one: NameId, other: NameId| inventory.names.symbol(one).cmp(inventory.names.symbol(other));
     coverage.verdicts.sort_by(|one, other| by_symbol(one.0, other.0));
     coverage.holes.sort_by(|one, other| by_symbol(one.0, other.0));
-    let is_compiled = coverage.compiled > 0;
-    for (image, verdict) in verdicts {
-        let Verdict {
-            runs: Ok(run),
-            least_driver,
-            doubt,
-            ..
-        } = verdict
-        else {
-            continue;
-        };
-        // What is compiled where there is machine code for all is not asked of a driver.
-        if run == Run::Compiled && !is_compiled {
-            continue;
-        }
-        coverage.least_driver = coverage.least_driver.max(least_driver);
-        coverage.doubts.extend(doubt);
+    for Judged { image, verdict } in taken.into_iter().map(|number| &judged[number]) {
+        coverage.least_driver = coverage.least_driver.max(verdict.least_driver);
+        coverage.doubts.extend(verdict.doubt);
         let arch = image.arch();
-        if run == Run::Native && !coverage.native_archs.contains(&arch) {
+        if verdict.is_native() && !coverage.native_archs.contains(&arch) {
             coverage.native_archs.push(arch);
         }
     }
@@ -268,6 +269,7 @@ fn coverage(inventory: &Inventory, images: &[&Listed], wanted: &Wanted) -> Optio
 /// How much a reason says of what is to be done about it.
 fn telling(reason: &Misfit) -> u8 {
     match reason {
+        Misfit::PassedOver => 8,
         Misfit::Driver { .. } => 7,
         Misfit::Aspect(_) | Misfit::Demand(_) | Misfit::Feature(_) => 6,
         Misfit::Older => 5,

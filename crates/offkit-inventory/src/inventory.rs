@@ -1,6 +1,8 @@
 //! What is known about the images of some files, without their bytes.
 
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use offkit_image::{DeviceImage, Location, Problem, Resources};
 
@@ -24,6 +26,8 @@ pub struct Inventory {
     pub has_kernels: bool,
     /// What could not be read.
     pub problems: Vec<Problem>,
+    /// What the libraries are called, from when that was first asked on.
+    pub(crate) library_names: OnceLock<Vec<String>>,
 }
 
 /// A file with images: a library, a program or an object, in a package or alone.
@@ -49,7 +53,8 @@ impl Library {
         self.size.saturating_sub(self.stored)
     }
 
-    /// What it is called among the libraries of its file: the way to it, or the file's name.
+    /// What it is called among the libraries of its file: the way to it, or the file's name. Among those of several
+    /// files [`Inventory::library_name`] tells it apart.
     #[must_use]
     pub fn name(&self) -> String {
         match self.location.is_file() {
@@ -126,7 +131,34 @@ pub(crate) fn sum(numbers: impl Iterator<Item = u64>) -> u64 {
     numbers.fold(0, u64::saturating_add)
 }
 
+/// The part of some bytes that `some` of `all` take.
+pub(crate) fn part(bytes: u64, some: u64, all: u64) -> u64 {
+    let share = u128::from(bytes) * u128::from(some) / u128::from(all.max(1));
+    u64::try_from(share).unwrap_or(u64::MAX)
+}
+
 impl Inventory {
+    /// What the library of that number is called: as short as can be, and with its place where another library of
+    /// another file has the same name.
+    #[must_use]
+    pub fn library_name(&self, number: usize) -> &str {
+        let names = self.library_names.get_or_init(|| {
+            let short: Vec<String> = self.libraries.iter().map(Library::name).collect();
+            let mut places = HashMap::<&str, HashSet<&Location>>::new();
+            for (name, library) in short.iter().zip(&self.libraries) {
+                places.entry(name).or_default().insert(&library.location);
+            }
+            let is_one = |name: &str| places.get(name).is_none_or(|places| places.len() == 1);
+            let names = short.iter().zip(&self.libraries);
+            let unique = names.map(|(name, library)| match is_one(name) {
+                true => name.clone(),
+                false => library.location.to_string(),
+            });
+            unique.collect()
+        });
+        names.get(number).map_or("", String::as_str)
+    }
+
     /// The kernels of an image.
     #[must_use]
     pub fn kernels_of(&self, image: &Listed) -> &[Kernel] {
@@ -145,10 +177,7 @@ impl Inventory {
         match (all, count) {
             (_, 0) => 0,
             (0, count) => image.stored / count,
-            (all, _) => {
-                let share = u128::from(image.stored) * u128::from(kernel.code()) / u128::from(all);
-                u64::try_from(share).unwrap_or(u64::MAX)
-            }
+            (all, _) => part(image.stored, kernel.code(), all),
         }
     }
 

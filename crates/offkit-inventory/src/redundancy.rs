@@ -5,10 +5,10 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use offkit_image::target::nvidia::{Processor, Scope};
-use offkit_image::target::{Device, Family, Run};
-use offkit_image::{Compression, ContainerKind, ImageFormat};
+use offkit_image::target::{Device, Family, Run, triples};
+use offkit_image::{Compression, ContainerKind, ImageFormat, Location, Target};
 
-use crate::inventory::{Inventory, Kernel, Listed};
+use crate::inventory::{Inventory, Kernel, Listed, part, sum};
 use crate::names::NameId;
 
 /// Why something is redundant.
@@ -107,7 +107,7 @@ fn covered(inventory: &Inventory) -> Vec<Redundant> {
             let names = inventory.kernels_of(image).iter().map(|kernel| kernel.name);
             arch.names.extend(names);
             arch.images += 1;
-            arch.stored += image.stored;
+            arch.stored = arch.stored.saturating_add(image.stored);
         }
         for (processor, arch) in &archs {
             // Code for one processor or one family has what other code has not, and Tegra is promised nothing.
@@ -121,7 +121,15 @@ fn covered(inventory: &Inventory) -> Vec<Redundant> {
                     && other.runs_on(*processor).is_ok()
                     && arch.names.is_subset(&of_other.names)
             };
-            if let Some((other, _)) = archs.iter().rev().find(covers) {
+            // Where there is PTX of a higher number than the other's, devices take that, and compile it.
+            let is_other = |image: &&&Listed| {
+                let is_it = Processor::of(&image.image.target) == Some(*processor);
+                !(is_it && image.image.format == ImageFormat::Cubin)
+            };
+            let device = Device::new(Target::new(triples::NVPTX64, &processor.to_string()));
+            let rest = images.iter().filter(is_other).map(|image| &image.image);
+            let stays_native = device.takes(rest).is_some_and(|(_, verdict)| verdict.is_native());
+            if let Some((other, _)) = archs.iter().rev().find(covers).filter(|_| stays_native) {
                 found.push(Redundant {
                     kind: Kind::CoveredArch,
                     library: Some(library),
@@ -141,13 +149,13 @@ fn covered(inventory: &Inventory) -> Vec<Redundant> {
 
 fn same_images(inventory: &Inventory) -> Vec<Redundant> {
     let mut seen = HashSet::new();
-    let (mut images, mut kernels, mut stored) = (0, 0, 0);
+    let (mut images, mut kernels, mut stored) = (0, 0, 0_u64);
     for image in &inventory.images {
         let Some(digest) = image.digest else { continue };
         if !seen.insert((digest, image.image.target.arch.clone())) {
             images += 1;
             kernels += image.kernels.len();
-            stored += image.stored;
+            stored = stored.saturating_add(image.stored);
         }
     }
     let redundant = Redundant {
@@ -184,14 +192,14 @@ fn same_kernels(inventory: &Inventory) -> Vec<Redundant> {
             for kernel in kernels {
                 let share = match code {
                     0 => image.stored / kernels.len() as u64,
-                    code => (u128::from(image.stored) * u128::from(kernel.code()) / u128::from(code)) as u64,
+                    code => part(image.stored, kernel.code(), code),
                 };
                 let key = (arch.clone(), image.image.format, kernel.name);
                 match largest.get_mut(&key) {
                     None => _ = largest.insert(key, share),
                     Some(kept) => {
                         copies += 1;
-                        bytes += share.min(*kept);
+                        bytes = bytes.saturating_add(share.min(*kept));
                         *kept = share.max(*kept);
                         touched.insert(kernel.image);
                     }
@@ -232,7 +240,7 @@ fn same_libraries(inventory: &Inventory) -> Vec<Redundant> {
             };
             let names: Vec<_> = copies
                 .iter()
-                .map(|copy| inventory.libraries[*copy].name())
+                .map(|copy| inventory.library_name(*copy))
                 .collect();
             Redundant {
                 kind: Kind::SameLibrary,
@@ -240,11 +248,11 @@ fn same_libraries(inventory: &Inventory) -> Vec<Redundant> {
                 what: format!(
                     "{} has the device code of {}",
                     names.join(", "),
-                    inventory.libraries[*first].name()
+                    inventory.library_name(*first)
                 ),
                 images: 0,
                 kernels: 0,
-                saves: Some(copies.iter().map(|copy| inventory.libraries[*copy].stored).sum()),
+                saves: Some(sum(copies.iter().map(|copy| inventory.libraries[*copy].stored))),
                 costs: "nothing, if one of them can be a link to the other".to_owned(),
             }
         })
@@ -268,7 +276,7 @@ fn compression(inventory: &Inventory) -> Vec<Redundant> {
         };
         let sum = sums.entry(name).or_default();
         sum.0 += 1;
-        sum.1 += image.stored;
+        sum.1 = sum.1.saturating_add(image.stored);
     }
     let sums = sums.into_iter().filter(|(_, (_, bytes))| *bytes > 0);
     sums.map(|(how, (images, bytes))| Redundant {
@@ -311,11 +319,26 @@ fn takers(image: &Listed) -> Vec<Family> {
     }
 }
 
-/// The price of taking out each architecture, the largest first: for each library whether its devices still have an
-/// image. Whether every kernel is in one, [`check`](mod@crate::check) says.
+/// Images among which devices choose, one of each target and format: in a library with hundreds of fatbins all are
+/// alike, and count once.
+fn choices(inventory: &Inventory) -> Vec<Vec<&Listed>> {
+    let mut choices = BTreeMap::<(usize, Location), BTreeMap<(&Target, ImageFormat), &Listed>>::new();
+    for image in &inventory.images {
+        let choice = choices.entry((image.library, image.image.choice())).or_default();
+        choice.entry((&image.image.target, image.image.format)).or_insert(image);
+    }
+    let distinct: BTreeMap<Vec<_>, Vec<&Listed>> = choices
+        .into_values()
+        .map(|choice| choice.into_iter().unzip())
+        .collect();
+    distinct.into_values().collect()
+}
+
+/// The price of taking out each architecture, the largest first: whether devices still have an image in every fatbin,
+/// every bundle and every program. Whether every kernel is in one, [`check`](mod@crate::check) says.
 #[must_use]
 pub fn removals(inventory: &Inventory) -> Vec<Removal> {
-    let libraries = by_library(inventory);
+    let choices = choices(inventory);
     let mut keys = BTreeMap::<(String, ImageFormat), Removal>::new();
     for image in &inventory.images {
         let key = (image.arch(), image.image.format);
@@ -342,15 +365,13 @@ pub fn removals(inventory: &Inventory) -> Vec<Removal> {
     for ((arch, format), removal) in &mut keys {
         for device in &devices {
             let mut worst = None;
-            for images in libraries.values() {
+            for images in &choices {
                 let best = |without: bool| {
-                    let mut seen = HashSet::new();
-                    let distinct = images.iter().filter(|image| {
-                        let is_it = image.image.format == *format && image.arch() == *arch;
-                        !(without && is_it) && seen.insert((&image.image.target, image.image.format))
-                    });
-                    let runs = distinct.filter_map(|image| image.image.runs_on(device).runs.ok());
-                    runs.min()
+                    let is_it =
+                        |image: &Listed| image.image.format == *format && image.arch() == *arch;
+                    let staying = images.iter().filter(|image| !(without && is_it(image)));
+                    let taken = device.takes(staying.map(|image| &image.image));
+                    taken.and_then(|(_, verdict)| verdict.runs.ok())
                 };
                 worst = worst.max(match (best(false), best(true)) {
                     (Some(_), None) => Some(2),

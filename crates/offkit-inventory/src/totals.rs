@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use offkit_image::Spills;
 
-use crate::inventory::{Inventory, Kernel, Listed};
+use crate::inventory::{Inventory, Kernel, Listed, part};
 
 /// What sums are made by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -42,7 +42,7 @@ impl Key {
 
     fn of(self, inventory: &Inventory, image: &Listed) -> String {
         match self {
-            Self::Library => inventory.libraries[image.library].name(),
+            Self::Library => inventory.library_name(image.library).to_owned(),
             Self::Arch => image.arch(),
             Self::Format => image.image.format.name().to_owned(),
             Self::Compression => match image.image.compression() {
@@ -180,9 +180,4 @@ pub fn total(inventory: &Inventory) -> Total {
         total.add_image(inventory, image);
     }
     total
-}
-
-fn part(bytes: u64, some: u64, all: u64) -> u64 {
-    let share = u128::from(bytes) * u128::from(some) / u128::from(all.max(1));
-    u64::try_from(share).unwrap_or(u64::MAX)
 }

@@ -37,6 +37,8 @@ pub enum Misfit {
     Link,
     /// The device is known to lack an ability that the code was recorded to need, by SYCL's name of it.
     Aspect(&'static str),
+    /// The device takes another image of the same container, and this one not.
+    PassedOver,
     /// The device's driver is too old for the code, or for how it is compressed.
     Driver {
         /// The oldest that takes it.
@@ -63,6 +65,9 @@ impl fmt::Display for Misfit {
             Self::Format => f.write_str("no device runs this format"),
             Self::Link => f.write_str("it is to be linked before any device runs it"),
             Self::Aspect(name) => write!(f, "the device has no {name}"),
+            Self::PassedOver => {
+                f.write_str("the device takes another image of the same container, which does not have it")
+            }
             Self::Driver { needs, has } => {
                 write!(f, "its driver is {has}, and it needs {needs} or later")
             }

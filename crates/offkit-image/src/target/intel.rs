@@ -119,6 +119,11 @@ fn version_of(name: &str) -> Option<Version> {
     parse(name).or_else(|| gpu_of_processor(name)?.others.iter().copied().find_map(parse))
 }
 
+/// Whether two names mean one processor.
+pub(super) fn is_same(one: &str, other: &str) -> bool {
+    one == other || version_of(one).is_some_and(|version| version_of(other) == Some(version))
+}
+
 /// Whether machine code for one of these processors runs on the other.
 pub(super) fn runs_on(code: &str, device: &str) -> bool {
     if code == device {

@@ -6,7 +6,8 @@ use super::device::Device;
 use super::driver::{self, DriverVersion};
 use super::family::Family;
 use super::fit::{Misfit, Run};
-use super::nvidia::Processor;
+use super::nvidia::{Processor, Scope};
+use super::rank::Rank;
 use super::{Target, intel};
 use crate::property_set::names::DEVICE_REQUIREMENTS;
 use crate::{Compression, ContainerKind, DeviceImage, ImageFormat};
@@ -21,6 +22,8 @@ pub struct Verdict {
     pub least_driver: Option<DriverVersion>,
     /// Why this is probable rather than certain; `None` for what rests on rules that were checked.
     pub doubt: Option<&'static str>,
+    /// Where several run, the device takes the one of the highest rank.
+    pub rank: Rank,
 }
 
 impl Verdict {
@@ -29,6 +32,7 @@ impl Verdict {
             runs: Err(reason),
             least_driver: None,
             doubt: None,
+            rank: Rank::NONE,
         }
     }
 
@@ -101,6 +105,7 @@ impl DeviceImage<'_> {
             runs: Ok(runs),
             least_driver,
             doubt: self.target.doubt(runs, &device.target).or(doubt_of_driver),
+            rank: Rank::of(self, runs, device),
         }
     }
 
@@ -167,8 +172,18 @@ impl Target {
     }
 }
 
+impl DeviceImage<'_> {
+    /// Whether devices to come have code by it: a driver compiles it, and it is not for one processor or one family
+    /// alone, as PTX for `sm_90a` and `sm_100f` is.
+    #[must_use]
+    pub fn is_for_devices_to_come(&self) -> bool {
+        let processor = Processor::of(&self.target).filter(|_| self.format == ImageFormat::Ptx);
+        self.format.is_portable() && processor.is_none_or(|processor| processor.scope == Scope::Plain)
+    }
+}
+
 impl ImageFormat {
-    /// Whether a driver compiles it when it is loaded, so that it runs on devices to come.
+    /// Whether a driver compiles it when it is loaded.
     #[must_use]
     pub fn is_portable(self) -> bool {
         matches!(self, Self::Spirv | Self::Ptx)
@@ -220,6 +235,23 @@ mod tests {
             said(&ptx, "h100", Some("700")),
             "probably JIT (driver 616 or later)"
         );
+    }
+
+    #[test]
+    fn ptx_for_one_processor_or_one_family_is_nothing_for_devices_to_come() {
+        for (target, format, is_for_all) in [
+            ("sm_80", ImageFormat::Ptx, true),
+            ("sm_90a", ImageFormat::Ptx, false),
+            ("sm_100f", ImageFormat::Ptx, false),
+            ("sm_80", ImageFormat::Cubin, false),
+            ("spir64", ImageFormat::Spirv, true),
+        ] {
+            assert_eq!(
+                image(target, format).is_for_devices_to_come(),
+                is_for_all,
+                "{target} {format}"
+            );
+        }
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use offkit_image::target::{Device, DriverVersion, Run};
-use offkit_image::{ContainerKind, DeviceImage, Limits, Location, Target};
+use offkit_image::target::{Device, DriverVersion, Verdict};
+use offkit_image::{DeviceImage, Limits, Location, Target};
 
 use crate::inspect::Inspect;
 use crate::parallel;
@@ -47,7 +47,7 @@ impl Losses {
     pub fn of(images: &[DeviceImage<'_>], goes: impl Fn(&DeviceImage<'_>) -> bool, limits: &Limits) -> Self {
         let mut groups: BTreeMap<Location, [Vec<&DeviceImage<'_>>; 2]> = BTreeMap::new();
         for image in images {
-            let [staying, going] = groups.entry(container_of(image)).or_default();
+            let [staying, going] = groups.entry(image.choice()).or_default();
             let list = if goes(image) { going } else { staying };
             list.push(image);
         }
@@ -55,7 +55,7 @@ impl Losses {
         let mut losses = Self::default();
         for (place, [staying, going]) in &groups {
             losses.add_devices(staying, going);
-            let is_portable = |image: &&DeviceImage<'_>| image.format.is_portable();
+            let is_portable = |image: &&DeviceImage<'_>| image.is_for_devices_to_come();
             let had_portable = going.iter().any(is_portable);
             losses.without_portable = losses
                 .without_portable
@@ -83,14 +83,14 @@ impl Losses {
                 continue;
             }
             // Code that only a driver compiles is for no device of its own.
-            if choose(&all, &device).is_none_or(|(_, run, _)| run != Run::Native) {
+            if !choose(&all, &device).is_some_and(|verdict| verdict.is_native()) {
                 continue;
             }
             let loss = self.devices.entry(image.target.clone()).or_default();
             let count = match choose(staying, &device) {
-                Some((_, Run::Native, _)) => &mut loss.native,
-                Some((_, Run::Compiled, least)) => {
-                    loss.least_driver = loss.least_driver.max(least);
+                Some(verdict) if verdict.is_native() => &mut loss.native,
+                Some(verdict) => {
+                    loss.least_driver = loss.least_driver.max(verdict.least_driver);
                     &mut loss.compiled
                 }
                 None => &mut loss.none,
@@ -100,30 +100,12 @@ impl Losses {
     }
 }
 
-/// The image that a device takes, and how: of NVIDIA's the highest number that fits, whether machine code or PTX, and at
-/// one number machine code; of all others what needs no compiler.
-fn choose<'i, 'data>(
-    images: &[&'i DeviceImage<'data>],
-    device: &Device,
-) -> Option<(&'i DeviceImage<'data>, Run, Option<DriverVersion>)> {
-    let fitting = images.iter().filter_map(|image| {
-        let verdict = image.runs_on(device);
-        let run = verdict.runs.ok()?;
-        // Code that demands a feature is not code for all devices of which the feature is not known.
-        if image.target.unmet_demand(&device.target).is_some() {
-            return None;
-        }
-        Some((*image, run, verdict.least_driver))
-    });
-    fitting.max_by_key(|(image, run, _)| {
-        let is_nvidia = image.target.family().is_nvptx();
-        let number = image
-            .target
-            .processor_number()
-            .trim_end_matches(|c: char| !c.is_ascii_digit());
-        let number: u32 = number.parse().ok().filter(|_| is_nvidia).unwrap_or_default();
-        (number, *run == Run::Native)
-    })
+/// The image that a device takes, and how. Code that demands a feature is not code for all devices of which the feature
+/// is not known.
+fn choose(images: &[&DeviceImage<'_>], device: &Device) -> Option<Verdict> {
+    let is_met = |image: &&DeviceImage<'_>| image.target.unmet_demand(&device.target).is_none();
+    let certain = images.iter().copied().filter(is_met);
+    device.takes(certain).map(|(_, verdict)| verdict)
 }
 
 /// The kernels of images that go which no image has that stays.
@@ -144,20 +126,4 @@ fn lost_kernels(
         }
     }
     lost
-}
-
-/// What an image is in, beside those that stand for it.
-fn container_of(image: &DeviceImage<'_>) -> Location {
-    let location = &image.location;
-    // Programs have a descriptor for code that is compiled ahead of time and another for the same as SPIR-V.
-    let levels = match image.container {
-        ContainerKind::SyclWrapped => 2,
-        _ => 1,
-    };
-    let count = location.depth().saturating_sub(levels);
-    let whole = Location::of_file(location.file());
-    location
-        .parts()
-        .take(count)
-        .fold(whole, |place, part| place.join(part))
 }
