@@ -73,6 +73,7 @@ impl Inventory {
     ) -> Collector<'i, 'file> {
         self.files.push((name.to_owned(), file.len() as u64));
         self.has_kernels |= depth == Depth::Kernels;
+        self.library_names.take();
         Collector {
             first: self.images.len(),
             inventory: self,

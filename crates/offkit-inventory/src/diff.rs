@@ -9,7 +9,7 @@ use std::fmt::{self, Write};
 
 use offkit_image::{Spills, Stack};
 
-use crate::inventory::Inventory;
+use crate::inventory::{Inventory, sum};
 
 /// The first line of a snapshot as text, with the version of its form.
 pub const HEADING: &str = "# offkit inventory 1";
@@ -21,6 +21,8 @@ pub struct Snapshot {
     pub images: BTreeMap<[String; 3], Images>,
     /// By library, architecture and name, as its author wrote it and without hashes of files.
     pub kernels: BTreeMap<[String; 3], Numbers>,
+    /// The bytes of all files as they are; `None` in baselines of older versions.
+    pub file_bytes: Option<u64>,
 }
 
 /// Images of one kind.
@@ -74,22 +76,36 @@ impl Numbers {
 }
 
 impl Snapshot {
+    /// The libraries that something of is here.
+    fn libraries(&self) -> BTreeSet<&str> {
+        let keys = self.images.keys().chain(self.kernels.keys());
+        keys.map(|[library, ..]| library.as_str()).collect()
+    }
+
+    /// Whether some kernel is in both, so that there is something to compare.
+    #[must_use]
+    pub fn has_kernels_of(&self, other: &Self) -> bool {
+        let without_library = self.is_of_one_library_as(other);
+        let theirs = keyed(&other.kernels, without_library);
+        let own = keyed(&self.kernels, without_library);
+        own.keys().any(|key| theirs.contains_key(key))
+    }
+
+    /// Whether both are of one library, which may have another name in the next build.
+    fn is_of_one_library_as(&self, other: &Self) -> bool {
+        self.libraries().len() == 1 && other.libraries().len() == 1
+    }
+
     /// What an inventory is compared by.
     #[must_use]
     pub fn of(inventory: &Inventory) -> Self {
-        let mut snapshot = Self::default();
-        // The one library of a file may have another name in the next build.
-        let is_one = inventory
-            .libraries
-            .iter()
-            .filter(|library| library.stored > 0)
-            .count()
-            == 1;
+        let files = inventory.files.iter();
+        let mut snapshot = Self {
+            file_bytes: Some(sum(files.map(|(_, size)| *size))),
+            ..Self::default()
+        };
         for image in &inventory.images {
-            let library = match is_one {
-                true => String::new(),
-                false => inventory.libraries[image.library].name(),
-            };
+            let library = inventory.library_name(image.library).to_owned();
             let arch = image.arch();
             let key = [
                 library.clone(),
@@ -149,6 +165,7 @@ impl Snapshot {
                 text => amount(text).map(Some),
             };
             match fields.as_slice() {
+                ["files", bytes] => snapshot.file_bytes = Some(amount(bytes)?),
                 ["image", library, arch, format, count, stored, size] => {
                     let key = [library, arch, format].map(|text| (*text).to_owned());
                     let images = Images {
@@ -190,6 +207,9 @@ impl fmt::Display for Snapshot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let plain = |text: &String| text.replace(['\t', '\n'], " ");
         writeln!(f, "{HEADING}")?;
+        if let Some(bytes) = self.file_bytes {
+            writeln!(f, "files\t{bytes}")?;
+        }
         for (key, images) in &self.images {
             let [library, arch, format] = key.each_ref().map(plain);
             let Images { count, stored, size } = images;
@@ -258,27 +278,42 @@ impl Diff {
 /// What is different in `new`.
 #[must_use]
 pub fn diff(old: &Snapshot, new: &Snapshot) -> Diff {
+    let is_one = old.is_of_one_library_as(new);
     Diff {
-        images: changes(&old.images, &new.images),
-        kernels: changes(&old.kernels, &new.kernels),
+        images: changes(&old.images, &new.images, is_one),
+        kernels: changes(&old.kernels, &new.kernels, is_one),
     }
 }
 
 fn changes<T: Copy + PartialEq>(
     old: &BTreeMap<[String; 3], T>,
     new: &BTreeMap<[String; 3], T>,
+    without_library: bool,
 ) -> Vec<Change<T>> {
-    let keys: BTreeSet<&[String; 3]> = old.keys().chain(new.keys()).collect();
+    let (old, new) = (keyed(old, without_library), keyed(new, without_library));
+    let keys: BTreeSet<_> = old.keys().chain(new.keys()).collect();
     keys.into_iter()
         .filter_map(|key| {
             let (old, new) = (old.get(key).copied(), new.get(key).copied());
             (old != new).then(|| Change {
-                key: key.clone(),
+                key: key.map(str::to_owned),
                 old,
                 new,
             })
         })
         .collect()
+}
+
+/// Things by what they are compared by.
+fn keyed<T: Copy>(things: &BTreeMap<[String; 3], T>, without_library: bool) -> BTreeMap<[&str; 3], T> {
+    let things = things.iter().map(|([library, arch, name], thing)| {
+        let library = match without_library {
+            true => "",
+            false => library,
+        };
+        ([library, arch, name], *thing)
+    });
+    things.collect()
 }
 
 #[cfg(test)]
@@ -300,6 +335,7 @@ mod tests {
         Snapshot {
             images: [(key("cubin"), images)].into(),
             kernels: [(key("saxpy(float, float*)"), numbers)].into(),
+            file_bytes: Some(100),
         }
     }
 
@@ -310,6 +346,30 @@ mod tests {
         assert!(Snapshot::parse("kernel").unwrap_err().contains("line 1"));
         let broken = format!("{HEADING}\nkernel\ta\n");
         assert!(Snapshot::parse(&broken).unwrap_err().contains("line 2"));
+    }
+
+    #[test]
+    fn one_library_is_compared_by_any_name_and_several_by_their_own() {
+        let renamed = |to: &str| {
+            let mut snapshot = snapshot(40);
+            let rename = |[_, arch, name]: [String; 3]| [to.to_owned(), arch, name];
+            let images = std::mem::take(&mut snapshot.images).into_iter();
+            snapshot.images = images.map(|(key, images)| (rename(key), images)).collect();
+            let kernels = std::mem::take(&mut snapshot.kernels).into_iter();
+            snapshot.kernels = kernels.map(|(key, numbers)| (rename(key), numbers)).collect();
+            snapshot
+        };
+        let old = snapshot(32);
+        assert_eq!(diff(&old, &renamed("lib-1.1.so")).grown("registers").count(), 1);
+        assert!(old.has_kernels_of(&renamed("lib-1.1.so")));
+        // A second library does not hide the first.
+        let mut two = snapshot(40);
+        two.images.extend(renamed("other.so").images);
+        two.kernels.extend(renamed("other.so").kernels);
+        let found = diff(&old, &two);
+        assert_eq!(found.grown("registers").count(), 1);
+        assert_eq!(found.kernels.iter().filter(|change| change.old.is_none()).count(), 1);
+        assert!(old.has_kernels_of(&two) && !renamed("third.so").has_kernels_of(&two));
     }
 
     #[test]

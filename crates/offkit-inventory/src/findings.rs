@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use offkit_image::{ImageFormat, Spills};
 
 use crate::check::{Check, Wanted};
-use crate::diff::{Snapshot, diff};
+use crate::diff::{Diff, Images, Snapshot, diff};
 use crate::family::family;
-use crate::inventory::{Inventory, sum};
+use crate::inventory::{Inventory, Listed, sum};
 use crate::policy::{Growth, Level, Policy, Ptx};
 use crate::redundancy::{Kind, redundancy};
 use crate::totals::{Key, totals};
@@ -67,15 +67,19 @@ impl Finding {
 /// which is worth a finding.
 pub fn waive(inventory: &Inventory, check: &mut Check, wanted: &[Wanted], policy: &Policy) -> Vec<Finding> {
     let waivers = &policy.check.ignore;
-    let mut used = BTreeSet::new();
+    let mut used = BTreeSet::<usize>::new();
     for coverage in &mut check.coverage {
         let target = wanted[coverage.wanted].device.to_string();
         let before = coverage.holes.len();
         coverage.holes.retain(|(name, _)| {
             let name = inventory.names.readable(*name);
-            let about = waivers.iter().position(|waiver| waiver.is_about(name, &target));
-            used.extend(about);
-            about.is_none()
+            let about = waivers.iter().enumerate();
+            let about: Vec<_> = about
+                .filter(|(_, waiver)| waiver.is_about(name, &target))
+                .map(|(place, _)| place)
+                .collect();
+            used.extend(about.iter().copied());
+            about.is_empty()
         });
         coverage.waived = before - coverage.holes.len();
     }
@@ -136,7 +140,7 @@ fn coverage(inventory: &Inventory, check: &Check, wanted: &[Wanted], policy: &Po
         if coverage.is_met(wanted) {
             continue;
         }
-        let library = inventory.libraries[coverage.library].name();
+        let library = inventory.library_name(coverage.library).to_owned();
         let mut add = |level, rule, value: usize, message: String| {
             findings.push(Finding {
                 library: Some(library.clone()),
@@ -208,7 +212,7 @@ fn ptx(inventory: &Inventory, policy: &Policy) -> Vec<Finding> {
         return Vec::new();
     }
     let mut findings = Vec::new();
-    for (number, library) in inventory.libraries.iter().enumerate() {
+    for number in 0..inventory.libraries.len() {
         let images = || {
             inventory
                 .images
@@ -220,7 +224,10 @@ fn ptx(inventory: &Inventory, policy: &Policy) -> Vec<Finding> {
             .flat_map(|image| inventory.kernels_of(image))
             .map(|kernel| kernel.name)
             .collect();
-        let ptx = images().filter(|image| image.image.format == ImageFormat::Ptx);
+        let is_ptx = |image: &&Listed| {
+            image.image.format == ImageFormat::Ptx && image.image.is_for_devices_to_come()
+        };
+        let ptx = images().filter(is_ptx);
         let portable: BTreeSet<_> = ptx
             .flat_map(|image| inventory.kernels_of(image))
             .map(|kernel| kernel.name)
@@ -228,7 +235,7 @@ fn ptx(inventory: &Inventory, policy: &Policy) -> Vec<Finding> {
         let without = native.difference(&portable).count();
         if without > 0 {
             findings.push(Finding {
-                library: Some(library.name()),
+                library: Some(inventory.library_name(number).to_owned()),
                 value: Some(without as u64),
                 limit: Some(0),
                 ..Finding::new(
@@ -257,13 +264,15 @@ fn sizes(inventory: &Inventory, policy: &Policy) -> Vec<Finding> {
                 ..Finding::new(
                     Level::Error,
                     rule,
-                    format!("{what} take {value} bytes, more than {limit}"),
+                    format!("{what}: {value} bytes, more than {limit}"),
                 )
             });
         }
     };
     let of = |bytes: Option<crate::policy::Bytes>| bytes.map(|bytes| bytes.0);
-    most("size.max", None, inventory.size(), of(rules.max), "the files");
+    for (file, bytes) in &inventory.files {
+        most("size.max", None, *bytes, of(rules.max), file);
+    }
     let installed = sum(inventory.libraries.iter().map(|library| library.size));
     most(
         "size.max-installed",
@@ -285,7 +294,7 @@ fn sizes(inventory: &Inventory, policy: &Policy) -> Vec<Finding> {
                 findings.push(Finding {
                     library: redundant
                         .library
-                        .map(|library| inventory.libraries[library].name()),
+                        .map(|library| inventory.library_name(library).to_owned()),
                     value: redundant.saves,
                     ..Finding::new(rules.redundant, "size.redundant", redundant.what)
                 });
@@ -315,7 +324,7 @@ fn kernels(inventory: &Inventory, policy: &Policy) -> Vec<Finding> {
             target: inventory
                 .images
                 .get(kernel.image)
-                .map(crate::inventory::Listed::arch),
+                .map(Listed::arch),
             value: Some(registers),
             limit: Some(limit),
             ..Finding::new(
@@ -346,14 +355,70 @@ fn not_compared(policy: &Policy) -> Vec<Finding> {
         let message = format!("{rule} was not checked: there is no --baseline");
         Finding::new(Level::Warn, rule, message)
     };
-    growth_rules(policy).map(|(rule, ..)| finding(rule)).collect()
+    let of_size = policy.size.max_growth.map(|_| finding(MAX_GROWTH));
+    growth_rules(policy)
+        .map(|(rule, ..)| finding(rule))
+        .chain(of_size)
+        .collect()
 }
 
-/// What kernels take more than in the baseline.
-fn growth(inventory: &Inventory, policy: &Policy, baseline: &Snapshot) -> Vec<Finding> {
-    let found = diff(baseline, &Snapshot::of(inventory));
+const MAX_GROWTH: &str = "size.max-growth";
+
+/// What takes more bytes than in the baseline: the files together, and images by library, architecture and format.
+fn grown_sizes(found: &Diff, policy: &Policy, old: &Snapshot, new: &Snapshot) -> Vec<Finding> {
+    let Some(allowed) = policy.size.max_growth else {
+        return Vec::new();
+    };
+    let too_large = |target: Option<String>, what: String, old: u64, new: u64| {
+        (!allowed.allows(old, new)).then(|| Finding {
+            target,
+            value: Some(new),
+            limit: Some(old),
+            ..Finding::new(
+                Level::Error,
+                MAX_GROWTH,
+                format!("{what}: {new} bytes, before {old}"),
+            )
+        })
+    };
     let mut findings = Vec::new();
+    match (old.file_bytes, new.file_bytes) {
+        (Some(old), Some(new)) => findings.extend(too_large(None, "the files".to_owned(), old, new)),
+        _ => findings.push(Finding::new(
+            Level::Warn,
+            MAX_GROWTH,
+            "the sizes of the files were not compared: the baseline has none".to_owned(),
+        )),
+    }
+    for change in &found.images {
+        let [library, arch, format] = &change.key;
+        let stored = |images: Option<Images>| images.map_or(0, |images| images.stored);
+        let what = format!("{format} for {arch}");
+        // What is new is in the sum of the files, and no growth of what was there.
+        let of_kind = change
+            .old
+            .and_then(|old| too_large(Some(arch.clone()), what, old.stored, stored(change.new)));
+        findings.extend(of_kind.map(|finding| Finding {
+            library: Some(library.clone()).filter(|library| !library.is_empty()),
+            ..finding
+        }));
+    }
+    findings
+}
+
+/// What takes more than in the baseline.
+fn growth(inventory: &Inventory, policy: &Policy, baseline: &Snapshot) -> Vec<Finding> {
+    let own = Snapshot::of(inventory);
+    let found = diff(baseline, &own);
+    let mut findings = grown_sizes(&found, policy, baseline, &own);
     let rules = &policy.kernels;
+    if !baseline.has_kernels_of(&own) {
+        let finding = |rule| {
+            let message = format!("{rule} was not checked: no kernel of the baseline is in these files");
+            Finding::new(Level::Warn, rule, message)
+        };
+        findings.extend(growth_rules(policy).map(|(rule, ..)| finding(rule)));
+    }
     for (rule, number, allowed) in growth_rules(policy) {
         for (change, old, new) in found.grown(number) {
             let [library, arch, name] = &change.key;

@@ -90,10 +90,13 @@ impl Waiver {
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[non_exhaustive]
 pub struct SizeRules {
-    /// The file as it is.
+    /// Each file as it is.
     pub max: Option<Bytes>,
     /// Its libraries, unpacked.
     pub max_installed: Option<Bytes>,
+    /// How much more than in the baseline the files, and the images of each architecture and format, may take:
+    /// `no-increase`, `+8`, `+2%`.
+    pub max_growth: Option<Growth>,
     /// The images of an architecture, in the libraries.
     pub max_per_arch: std::collections::BTreeMap<String, Bytes>,
     /// What can go without loss for any device.
@@ -165,13 +168,13 @@ impl TryFrom<toml::Value> for Bytes {
 }
 
 /// How much a number may grow.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub enum Growth {
     /// By so much.
     By(u64),
-    /// By so many percent.
-    Percent(f64),
+    /// By so many parts of a million.
+    PartsPerMillion(u64),
 }
 
 impl TryFrom<String> for Growth {
@@ -184,7 +187,16 @@ impl TryFrom<String> for Growth {
         }
         let number = text.strip_prefix('+').ok_or_else(wrong)?;
         match number.strip_suffix('%') {
-            Some(percent) => percent.parse().map(Self::Percent).map_err(|_| wrong()),
+            Some(percent) => {
+                let percent: f64 = percent.parse().map_err(|_| wrong())?;
+                match percent.is_finite() && percent.is_sign_positive() {
+                    // In whole numbers, for 115 is 15 % more than 100, and 100 * 1.15 is less than 115.
+                    true => Ok(Self::PartsPerMillion((percent * 10_000.0).round() as u64)),
+                    false => Err(wrong()),
+                }
+            }
+            // `parse` takes a second `+`.
+            None if number.starts_with('+') => Err(wrong()),
             None => number.parse().map(Self::By).map_err(|_| wrong()),
         }
     }
@@ -196,7 +208,10 @@ impl Growth {
     pub fn allows(self, old: u64, new: u64) -> bool {
         match self {
             Self::By(more) => new <= old.saturating_add(more),
-            Self::Percent(percent) => new as f64 <= old as f64 * (1.0 + percent / 100.0),
+            Self::PartsPerMillion(parts) => {
+                const ALL: u128 = 1_000_000;
+                u128::from(new) * ALL <= u128::from(old) * (ALL + u128::from(parts))
+            }
         }
     }
 }
@@ -262,6 +277,12 @@ mod tests {
         assert!(!policy.check.ignore[0].is_about("flash_sm90_fwd", "sm_80"));
         let growth = policy.kernels.code.unwrap();
         assert!(growth.allows(100, 110) && !growth.allows(100, 111));
+        let of = |text: &str| Growth::try_from(text.to_owned());
+        assert!(of("+15%").unwrap().allows(100, 115));
+        assert!(of("+0.5%").unwrap().allows(1000, 1005) && !of("+0.5%").unwrap().allows(1000, 1006));
+        for wrong in ["+-15%", "+NaN%", "+inf%", "++8", "-8", "8", "+"] {
+            assert!(of(wrong).is_err(), "{wrong}");
+        }
         assert!(!policy.kernels.spills.unwrap().allows(0, 1));
     }
 

@@ -42,10 +42,11 @@ impl Table {
             .iter()
             .map(|column| Self::name(column).chars().count())
             .collect();
-        let cell = |text: &str| -> String {
-            // Only names are long.
+        let last = self.columns.len().saturating_sub(1);
+        let cell = |(column, text): (usize, &String)| -> String {
+            // Only names are long, and what is said in the last column is there to be read.
             let text = escape(text).into_owned();
-            match text.chars().count() > most {
+            match column != last && text.chars().count() > most {
                 true => text.chars().take(most.saturating_sub(1)).chain(['…']).collect(),
                 false => text,
             }
@@ -53,7 +54,7 @@ impl Table {
         let rows: Vec<Vec<String>> = self
             .rows
             .iter()
-            .map(|row| row.iter().map(|text| cell(text)).collect())
+            .map(|row| row.iter().enumerate().map(cell).collect())
             .collect();
         for row in &rows {
             for (width, text) in widths.iter_mut().zip(row) {
@@ -94,7 +95,7 @@ impl Table {
 
     /// As Markdown.
     pub(super) fn markdown(&self) -> String {
-        let cell = |text: &String| escape(text).replace('|', "\\|").replace('<', "&lt;");
+        let cell = |text: &String| in_markdown(&escape(text));
         let join = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
         let mut text = format!("### {}\n\n", self.title);
         let names = self.columns.iter().map(|column| Self::name(column).to_owned());
@@ -114,10 +115,47 @@ impl Table {
     }
 }
 
+/// Text that stands as it is where Markdown is read.
+fn in_markdown(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '<' => plain.push_str("&lt;"),
+            // A name of somebody's would call them.
+            '@' => plain.push_str("&#64;"),
+            '|' | '\\' | '[' | ']' | '`' | '*' | '_' => plain.extend(['\\', c]),
+            c => plain.push(c),
+        }
+    }
+    plain
+}
+
 /// What is said below a table that shows the first `top` of `all` rows.
 pub(super) fn more(top: usize, all: usize) -> String {
     match all.saturating_sub(top) {
         0 => String::new(),
         more => format!("and {more} more: --top {all} shows all"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_column_is_whole_and_names_are_cut() {
+        let mut table = Table::new("Holes", &["kernel", "why"]);
+        table.row(vec!["a".repeat(40), "b".repeat(40)]);
+        let text = table.text(Styles::default(), 24);
+        assert!(text.contains(&format!("{}…", "a".repeat(23))), "{text}");
+        assert!(text.contains(&"b".repeat(40)), "{text}");
+    }
+
+    #[test]
+    fn names_are_no_markdown() {
+        let mut table = Table::new("Kernels", &["kernel"]);
+        table.row(vec!["f<int>[a](*p)`_@x|\\".into()]);
+        let text = table.markdown();
+        assert!(text.contains("f&lt;int>\\[a\\](\\*p)\\`\\_&#64;x\\|\\\\ |"), "{text}");
     }
 }

@@ -212,7 +212,7 @@ fn doubts(inventory: &Inventory, checked: &Checked, wanted: &[Wanted]) -> Vec<Fi
         .filter(|coverage| !coverage.doubts.is_empty());
     doubtful
         .map(|coverage| {
-            let library = inventory.libraries[coverage.library].name();
+            let library = inventory.library_name(coverage.library).to_owned();
             let target = wanted[coverage.wanted].name();
             Finding::strict(library, target, coverage.doubts.join("; "))
         })
@@ -282,7 +282,7 @@ impl Report<'_> {
         );
         for coverage in &self.checked.coverage {
             table.row(vec![
-                self.inventory.libraries[coverage.library].name(),
+                self.inventory.library_name(coverage.library).to_owned(),
                 self.wanted[coverage.wanted].name(),
                 verdict(coverage, &self.wanted[coverage.wanted]),
                 coverage.kernels.to_string(),
@@ -317,7 +317,7 @@ impl Report<'_> {
         for coverage in self.checked.coverage.iter().filter(|_| self.options.kernels) {
             for (name, run) in &coverage.verdicts {
                 table.row(vec![
-                    self.inventory.libraries[coverage.library].name(),
+                    self.inventory.library_name(coverage.library).to_owned(),
                     self.wanted[coverage.wanted].device.to_string(),
                     how(*run).to_owned(),
                     self.inventory.names.readable(*name).to_owned(),
@@ -334,7 +334,7 @@ impl Report<'_> {
             more += coverage.holes.len().saturating_sub(self.options.top);
             for (name, reason) in coverage.holes.iter().take(self.options.top) {
                 table.row(vec![
-                    self.inventory.libraries[coverage.library].name(),
+                    self.inventory.library_name(coverage.library).to_owned(),
                     self.wanted[coverage.wanted].device.to_string(),
                     self.inventory.names.readable(*name).to_owned(),
                     reason.to_string(),
@@ -374,7 +374,7 @@ impl Report<'_> {
             );
             json!({
                 "kernel_verdicts": self.options.kernels.then(|| verdicts.collect::<Vec<_>>()),
-                "library": self.inventory.libraries[coverage.library].name(),
+                "library": self.inventory.library_name(coverage.library),
                 "location": self.inventory.libraries[coverage.library].location.to_string(),
                 "target": self.wanted[coverage.wanted].name(),
                 "verdict": verdict(coverage, &self.wanted[coverage.wanted]),
@@ -453,6 +453,7 @@ fn verdict(coverage: &Coverage, wanted: &Wanted) -> String {
     };
     match coverage.holes.len() {
         holes if holes == all => "no code".to_owned(),
+        0 if coverage.waived == all => format!("no code{waived}"),
         0 if coverage.compiled == 0 => native + &waived,
         0 if coverage.native == 0 => format!("{probably}JIT{waived}"),
         0 => format!("{native}, {} of {all} by JIT{waived}", coverage.compiled),

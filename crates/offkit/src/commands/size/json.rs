@@ -24,8 +24,8 @@ pub(super) fn object(inventory: &Inventory, options: &Size, old: Option<&Invento
     let mut object = json!({
         "schema": SCHEMA,
         "files": files.map(|(name, size)| json!({ "file": name, "size": size })).collect::<Vec<_>>(),
-        "libraries": inventory.libraries.iter().map(|library| json!({
-            "library": library.name(),
+        "libraries": inventory.libraries.iter().enumerate().map(|(number, library)| json!({
+            "library": inventory.library_name(number),
             "location": library.location.to_string(),
             "size": library.size,
             "packed_size": library.packed,
@@ -39,7 +39,7 @@ pub(super) fn object(inventory: &Inventory, options: &Size, old: Option<&Invento
             .collect::<Vec<_>>(),
         "redundant": redundancy(inventory).into_iter().map(|redundant| json!({
             "kind": redundant.kind.name(),
-            "library": redundant.library.map(|library| inventory.libraries[library].name()),
+            "library": redundant.library.map(|library| inventory.library_name(library)),
             "what": redundant.what,
             "images": redundant.images,
             "kernels": redundant.kernels,

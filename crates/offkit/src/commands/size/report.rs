@@ -141,7 +141,7 @@ fn libraries(inventory: &Inventory, top: usize) -> Table {
         let (mut all, mut portable) = (0_usize, 0_usize);
         for image in images {
             all += 1;
-            portable += usize::from(image.image.format.is_portable());
+            portable += usize::from(image.image.is_for_devices_to_come());
         }
         let portable = match (all, portable) {
             (0, _) => "no device code".to_owned(),
@@ -150,7 +150,7 @@ fn libraries(inventory: &Inventory, top: usize) -> Table {
             (all, portable) => format!("{portable} of {all} images"),
         };
         table.row(vec![
-            library.name(),
+            inventory.library_name(*number).to_owned(),
             size(library.size),
             library.packed.map_or_else(|| "-".to_owned(), size),
             size(library.stored),
@@ -206,7 +206,7 @@ fn redundant(inventory: &Inventory, top: usize) -> Table {
             redundant.what.clone(),
             redundant.library.map_or_else(
                 || "several".to_owned(),
-                |library| inventory.libraries[library].name(),
+                |library| inventory.library_name(library).to_owned(),
             ),
             redundant.saves.map_or_else(|| "not tried".to_owned(), size),
             redundant.costs.clone(),
@@ -293,15 +293,16 @@ pub(super) fn page(inventory: &Inventory) -> Result<String, Failure> {
     let libraries: BTreeMap<String, u64> = inventory
         .libraries
         .iter()
-        .filter(|library| library.is_host)
-        .map(|library| (library.name(), library.host_bytes()))
+        .enumerate()
+        .filter(|(_, library)| library.is_host)
+        .map(|(number, library)| (inventory.library_name(number).to_owned(), library.host_bytes()))
         .collect();
     let redundant: Vec<_> = redundancy(inventory)
         .into_iter()
         .map(|redundant| {
             let library = redundant
                 .library
-                .map(|library| inventory.libraries[library].name());
+                .map(|library| inventory.library_name(library));
             json!([redundant.what, library, redundant.saves, redundant.costs])
         })
         .collect();
