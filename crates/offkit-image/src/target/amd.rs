@@ -137,6 +137,11 @@ pub fn generic_of(processor: &str) -> Option<&'static str> {
     generic.map(|(name, _)| *name)
 }
 
+/// Whether a processor's name is that of a generic target.
+pub(super) fn is_generic(processor: &str) -> bool {
+    GENERIC.iter().any(|(name, _)| *name == processor)
+}
+
 /// The features that a processor's name may demand to be on or off.
 const FEATURES: [&str; 2] = ["sramecc", "xnack"];
 

@@ -10,7 +10,8 @@ use super::{DriverVersion, Family, Target, amd, intel, nvidia, triples};
 pub struct Device {
     /// What code is compiled for it as.
     pub target: Target,
-    /// The version of its driver, if that is known. Without it every driver is taken to be new enough.
+    /// The version of its driver, of AMD's devices that of ROCm, if that is known. Without it every driver is taken to be
+    /// new enough.
     pub driver: Option<DriverVersion>,
 }
 
@@ -53,6 +54,13 @@ impl Device {
             let is_usual = minor.trim_end_matches(['a', 'f']).len() == 1 && processor.to_string() == arch;
             return (is_usual && processor.is_device()).then(|| Self::new(Target::named(&arch)));
         }
+        if let Some(gpu) = intel::gpu_of_processor(name) {
+            return Some(Self::new(Target::named(&format!(
+                "{}{}",
+                intel::PREFIX,
+                gpu.name
+            ))));
+        }
         let target = Target::named(name);
         let is_intel = intel::gpu_of_target(name).is_some();
         let is_device = nvidia::Processor::of(&target).is_some_and(nvidia::Processor::is_device);
@@ -85,9 +93,13 @@ impl Device {
 
 impl fmt::Display for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&match self.target.arch.is_empty() {
+        let arch = self.target.arch_with_features();
+        let is_intel = self.target.family() == Family::Spirv64 && intel::gpu_of_processor(&arch).is_some();
+        f.pad(&match arch.is_empty() {
             true => self.target.triple.to_string(),
-            false => self.target.arch_with_features(),
+            // As it is asked for.
+            false if is_intel => format!("{}{arch}", intel::PREFIX),
+            false => arch,
         })
     }
 }
@@ -153,11 +165,11 @@ mod tests {
         }
         for family in [Family::Nvptx64, Family::Amdgcn, Family::IntelGpu] {
             for device in Device::known(family) {
-                let name = match family {
-                    Family::IntelGpu => format!("{}{}", intel::PREFIX, device.target.arch),
-                    _ => device.target.arch.to_string(),
-                };
-                assert!(Device::named(&name).is_some(), "{name}");
+                // Both what it is shown as and its processor's own name.
+                let named = Device::named(&device.to_string()).unwrap();
+                assert_eq!(named.to_string(), device.to_string());
+                let arch = &device.target.arch;
+                assert_eq!(Device::named(arch).unwrap().to_string(), device.to_string());
             }
         }
         for (name, arch) in [
@@ -175,5 +187,8 @@ mod tests {
             assert_eq!(Device::named(wrong), None, "{wrong}");
         }
         assert_eq!(Device::named("RTX 4090").unwrap().to_string(), "sm_89");
+        for name in ["bdw", "intel_gpu_bdw", "8.0.0"] {
+            assert_eq!(Device::named(name).unwrap().to_string(), "intel_gpu_bdw");
+        }
     }
 }

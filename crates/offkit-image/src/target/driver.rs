@@ -5,9 +5,10 @@ use std::str::FromStr;
 
 use crate::CodeVersion;
 
-/// The version of a device's driver, such as 550.54.14.
+/// The version of a device's driver, such as 550.54.14 of NVIDIA's, or of ROCm, such as 6.3, for AMD's devices.
 ///
-/// What is left open, as in `550`, stands for any release of that branch.
+/// What is left open, as in `550`, stands for any release of that branch. NVIDIA's drivers have three digits before the
+/// first point, and ROCm has one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DriverVersion {
     /// The branch: 550.
@@ -22,6 +23,12 @@ impl DriverVersion {
             branch,
             release: Some(release),
         }
+    }
+
+    /// Whether it is one of ROCm, and not one of NVIDIA's driver.
+    #[must_use]
+    pub fn is_rocm(self) -> bool {
+        self.branch < 100
     }
 
     /// Whether it is no older than `least`.
@@ -58,6 +65,14 @@ impl FromStr for DriverVersion {
 
 impl fmt::Display for DriverVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.release {
+            None | Some([0, 0]) if self.is_rocm() => return write!(f, "ROCm {}", self.branch),
+            Some([minor, 0]) if self.is_rocm() => return write!(f, "ROCm {}.{minor}", self.branch),
+            Some([minor, patch]) if self.is_rocm() => {
+                return write!(f, "ROCm {}.{minor}.{patch}", self.branch);
+            }
+            _ => {}
+        }
         // NVIDIA writes 545.23.06 with two digits.
         match self.release {
             None | Some([0, 0]) => write!(f, "{}", self.branch),
@@ -105,6 +120,32 @@ const PTX: &[(u16, u16, DriverVersion, bool)] = &[
     (9, 4, DriverVersion::new(616, [0, 0]), false),
 ];
 
+/// The version of ROCm that first loads a version of AMD's code objects; the version; and whether the row was checked.
+///
+/// 6: maintainers of LLVM's AMDGPU back end (llvm-project#130963, March 2025) and ROCR-Runtime#321 (August 2025), read
+/// in November 2026. Those before are from memory. ROCm refuses what is newer than itself, and takes all that is older.
+const CODE_OBJECTS: &[(u16, DriverVersion, bool)] = &[
+    (3, DriverVersion::new(3, [0, 0]), false),
+    (4, DriverVersion::new(4, [1, 0]), false),
+    (5, DriverVersion::new(5, [0, 0]), false),
+    (6, DriverVersion::new(6, [3, 0]), true),
+];
+
+/// The version of ROCm whose HIP first loads code for generic targets (rocSOLVER#937, April 2025).
+pub(super) const GENERIC: DriverVersion = DriverVersion::new(6, [4, 0]);
+
+/// The version of ROCm that first loads code objects of that version, and whether that was checked; `None` for versions
+/// that are newer than the table.
+pub(super) fn for_code_object(version: u16) -> Option<(DriverVersion, bool)> {
+    let row = CODE_OBJECTS.iter().find(|(known, ..)| *known >= version)?;
+    Some((row.1, row.2))
+}
+
+/// That of the newest version in the table: whatever loads a newer one is at least as new.
+pub(super) fn of_newest_code_object() -> Option<DriverVersion> {
+    CODE_OBJECTS.last().map(|row| row.1)
+}
+
 /// The first row of the table that was checked.
 pub(super) const FIRST_CHECKED: DriverVersion = DriverVersion::new(525, [60, 13]);
 
@@ -144,6 +185,9 @@ mod tests {
         }
         for text in ["550", "550.54.14", "545.23", "575.51.03"] {
             assert_eq!(version(text).to_string(), text);
+        }
+        for (text, shown) in [("6.3", "ROCm 6.3"), ("6", "ROCm 6"), ("6.2.4", "ROCm 6.2.4")] {
+            assert_eq!(version(text).to_string(), shown);
         }
         for text in ["", "new", "550.", "550.54.14.1", "-1"] {
             assert!(text.parse::<DriverVersion>().is_err(), "{text}");

@@ -64,6 +64,9 @@ impl fmt::Display for Misfit {
             Self::Demand(feature) => write!(f, "it demands `{feature}`"),
             Self::Format => f.write_str("no device runs this format"),
             Self::Link => f.write_str("it is to be linked before any device runs it"),
+            Self::Aspect(name @ ("cpu" | "accelerator")) => {
+                write!(f, "it demands that the device is of the kind `{name}`")
+            }
             Self::Aspect(name) => write!(f, "the device has no {name}"),
             Self::PassedOver => {
                 f.write_str("the device takes another image of the same container, which does not have it")

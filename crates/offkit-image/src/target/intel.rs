@@ -8,7 +8,8 @@ pub const PREFIX: &str = "intel_gpu_";
 pub struct Gpu {
     /// Its name, behind `intel_gpu_`.
     pub name: &'static str,
-    /// Its other names: older ones, those of GPUs of the same kind, and the version that its driver reports.
+    /// Its other names: older ones, those of GPUs of the same kind, and the versions that drivers report, first the one
+    /// that clang compiles for.
     pub others: &'static [&'static str],
     /// Whether it computes with 64-bit floating-point numbers.
     pub has_fp64: bool,
@@ -33,7 +34,8 @@ const fn gpu(
     }
 }
 
-/// The GPUs, oldest first, by DPC++'s extension `sycl_ext_oneapi_device_architecture` and its device configuration.
+/// The GPUs, oldest first, by DPC++'s extension `sycl_ext_oneapi_device_architecture` and its device configuration; what
+/// Intel's compute runtime of August 2026 has otherwise or besides, from its `platforms.h`.
 pub const GPUS: &[Gpu] = &[
     gpu("bdw", &["8_0_0"], true, UP_TO_XE),
     gpu("skl", &["9_0_9"], true, UP_TO_XE),
@@ -61,17 +63,17 @@ pub const GPUS: &[Gpu] = &[
     gpu("mtl_h", &["12_71_4"], true, UP_TO_XE),
     gpu("arl_h", &["12_74_4"], true, UP_TO_XE),
     // Battlemage and Lunar Lake.
-    gpu("bmg_g21", &["20_1_4"], true, FROM_XE_HPC),
+    gpu("bmg_g21", &["20_1_4", "20_1_0"], true, FROM_XE_HPC),
     gpu("bmg_g31", &["20_2_0"], true, FROM_XE_HPC),
     gpu("lnl_m", &["20_4_4"], true, FROM_XE_HPC),
-    // Panther Lake, Wildcat Lake, Nova Lake, Crescent Island.
+    // Panther Lake, Wildcat Lake, Nova Lake, Crescent Island. Of nvl_p only 35.10 is known, and no revision.
     gpu("ptl_h", &["30_0_4"], true, FROM_XE_HPC),
-    gpu("ptl_u", &["30_1_1"], true, FROM_XE_HPC),
-    gpu("wcl", &[], true, FROM_XE_HPC),
-    gpu("nvl_s", &[], true, FROM_XE_HPC),
-    gpu("nvl_u", &[], true, FROM_XE_HPC),
+    gpu("ptl_u", &["30_1_1", "30_1_0"], true, FROM_XE_HPC),
+    gpu("wcl", &["30_3_0", "30_3_1"], true, FROM_XE_HPC),
+    gpu("nvl_s", &["nvl_hx", "nvl_ul", "30_4_4"], true, FROM_XE_HPC),
+    gpu("nvl_u", &["nvl_h", "30_5_4"], true, FROM_XE_HPC),
     gpu("nvl_p", &[], true, FROM_XE_HPC),
-    gpu("cri", &[], true, FROM_XE_HPC),
+    gpu("cri", &["35_11_0"], true, FROM_XE_HPC),
 ];
 
 /// Pairs of versions: the code's, and those of other GPUs that run it. Nothing else does, not even another revision
@@ -105,8 +107,8 @@ pub fn gpu_of_processor(name: &str) -> Option<&'static Gpu> {
         .find(|gpu| gpu.name == name || gpu.others.contains(&name.as_str()))
 }
 
-/// The version that a processor's name means.
-fn version_of(name: &str) -> Option<Version> {
+/// The versions that a processor's name may mean.
+fn versions_of(name: &str) -> Vec<Version> {
     let parse = |text: &str| {
         let mut numbers = text.split(['.', '_']).map(|number| number.parse::<u32>().ok());
         match (numbers.next()?, numbers.next()?, numbers.next()?, numbers.next()) {
@@ -116,12 +118,19 @@ fn version_of(name: &str) -> Option<Version> {
             _ => None,
         }
     };
-    parse(name).or_else(|| gpu_of_processor(name)?.others.iter().copied().find_map(parse))
+    match parse(name) {
+        Some(version) => vec![version],
+        None => {
+            let others = gpu_of_processor(name).map_or(&[][..], |gpu| gpu.others);
+            others.iter().copied().filter_map(parse).collect()
+        }
+    }
 }
 
 /// Whether two names mean one processor.
 pub(super) fn is_same(one: &str, other: &str) -> bool {
-    one == other || version_of(one).is_some_and(|version| version_of(other) == Some(version))
+    let versions = versions_of(other);
+    one == other || versions_of(one).iter().any(|version| versions.contains(version))
 }
 
 /// Whether machine code for one of these processors runs on the other.
@@ -129,12 +138,39 @@ pub(super) fn runs_on(code: &str, device: &str) -> bool {
     if code == device {
         return true;
     }
-    let (Some(code), Some(device)) = (version_of(code), version_of(device)) else {
-        return match (gpu_of_processor(code), gpu_of_processor(device)) {
-            (Some(code), Some(device)) => code == device,
-            _ => false,
-        };
+    let (codes, devices) = (versions_of(code), versions_of(device));
+    if codes.is_empty() || devices.is_empty() {
+        let gpu = gpu_of_processor(code);
+        return gpu.is_some() && gpu == gpu_of_processor(device);
+    }
+    let takes = |device: &Version| {
+        let mut compatible = COMPATIBLE.iter().filter(|(own, _)| codes.contains(own));
+        codes.contains(device) || compatible.any(|(_, others)| others.contains(device))
     };
-    let mut compatible = COMPATIBLE.iter().filter(|(own, _)| *own == code);
-    code == device || compatible.any(|(_, devices)| devices.contains(&device))
+    devices.iter().any(takes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_of_drivers_and_of_compilers_mean_one_gpu() {
+        for (code, device, runs) in [
+            ("30_1_0", "ptl_u", true),
+            ("30.1.1", "ptl_u", true),
+            ("ptl_h", "ptl_u", true),
+            ("ptl_h", "wcl", true),
+            ("ptl_h", "nvl_s", true),
+            ("ptl_h", "cri", false),
+            ("35.11.0", "cri", true),
+            ("bmg_g21", "lnl_m", true),
+            ("20.1.0", "bmg_g21", true),
+            ("lnl_m", "bmg_g21", false),
+            ("nvl_p", "nvl_p", true),
+            ("wcl", "nvl_p", false),
+        ] {
+            assert_eq!(runs_on(code, device), runs, "{code} on {device}");
+        }
+    }
 }

@@ -157,7 +157,11 @@ mod tests {
         taken(&["cubin sm_80", "ptx sm_80"], "sm_86", Some("cubin sm_80"));
         taken(&["ptx sm_75", "ptx sm_80"], "sm_80", Some("ptx sm_80"));
         taken(&["cubin sm_90", "cubin sm_90a"], "sm_90", Some("cubin sm_90a"));
-        taken(&["cubin sm_100", "cubin sm_100f"], "sm_100", Some("cubin sm_100f"));
+        taken(
+            &["cubin sm_100", "cubin sm_100f"],
+            "sm_100",
+            Some("cubin sm_100f"),
+        );
         taken(&["cubin sm_80"], "sm_75", None);
     }
 

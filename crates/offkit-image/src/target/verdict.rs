@@ -8,7 +8,7 @@ use super::family::Family;
 use super::fit::{Misfit, Run};
 use super::nvidia::{Processor, Scope};
 use super::rank::Rank;
-use super::{Target, intel};
+use super::{Target, amd, intel};
 use crate::property_set::names::DEVICE_REQUIREMENTS;
 use crate::{Compression, ContainerKind, DeviceImage, ImageFormat};
 
@@ -67,6 +67,8 @@ const NO_DEVICE_KNOWN: &str = "no device with this processor is known";
 const UNSAID: &str = "the image does not say which GPUs it is for";
 const OLD_DRIVER: &str = "the table of drivers was not checked here";
 const NEW_PTX: &str = "this version of PTX is newer than the table of drivers";
+const OLD_ROCM: &str = "which ROCm first loads this version of code objects was not checked here";
+const NEW_CODE_OBJECT: &str = "this version of code objects is newer than the table of ROCm's versions";
 const JIT_BY_ROCM: &str = "it depends on which processors the compiler of ROCm knows";
 
 impl DeviceImage<'_> {
@@ -93,7 +95,7 @@ impl DeviceImage<'_> {
         }
         let (least_driver, doubt_of_driver) = self.least_driver(runs, device.driver);
         if let (Some(has), Some(needs)) = (device.driver, least_driver)
-            && self.target.family().is_nvptx()
+            && has.is_rocm() == needs.is_rocm()
             && !has.reaches(needs)
         {
             return Verdict {
@@ -115,6 +117,9 @@ impl DeviceImage<'_> {
         runs: Run,
         has: Option<DriverVersion>,
     ) -> (Option<DriverVersion>, Option<&'static str>) {
+        if runs == Run::Native && self.format == ImageFormat::Amdgpu {
+            return self.least_rocm(has);
+        }
         if !self.target.family().is_nvptx() {
             return (None, None);
         }
@@ -140,13 +145,40 @@ impl DeviceImage<'_> {
         }
     }
 
+    /// The oldest ROCm that loads a code object, and why that is not certain.
+    fn least_rocm(&self, has: Option<DriverVersion>) -> (Option<DriverVersion>, Option<&'static str>) {
+        let of_target = amd::is_generic(self.target.processor()).then_some(driver::GENERIC);
+        let newest = driver::of_newest_code_object();
+        let (of_version, doubt) = match self.code_version.map(|version| version.major) {
+            None => (None, None),
+            Some(version) => match driver::for_code_object(version) {
+                Some((least, is_checked)) => {
+                    // What loads the newest loads all before it.
+                    let is_new = has.is_none_or(|has| newest.is_some_and(|newest| has.reaches(newest)));
+                    (Some(least), (!is_checked && !is_new).then_some(OLD_ROCM))
+                }
+                None => (newest, Some(NEW_CODE_OBJECT)),
+            },
+        };
+        (of_version.max(of_target), doubt)
+    }
+
     /// What the code needs of a device and this one is known to lack, by SYCL's name of it.
     fn lacking_aspect(&self, device: &Target) -> Option<&'static str> {
-        /// SYCL's number of the aspect `fp64`.
+        /// SYCL's numbers of aspects that tell devices apart by their target.
+        const CPU: u32 = 1;
+        const ACCELERATOR: u32 = 3;
         const FP64: u32 = 6;
-        let gpu = intel::gpu_of_processor(&device.arch)?;
         let aspects = self.properties.get(DEVICE_REQUIREMENTS, "aspects")?.as_u32s()?;
-        (!gpu.has_fp64 && aspects.contains(&FP64)).then_some("fp64")
+        let demands = |aspect| aspects.contains(&aspect);
+        let gpu = intel::gpu_of_processor(&device.arch);
+        let is_gpu = gpu.is_some() || device.family().needs_processor();
+        match () {
+            () if is_gpu && demands(CPU) => Some("cpu"),
+            () if is_gpu && demands(ACCELERATOR) => Some("accelerator"),
+            () if gpu.is_some_and(|gpu| !gpu.has_fp64) && demands(FP64) => Some("fp64"),
+            () => None,
+        }
     }
 }
 
@@ -263,6 +295,41 @@ mod tests {
     }
 
     #[test]
+    fn code_objects_need_a_rocm_that_knows_their_version() {
+        let object = |target, major| {
+            let mut code = image(target, ImageFormat::Amdgpu);
+            code.code_version = Some(CodeVersion { major, minor: 0 });
+            code
+        };
+        let new = object("gfx90a", 6);
+        assert_eq!(said(&new, "gfx90a", None), "native (driver ROCm 6.3 or later)");
+        assert_eq!(
+            said(&new, "gfx90a", Some("6.2.4")),
+            "no: its driver is ROCm 6.2.4, and it needs ROCm 6.3 or later"
+        );
+        // NVIDIA's driver says nothing of ROCm.
+        assert!(said(&new, "gfx90a", Some("535")).starts_with("native"));
+        let old = object("gfx90a", 4);
+        assert_eq!(
+            said(&old, "gfx90a", Some("6.3")),
+            "native (driver ROCm 4.1 or later)"
+        );
+        assert_eq!(
+            said(&old, "gfx90a", Some("5.7")),
+            "probably native (driver ROCm 4.1 or later)"
+        );
+        let generic = object("gfx9-4-generic", 6);
+        assert_eq!(
+            said(&generic, "mi300x", None),
+            "native (driver ROCm 6.4 or later)"
+        );
+        assert_eq!(
+            said(&object("gfx90a", 9), "gfx90a", None),
+            "probably native (driver ROCm 6.3 or later)"
+        );
+    }
+
+    #[test]
     fn entries_compressed_by_zstd_need_a_driver_that_reads_them() {
         let code = Code::compressed(b"", Compression::Zstd, 1, |_, _, _| Ok(vec![0]));
         let mut cubin = DeviceImage::of_format(code, ImageFormat::Cubin);
@@ -305,6 +372,13 @@ mod tests {
         spirv.properties = properties;
         assert_eq!(said(&spirv, "a770", None), "no: the device has no fp64");
         assert_eq!(said(&spirv, "max1100", None), "JIT");
+        let mut properties = PropertySets::new();
+        properties.insert(DEVICE_REQUIREMENTS, "aspects", [1_u32].as_slice());
+        spirv.properties = properties;
+        assert_eq!(
+            said(&spirv, "max1100", None),
+            "no: it demands that the device is of the kind `cpu`"
+        );
     }
 
     #[test]
