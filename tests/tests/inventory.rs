@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use offkit_tests::cuda::{CUOBJDUMP, Cuda};
 use offkit_tests::documentation::{blocks, commands};
-use offkit_tests::{Folder, need, tool};
+use offkit_tests::{Folder, need, programs, tool};
 use serde_json::Value;
 
 /// Makes `NAME.ARCH.cubin` of `NAME.ptx`; what ptxas says of it.
@@ -196,6 +196,23 @@ fn resources_of_code_objects_are_those_of_their_metadata() {
             assert_eq!(kernel["code"].to_string(), size, "{name}");
         }
     }
+    // What this clang writes is of version 6.
+    folder.offkit("check k.hsaco --targets gfx1100").ok();
+    folder.offkit("check k.hsaco --targets gfx1100 --rocm 6.3").ok();
+    let outcome = folder.offkit("check k.hsaco --targets gfx1100 --rocm 6.2.4");
+    assert!(
+        outcome
+            .stdout
+            .contains("its driver is ROCm 6.2.4, and it needs ROCm 6.3 or later"),
+        "{outcome:#?}"
+    );
+    outcome.fails(1);
+    folder
+        .offkit("check k.hsaco --targets gfx1100 --driver 6.3")
+        .fails(2);
+    folder
+        .offkit("check k.hsaco --targets gfx1100 --rocm 550")
+        .fails(2);
     // Functions that claim to be larger than the file take no more than there is, and can be summed up.
     let mut bytes = folder.read("k.hsaco");
     claim_huge_functions(&mut bytes);
@@ -415,8 +432,8 @@ fn checks_give_a_verdict_for_each_device() {
         verdicts("--targets sm_80,sm_89,orin,h100,sm_120,t4"),
         [
             "native",
-            "native (sm_80, sm_86 code)",
-            "probably native (sm_80, sm_86 code)",
+            "native (sm_86 code)",
+            "probably native (sm_86 code)",
             "no code for 1 of 2",
             "no code for 1 of 2",
             "no code"
@@ -456,6 +473,176 @@ fn checks_give_a_verdict_for_each_device() {
 }
 
 #[test]
+fn a_device_takes_one_image_of_a_fatbin_and_what_only_others_have_is_not_there() {
+    let Some(cuda) = Cuda::get() else { return };
+    let folder = Folder::new();
+    for (arch, kernels) in [
+        ("sm_80", &[("scale", 4), ("extra", 4)][..]),
+        ("sm_86", &[("scale", 4)]),
+    ] {
+        folder.write("app.ptx", ptx(arch, kernels));
+        cubin(&cuda, &folder, "app", arch, &[]);
+    }
+    let image = |arch: &'static str| ("elf", arch, format!("app.{arch}.cubin"));
+    fatbin(
+        &cuda,
+        &folder,
+        "app.fatbin",
+        "none",
+        &[image("sm_80"), image("sm_86")],
+    );
+    let found = object(folder.offkit("check --json app.fatbin --targets sm_80,sm_86"));
+    assert_eq!(found["coverage"][0]["verdict"], "native");
+    let [hole] = found["coverage"][1]["holes"].as_array().unwrap().as_slice() else {
+        panic!("{found:#}")
+    };
+    assert_eq!(hole["kernel"], "extra");
+    let reason = hole["reason"].as_str().unwrap();
+    assert!(reason.contains("takes another image"), "{reason}");
+
+    // PTX of the same number is what stays for 8.6 when its machine code goes: that is no repetition.
+    for arch in ["sm_80", "sm_86"] {
+        folder.write("app.ptx", ptx(arch, &[("scale", 4)]));
+        cubin(&cuda, &folder, "app", arch, &[]);
+    }
+    let portable = ("ptx", "sm_86", "app.ptx".to_owned());
+    cuda.fatbin(
+        &folder,
+        "b.fatbin",
+        "none",
+        &[image("sm_80"), image("sm_86"), portable],
+    );
+    let found = object(folder.offkit("size --json b.fatbin"));
+    let kinds: Vec<_> = found["redundant"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| &one["kind"])
+        .collect();
+    assert!(!kinds.contains(&&Value::from("covered-arch")), "{found:#}");
+    let removals = found["removals"].as_array().unwrap();
+    let of_cubins = removals
+        .iter()
+        .find(|removal| removal["arch"] == "sm_86" && removal["format"] == "cubin")
+        .unwrap();
+    let fall = of_cubins["fall_to_jit"].as_array().unwrap();
+    assert!(fall.contains(&Value::from("sm_86")), "{of_cubins:#}");
+}
+
+#[test]
+fn devices_of_this_machine_say_which_spirv_they_take() {
+    need!("clang-22");
+    let folder = Folder::new();
+    folder.write("k.cl", "kernel void saxpy(global int *p) { p[0] = 1; }");
+    let words = "--target=spirv64 -x cl -c k.cl -o k.spv";
+    folder
+        .run(tool("clang-22").unwrap(), words.split_whitespace())
+        .ok();
+    folder.offkit("check k.spv --device offkit:0").ok();
+    let mut devices = 0;
+    for device in folder.offkit("devices --json").json() {
+        let name = format!(
+            "{}:{}",
+            device["backend"].as_str().unwrap(),
+            device["backend_number"]
+        );
+        let takes = device["il_version"].as_str().unwrap().contains("SPIR-V");
+        let outcome = folder.offkit(&format!("check --json k.spv --device {name}"));
+        assert_eq!(outcome.code, i32::from(!takes), "{outcome:#?}");
+        let found = object(outcome);
+        let coverage = &found["coverage"][0];
+        assert_eq!(coverage["target"], name.as_str());
+        match takes {
+            true => assert_eq!(coverage["verdict"], "JIT"),
+            false => assert_eq!(coverage["holes"][0]["reason"], "the device takes no SPIR-V"),
+        }
+        devices += 1;
+    }
+    assert!(devices > 0);
+    let message = folder.offkit("check k.spv --device opencl:99").fails(3);
+    assert!(message.contains("offkit devices"), "{message}");
+    // Intel's are asked for by both names, and shown by one.
+    for name in ["bdw", "intel_gpu_bdw"] {
+        let found = object(folder.offkit(&format!("check --json k.spv --targets {name}")));
+        assert_eq!(found["coverage"][0]["target"], "intel_gpu_bdw");
+    }
+}
+
+#[test]
+fn libraries_that_are_needed_are_checked_when_that_is_asked() {
+    need!("clang-22", "ld.lld", "python3");
+    let Some(cuda) = Cuda::get() else { return };
+    let folder = Folder::new();
+    wheel(&cuda, &folder, "a.whl", 30);
+    let link = |source: &str, output: &str, options: &str| {
+        let words =
+            format!("-shared -nostdlib -fuse-ld=lld -Wl,--no-as-needed {source} -L. {options} -o {output}");
+        folder
+            .run(tool("clang-22").unwrap(), words.split_whitespace())
+            .ok();
+    };
+    folder.write("plain.s", ".text\n.globl g\ng: ret\n");
+    link("plain.s", "libgone.so", "");
+    link("plain.s", "libplain.so", "-lkernels -Wl,-rpath,$ORIGIN");
+    // A library without code of its own has that of those it needs.
+    folder.offkit("check libplain.so --targets sm_80").fails(2);
+    let found = object(folder.offkit("check --json libplain.so --needed --targets sm_80"));
+    assert_eq!(found["coverage"].as_array().unwrap().len(), 1, "{found:#}");
+    assert!(
+        found["coverage"][0]["location"]
+            .as_str()
+            .unwrap()
+            .contains("libkernels.so")
+    );
+    folder.offkit("check libplain.so --needed --targets sm_80").ok();
+    folder.offkit("check libplain.so --needed --targets t4").fails(1);
+    // What was not looked into is said.
+    folder.write(
+        "own.s",
+        ".section .nv_fatbin,\"a\"\n.balign 8\n.incbin \"app.fatbin\"\n",
+    );
+    link("own.s", "libown.so", "-lkernels -lgone -Wl,-rpath,$ORIGIN");
+    std::fs::remove_file(folder.path("libgone.so")).unwrap();
+    let outcome = folder.offkit("check libown.so --targets sm_80");
+    assert!(
+        outcome
+            .stderr
+            .contains("not looked into: libgone.so, libkernels.so; --needed"),
+        "{outcome:#?}"
+    );
+    outcome.ok();
+    let outcome = folder.offkit("check --json libown.so --needed --targets sm_80");
+    assert!(
+        outcome
+            .stderr
+            .contains("not found, and not looked into: libgone.so"),
+        "{outcome:#?}"
+    );
+    let found = object(outcome);
+    assert_eq!(found["coverage"].as_array().unwrap().len(), 2, "{found:#}");
+    assert_eq!(found["not_looked_into"].as_array().unwrap().len(), 1, "{found:#}");
+    assert_eq!(found["not_looked_into"][0]["needed_by"], "libown.so");
+}
+
+#[test]
+fn two_libraries_of_one_name_are_told_apart() {
+    need!("clang-22", "ld.lld", "python3");
+    let Some(cuda) = Cuda::get() else { return };
+    let folder = Folder::new();
+    wheel(&cuda, &folder, "a.whl", 30);
+    wheel(&cuda, &folder, "b.whl", 90);
+    let found = object(folder.offkit("size --json --by library a.whl b.whl"));
+    let mut names: Vec<_> = found["totals"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|total| total["library"].as_str().unwrap())
+        .collect();
+    names.sort_unstable();
+    assert_eq!(names, ["a.whl!libkernels.so", "b.whl!libkernels.so"]);
+}
+
+#[test]
 fn policies_and_baselines_gate_a_build() {
     need!("clang-22", "ld.lld", "python3");
     let Some(cuda) = Cuda::get() else { return };
@@ -482,6 +669,11 @@ fn policies_and_baselines_gate_a_build() {
     let text = check(&format!("{devices}holes = 'off'\n"), "old.whl").ok();
     assert!(!text.contains("kernels have no code for"), "{text}");
     check("[check]\ntargets = ['gfx90a']\nholes = 'off'\n", "old.whl").fails(1);
+    // Where every kernel may be without code there is none all the same.
+    let all = devices.replace("'sm_80', 'sm_90'", "'sm_75'")
+        + "ignore = [{ kernel = '*', why = 'sold for new devices' }]\n";
+    let text = check(&all, "old.whl").ok();
+    assert!(text.contains("no code, 2 waived"), "{text}");
     // A waiver that is about nothing any more is said.
     let stale = waived.replace("'extra'", "'gone'");
     let outcome = check(&stale, "old.whl");
@@ -494,6 +686,12 @@ fn policies_and_baselines_gate_a_build() {
     check("[size]\nmax = '1M'\nmax-per-arch = { sm_90 = '1M' }\n", "old.whl").ok();
     check("[size]\nmax-per-arch = { sm_90 = 100 }\n", "old.whl").fails(1);
     check("[size]\nredundant = 'error'\n", "old.whl").fails(1);
+    check("[size]\nmax-growth = 'no-increase'\n", "old.whl").ok();
+    check("[size]\nmax-growth = '+900%'\n", "new.whl").ok();
+    let outcome = check("[size]\nmax-growth = '+1%'\n", "new.whl");
+    assert!(outcome.stdout.contains("size.max-growth"), "{outcome:#?}");
+    assert!(outcome.stdout.contains("cubin for sm_80: "), "{outcome:#?}");
+    outcome.fails(1);
     check("[size]\nredundant = 'warn'\n", "old.whl").ok();
     check(
         "[kernels]\nmax-registers = 255\nspills = 'no-increase'\n",
@@ -509,6 +707,28 @@ fn policies_and_baselines_gate_a_build() {
     folder.write("offkit.toml", "[kernels]\nspills = 'no-increase'\n");
     let text = folder.offkit("check new.whl --policy offkit.toml").ok();
     assert!(text.contains("kernels.spills was not checked"), "{text}");
+    // So is a baseline of something else, and a second library does not hide the first.
+    folder.write("other.ptx", ptx("sm_80", &[("other", 4)]));
+    cubin(&cuda, &folder, "other", "sm_80", &[]);
+    folder
+        .offkit("check other.sm_80.cubin --write-baseline other.txt")
+        .ok();
+    let text = folder
+        .offkit("check new.whl --policy offkit.toml --baseline other.txt")
+        .ok();
+    assert!(
+        text.contains("no kernel of the baseline is in these files"),
+        "{text}"
+    );
+    folder
+        .offkit("check other.sm_80.cubin new.whl --policy offkit.toml --baseline kernels.txt")
+        .fails(1);
+    // Each file is as large as it is.
+    folder.write(
+        "offkit.toml",
+        format!("[size]\nmax = {}\n", folder.read("new.whl").len()),
+    );
+    folder.offkit("check old.whl new.whl --policy offkit.toml").ok();
     let message = check("[check]\ntarget = ['sm_80']\n", "old.whl").fails(2);
     assert!(message.contains("target"), "{message}");
     // The same from a pyproject.toml.
@@ -548,7 +768,11 @@ fn builds_are_compared() {
         [("sm_80", "scale"), ("sm_86", "scale"), ("sm_90", "scale")]
     );
     assert!(changed[0]["new"]["spills"].as_u64() > changed[0]["old"]["spills"].as_u64());
-    folder.offkit("diff --fail-on gone old.whl new.whl").ok();
+    folder
+        .offkit("diff --fail-on gone,new,shared old.whl new.whl")
+        .ok();
+    folder.offkit("diff --fail-on stack old.whl new.whl").fails(1);
+    folder.offkit("diff --fail-on new old.cubin new.whl").fails(1);
     let message = folder
         .offkit("diff --fail-on spills,size old.whl new.whl")
         .fails(1);
@@ -600,4 +824,25 @@ fn the_page_for_package_maintainers_shows_what_happens() {
         }
     }
     assert!(typed >= 6, "{typed}");
+    // The step of a pipeline, as it is there; `kernels.txt` was written before.
+    std::fs::create_dir(folder.path("dist")).unwrap();
+    std::fs::copy(
+        folder.path("kernels-1.1.whl"),
+        folder.path("dist/kernels-1.1.whl"),
+    )
+    .unwrap();
+    let (_, step) = blocks("docs/packages.md")
+        .into_iter()
+        .find(|(language, _)| language == "yaml")
+        .expect("a step");
+    let (_, script) = step.split_once("run: |\n").expect("a script");
+    let script = format!(
+        "PATH='{}':$PATH\nGITHUB_STEP_SUMMARY=summary.md\n{script}",
+        programs().display()
+    );
+    let outcome = folder.run("sh", ["-ec", &script]);
+    assert_eq!(outcome.code, 1, "{outcome:#?}");
+    let summary = String::from_utf8(folder.read("summary.md")).unwrap();
+    assert!(summary.starts_with("**failed**\n\n### Devices"), "{summary}");
+    assert!(summary.contains("| error | kernels.spills |"), "{summary}");
 }

@@ -18,6 +18,7 @@ pub mod intel;
 pub mod names;
 pub mod nvidia;
 mod rank;
+mod spirv;
 pub mod triple;
 mod verdict;
 
@@ -33,6 +34,7 @@ pub use fit::{Misfit, Run};
 pub use host::HostCpu;
 pub use names::triples;
 pub use rank::Rank;
+pub use spirv::{ASPECTS, Aspect, SpirvSupport};
 pub use triple::{System, Triple};
 pub use verdict::Verdict;
 

@@ -204,8 +204,8 @@ fn coverage(inventory: &Inventory, images: &[&Listed], wanted: &Wanted) -> Optio
     for (number, Judged { image, verdict }) in judged.iter().enumerate() {
         is_of_kind |= !matches!(verdict.runs, Err(Misfit::Architecture | Misfit::Format));
         // PTX is there for devices to come where this one has something better.
-        let is_portable = image.image.is_for_devices_to_come()
-            && matches!(verdict.runs, Ok(_) | Err(Misfit::PassedOver));
+        let is_portable =
+            image.image.is_for_devices_to_come() && matches!(verdict.runs, Ok(_) | Err(Misfit::PassedOver));
         for kernel in inventory.kernels_of(image) {
             let of_kernel = kernels.entry(kernel.name).or_insert(OfKernel {
                 taken: None,
@@ -271,7 +271,7 @@ fn telling(reason: &Misfit) -> u8 {
     match reason {
         Misfit::PassedOver => 8,
         Misfit::Driver { .. } => 7,
-        Misfit::Aspect(_) | Misfit::Demand(_) | Misfit::Feature(_) => 6,
+        Misfit::SpirvVersion { .. } | Misfit::Aspect(_) | Misfit::Demand(_) | Misfit::Feature(_) => 6,
         Misfit::Older => 5,
         Misfit::OnlyOne | Misfit::OtherFamily => 4,
         Misfit::OtherMajor | Misfit::Processor => 3,

@@ -101,6 +101,7 @@ impl Collector<'_, '_> {
                         packed: container.stored_size,
                         is_host: container.kind == ContainerKind::Host,
                         stored: 0,
+                        needed: container.needed.clone(),
                     })
                 });
                 self.around.push(Around {
@@ -140,6 +141,7 @@ impl Collector<'_, '_> {
                 packed: image.stored_size().filter(|_| image.compression().is_some()),
                 is_host: false,
                 stored: 0,
+                needed: Vec::new(),
             })
         });
         let (stored, is_share) = self.stored(image);

@@ -368,7 +368,10 @@ mod tests {
         two.kernels.extend(renamed("other.so").kernels);
         let found = diff(&old, &two);
         assert_eq!(found.grown("registers").count(), 1);
-        assert_eq!(found.kernels.iter().filter(|change| change.old.is_none()).count(), 1);
+        assert_eq!(
+            found.kernels.iter().filter(|change| change.old.is_none()).count(),
+            1
+        );
         assert!(old.has_kernels_of(&two) && !renamed("third.so").has_kernels_of(&two));
     }
 

@@ -224,9 +224,8 @@ fn ptx(inventory: &Inventory, policy: &Policy) -> Vec<Finding> {
             .flat_map(|image| inventory.kernels_of(image))
             .map(|kernel| kernel.name)
             .collect();
-        let is_ptx = |image: &&Listed| {
-            image.image.format == ImageFormat::Ptx && image.image.is_for_devices_to_come()
-        };
+        let is_ptx =
+            |image: &&Listed| image.image.format == ImageFormat::Ptx && image.image.is_for_devices_to_come();
         let ptx = images().filter(is_ptx);
         let portable: BTreeSet<_> = ptx
             .flat_map(|image| inventory.kernels_of(image))
@@ -321,10 +320,7 @@ fn kernels(inventory: &Inventory, policy: &Policy) -> Vec<Finding> {
         let spills = kernel.resources.spills.map_or(0, Spills::amount);
         findings.push(Finding {
             kernel: Some(name.to_owned()),
-            target: inventory
-                .images
-                .get(kernel.image)
-                .map(Listed::arch),
+            target: inventory.images.get(kernel.image).map(Listed::arch),
             value: Some(registers),
             limit: Some(limit),
             ..Finding::new(

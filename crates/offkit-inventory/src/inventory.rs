@@ -1,6 +1,6 @@
 //! What is known about the images of some files, without their bytes.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -44,9 +44,21 @@ pub struct Library {
     pub is_host: bool,
     /// The bytes of its images as they are in it.
     pub stored: u64,
+    /// The shared libraries that it needs, by their names.
+    pub needed: Vec<String>,
 }
 
 impl Library {
+    /// The name of its file.
+    #[must_use]
+    pub fn file_name(&self) -> &str {
+        let way = match self.location.is_file() {
+            true => self.location.file(),
+            false => self.location.path(),
+        };
+        way.rsplit('/').next().unwrap_or(way)
+    }
+
     /// What is not device code: the host's code, its data and all headers.
     #[must_use]
     pub fn host_bytes(&self) -> u64 {
@@ -58,10 +70,7 @@ impl Library {
     #[must_use]
     pub fn name(&self) -> String {
         match self.location.is_file() {
-            true => {
-                let file = self.location.file();
-                file.rsplit('/').next().unwrap_or(file).to_owned()
-            }
+            true => self.file_name().to_owned(),
             false => self.location.path().to_owned(),
         }
     }
@@ -131,6 +140,32 @@ pub(crate) fn sum(numbers: impl Iterator<Item = u64>) -> u64 {
     numbers.fold(0, u64::saturating_add)
 }
 
+/// Whether a library is one of the C and C++ runtime.
+fn is_of_runtime(name: &str) -> bool {
+    const NAMES: [&str; 18] = [
+        "libc.so",
+        "libm.so",
+        "libmvec.so",
+        "libdl.so",
+        "libpthread.so",
+        "librt.so",
+        "libutil.so",
+        "libgcc_s.so",
+        "libgomp",
+        "libstdc++.so",
+        "libc++",
+        "ld-linux",
+        "kernel32.dll",
+        "msvcp",
+        "vcruntime",
+        "ucrtbase",
+        "api-ms-win-",
+        "advapi32.dll",
+    ];
+    let name = name.to_ascii_lowercase();
+    NAMES.iter().any(|known| name.starts_with(known))
+}
+
 /// The part of some bytes that `some` of `all` take.
 pub(crate) fn part(bytes: u64, some: u64, all: u64) -> u64 {
     let share = u128::from(bytes) * u128::from(some) / u128::from(all.max(1));
@@ -157,6 +192,22 @@ impl Inventory {
             unique.collect()
         });
         names.get(number).map_or("", String::as_str)
+    }
+
+    /// The shared libraries that the libraries need and that are not among them, each with the number of one that needs
+    /// it. Those of the C and C++ runtime, which have no device code, are left out.
+    #[must_use]
+    pub fn needed_elsewhere(&self) -> BTreeMap<&str, usize> {
+        let own: HashSet<&str> = self.libraries.iter().map(Library::file_name).collect();
+        let mut needed = BTreeMap::new();
+        for (number, library) in self.libraries.iter().enumerate() {
+            for name in &library.needed {
+                if !own.contains(name.as_str()) && !is_of_runtime(name) {
+                    needed.entry(name.as_str()).or_insert(number);
+                }
+            }
+        }
+        needed
     }
 
     /// The kernels of an image.

@@ -28,6 +28,8 @@ pub struct CheckRules {
     pub ptx: Option<Ptx>,
     /// The oldest driver of NVIDIA's that is to do.
     pub driver: Option<String>,
+    /// The oldest ROCm that is to do.
+    pub rocm: Option<String>,
     /// What images for devices that are not listed are.
     pub extra: Level,
     /// What kernels without code for a device are.

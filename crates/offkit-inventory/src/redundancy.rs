@@ -238,10 +238,7 @@ fn same_libraries(inventory: &Inventory) -> Vec<Redundant> {
             let [first, copies @ ..] = same.as_slice() else {
                 unreachable!("there are two at least")
             };
-            let names: Vec<_> = copies
-                .iter()
-                .map(|copy| inventory.library_name(*copy))
-                .collect();
+            let names: Vec<_> = copies.iter().map(|copy| inventory.library_name(*copy)).collect();
             Redundant {
                 kind: Kind::SameLibrary,
                 library: None,
@@ -325,7 +322,9 @@ fn choices(inventory: &Inventory) -> Vec<Vec<&Listed>> {
     let mut choices = BTreeMap::<(usize, Location), BTreeMap<(&Target, ImageFormat), &Listed>>::new();
     for image in &inventory.images {
         let choice = choices.entry((image.library, image.image.choice())).or_default();
-        choice.entry((&image.image.target, image.image.format)).or_insert(image);
+        choice
+            .entry((&image.image.target, image.image.format))
+            .or_insert(image);
     }
     let distinct: BTreeMap<Vec<_>, Vec<&Listed>> = choices
         .into_values()
@@ -367,8 +366,7 @@ pub fn removals(inventory: &Inventory) -> Vec<Removal> {
             let mut worst = None;
             for images in &choices {
                 let best = |without: bool| {
-                    let is_it =
-                        |image: &Listed| image.image.format == *format && image.arch() == *arch;
+                    let is_it = |image: &Listed| image.image.format == *format && image.arch() == *arch;
                     let staying = images.iter().filter(|image| !(without && is_it(image)));
                     let taken = device.takes(staying.map(|image| &image.image));
                     taken.and_then(|(_, verdict)| verdict.runs.ok())

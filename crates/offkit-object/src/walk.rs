@@ -58,6 +58,8 @@ pub struct Container {
     pub program: Option<Program>,
     /// The processor of code for a host, as triples have it: `x86_64`.
     pub host: Option<&'static str>,
+    /// The shared libraries that code for a host needs, as far as its headers tell.
+    pub needed: Vec<String>,
 }
 
 /// What a SYCLBIN says about itself as a whole.
@@ -329,6 +331,10 @@ impl Walker<'_> {
             size: source.len(),
             stored_size: around.stored,
             program,
+            needed: match kind {
+                ContainerKind::Host => crate::host::needed(source.bytes()).libraries,
+                _ => Vec::new(),
+            },
             host: (kind == ContainerKind::Host)
                 .then(|| host::architecture(source))
                 .flatten(),

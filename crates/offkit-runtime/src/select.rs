@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use offkit_image::property_set::names;
-use offkit_image::target::{Misfit, triples};
+use offkit_image::target::{ASPECTS, Misfit, SpirvSupport, triples};
 use offkit_object::{DeviceImage, ImageFormat, Location, Target};
 use offkit_pi::host::{Device, DeviceType, PiError};
 
@@ -375,22 +375,16 @@ pub(crate) fn name(device: &Device) -> String {
 /// The name of an ability, by its number in SYCL's list of aspects, if the device is known to lack it. Abilities that
 /// the plugin interface has no word for are left to the device.
 fn lacking(aspect: u32, device: &Device) -> Option<&'static str> {
-    let has = |name: &str| {
-        let extensions = device.extensions();
-        extensions.is_ok_and(|extensions| extensions.iter().any(|extension| extension == name))
-    };
     let is_kind = |kind| device.device_type().is_ok_and(|own| own == kind);
     let (name, is_there) = match aspect {
         1 => ("cpu", is_kind(DeviceType::Cpu)),
         2 => ("gpu", is_kind(DeviceType::Gpu)),
         3 => ("accelerator", is_kind(DeviceType::Accelerator)),
-        5 => ("fp16", has("cl_khr_fp16")),
-        6 => ("fp64", has("cl_khr_fp64")),
-        27 => (
-            "atomic64",
-            has("cl_khr_int64_base_atomics") && has("cl_khr_int64_extended_atomics"),
-        ),
-        _ => return None,
+        number => {
+            let aspect = ASPECTS.iter().find(|aspect| aspect.number == number)?;
+            let extensions = device.extensions().unwrap_or_default();
+            (aspect.name, SpirvSupport::new("", extensions).has(aspect))
+        }
     };
     (!is_there).then_some(name)
 }

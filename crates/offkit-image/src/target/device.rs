@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{DriverVersion, Family, Target, amd, intel, nvidia, triples};
+use super::{DriverVersion, Family, SpirvSupport, Target, amd, intel, nvidia, triples};
 
 /// A device that code is to run on.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -13,13 +13,22 @@ pub struct Device {
     /// The version of its driver, of AMD's devices that of ROCm, if that is known. Without it every driver is taken to be
     /// new enough.
     pub driver: Option<DriverVersion>,
+    /// What its driver says of SPIR-V, if it was asked. Without that it is taken to compile all.
+    pub spirv: Option<SpirvSupport>,
+    /// What it is called, where that is not its target.
+    pub name: Option<String>,
 }
 
 impl Device {
     /// A device of which nothing is known but its target.
     #[must_use]
     pub fn new(target: Target) -> Self {
-        Self { target, driver: None }
+        Self {
+            target,
+            driver: None,
+            spirv: None,
+            name: None,
+        }
     }
 
     /// The device that a word means: a product (`h100`, `mi300x`, `b580`), a compute capability (`9.0`), or a target as
@@ -93,6 +102,9 @@ impl Device {
 
 impl fmt::Display for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(name) = &self.name {
+            return f.pad(name);
+        }
         let arch = self.target.arch_with_features();
         let is_intel = self.target.family() == Family::Spirv64 && intel::gpu_of_processor(&arch).is_some();
         f.pad(&match arch.is_empty() {

@@ -7,7 +7,7 @@ use super::family::Family;
 use super::nvidia::Processor;
 use super::triple::same_system;
 use super::{Sign, Target, amd, intel};
-use crate::ImageFormat;
+use crate::{CodeVersion, ImageFormat};
 
 /// Why code does not fit.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -37,6 +37,13 @@ pub enum Misfit {
     Link,
     /// The device is known to lack an ability that the code was recorded to need, by SYCL's name of it.
     Aspect(&'static str),
+    /// The device takes no SPIR-V, or none of that version.
+    SpirvVersion {
+        /// The module's version, where that is known.
+        needs: Option<CodeVersion>,
+        /// The newest that the device takes; `None` where it takes none.
+        has: Option<CodeVersion>,
+    },
     /// The device takes another image of the same container, and this one not.
     PassedOver,
     /// The device's driver is too old for the code, or for how it is compressed.
@@ -68,6 +75,14 @@ impl fmt::Display for Misfit {
                 write!(f, "it demands that the device is of the kind `{name}`")
             }
             Self::Aspect(name) => write!(f, "the device has no {name}"),
+            Self::SpirvVersion { has: None, .. } => f.write_str("the device takes no SPIR-V"),
+            Self::SpirvVersion {
+                needs: Some(needs),
+                has: Some(has),
+            } => write!(f, "it is SPIR-V {needs}, and the device takes none after {has}"),
+            Self::SpirvVersion { has: Some(has), .. } => {
+                write!(f, "the device takes no SPIR-V after {has}")
+            }
             Self::PassedOver => {
                 f.write_str("the device takes another image of the same container, which does not have it")
             }

@@ -8,9 +8,9 @@ use super::family::Family;
 use super::fit::{Misfit, Run};
 use super::nvidia::{Processor, Scope};
 use super::rank::Rank;
-use super::{Target, amd, intel};
+use super::{ASPECTS, Target, amd, intel};
 use crate::property_set::names::DEVICE_REQUIREMENTS;
-use crate::{Compression, ContainerKind, DeviceImage, ImageFormat};
+use crate::{CodeVersion, Compression, ContainerKind, DeviceImage, ImageFormat};
 
 /// Whether an image runs on a device, and how.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -69,6 +69,7 @@ const OLD_DRIVER: &str = "the table of drivers was not checked here";
 const NEW_PTX: &str = "this version of PTX is newer than the table of drivers";
 const OLD_ROCM: &str = "which ROCm first loads this version of code objects was not checked here";
 const NEW_CODE_OBJECT: &str = "this version of code objects is newer than the table of ROCm's versions";
+const NEW_SPIRV: &str = "older drivers of Intel's take no SPIR-V after 1.5";
 const JIT_BY_ROCM: &str = "it depends on which processors the compiler of ROCm knows";
 
 impl DeviceImage<'_> {
@@ -90,7 +91,10 @@ impl DeviceImage<'_> {
             Ok(run) => run,
             Err(reason) => return Verdict::no(reason),
         };
-        if let Some(aspect) = self.lacking_aspect(&device.target) {
+        if let Some(misfit) = self.spirv_misfit(device) {
+            return Verdict::no(misfit);
+        }
+        if let Some(aspect) = self.lacking_aspect(device) {
             return Verdict::no(Misfit::Aspect(aspect));
         }
         let (least_driver, doubt_of_driver) = self.least_driver(runs, device.driver);
@@ -106,9 +110,40 @@ impl DeviceImage<'_> {
         Verdict {
             runs: Ok(runs),
             least_driver,
-            doubt: self.target.doubt(runs, &device.target).or(doubt_of_driver),
+            doubt: self
+                .target
+                .doubt(runs, &device.target)
+                .or_else(|| self.doubt_of_spirv(device))
+                .or(doubt_of_driver),
             rank: Rank::of(self, runs, device),
         }
+    }
+
+    /// Why it is not certain that a device compiles this SPIR-V.
+    fn doubt_of_spirv(&self, device: &Device) -> Option<&'static str> {
+        /// What Intel's drivers for GPUs took for years; newer ones list 1.6 (its compute runtime, August 2026).
+        const OLD: CodeVersion = CodeVersion { major: 1, minor: 5 };
+        let is_new =
+            self.format == ImageFormat::Spirv && self.code_version.is_some_and(|version| version > OLD);
+        let is_intel = intel::gpu_of_processor(&device.target.arch).is_some();
+        (is_new && is_intel && device.spirv.is_none()).then_some(NEW_SPIRV)
+    }
+
+    /// Why a device does not take this SPIR-V; `None` for other formats, and for devices that were not asked.
+    fn spirv_misfit(&self, device: &Device) -> Option<Misfit> {
+        let spirv = device
+            .spirv
+            .as_ref()
+            .filter(|_| self.format == ImageFormat::Spirv)?;
+        let is_taken = match (self.code_version, spirv.newest) {
+            (_, None) => false,
+            (None, Some(_)) => true,
+            (Some(needs), Some(has)) => needs <= has,
+        };
+        (!is_taken).then_some(Misfit::SpirvVersion {
+            needs: self.code_version,
+            has: spirv.newest,
+        })
     }
 
     /// The oldest driver, and why that is not certain.
@@ -164,15 +199,22 @@ impl DeviceImage<'_> {
     }
 
     /// What the code needs of a device and this one is known to lack, by SYCL's name of it.
-    fn lacking_aspect(&self, device: &Target) -> Option<&'static str> {
+    fn lacking_aspect(&self, device: &Device) -> Option<&'static str> {
         /// SYCL's numbers of aspects that tell devices apart by their target.
         const CPU: u32 = 1;
         const ACCELERATOR: u32 = 3;
         const FP64: u32 = 6;
         let aspects = self.properties.get(DEVICE_REQUIREMENTS, "aspects")?.as_u32s()?;
         let demands = |aspect| aspects.contains(&aspect);
-        let gpu = intel::gpu_of_processor(&device.arch);
-        let is_gpu = gpu.is_some() || device.family().needs_processor();
+        let gpu = intel::gpu_of_processor(&device.target.arch);
+        let is_gpu = gpu.is_some() || device.target.family().needs_processor();
+        if let Some(spirv) = &device.spirv
+            && let Some(lacking) = ASPECTS
+                .iter()
+                .find(|aspect| demands(aspect.number) && !spirv.has(aspect))
+        {
+            return Some(lacking.name);
+        }
         match () {
             () if is_gpu && demands(CPU) => Some("cpu"),
             () if is_gpu && demands(ACCELERATOR) => Some("accelerator"),
@@ -224,8 +266,9 @@ impl ImageFormat {
 
 #[cfg(test)]
 mod tests {
+    use super::super::SpirvSupport;
     use super::*;
-    use crate::{Code, CodeVersion, PropertySets};
+    use crate::{Code, PropertySets};
 
     fn image(target: &str, format: ImageFormat) -> DeviceImage<'static> {
         let mut image = DeviceImage::of_format(Code::from(b"".as_slice()), format);
@@ -379,6 +422,36 @@ mod tests {
             said(&spirv, "max1100", None),
             "no: it demands that the device is of the kind `cpu`"
         );
+    }
+
+    #[test]
+    fn a_device_takes_spirv_as_far_as_its_driver_says() {
+        let mut spirv = image("spir64", ImageFormat::Spirv);
+        spirv.code_version = Some(CodeVersion { major: 1, minor: 6 });
+        assert_eq!(said(&spirv, "b580", None), "probably JIT");
+        let mut device = Device::new(Target::named("spirv64"));
+        let mut says = |il_version: &str, extensions: &[&str], spirv: &DeviceImage<'_>| {
+            let extensions = extensions.iter().map(|&name| name.to_owned()).collect();
+            device.spirv = Some(SpirvSupport::new(il_version, extensions));
+            spirv.runs_on(&device).to_string()
+        };
+        assert_eq!(says("SPIR-V_1.6 SPIR-V_1.0", &[], &spirv), "JIT");
+        assert_eq!(
+            says("SPIR-V_1.4", &[], &spirv),
+            "no: it is SPIR-V 1.6, and the device takes none after 1.4"
+        );
+        assert_eq!(says("", &[], &spirv), "no: the device takes no SPIR-V");
+        let mut properties = PropertySets::new();
+        properties.insert(DEVICE_REQUIREMENTS, "aspects", [5_u32, 27].as_slice());
+        spirv.properties = properties;
+        let atomics = ["cl_khr_int64_base_atomics", "cl_khr_int64_extended_atomics"];
+        assert_eq!(says("SPIR-V_1.6", &atomics, &spirv), "no: the device has no fp16");
+        let all = [atomics[0], atomics[1], "cl_khr_fp16"];
+        assert_eq!(
+            says("SPIR-V_1.6", &all[1..], &spirv),
+            "no: the device has no atomic64"
+        );
+        assert_eq!(says("SPIR-V_1.6", &all, &spirv), "JIT");
     }
 
     #[test]

@@ -56,12 +56,18 @@ enum FailOn {
     Size,
     /// Kernels that are gone, or gone for an architecture
     Gone,
+    /// Kernels that are new, or new for an architecture
+    New,
     /// Kernels that spill more
     Spills,
     /// Kernels that take more registers
     Registers,
     /// Kernels with more code
     Code,
+    /// Kernels that take more shared memory
+    Shared,
+    /// Kernels that take more stack
+    Stack,
 }
 
 impl FailOn {
@@ -80,7 +86,10 @@ impl FailOn {
             Self::Gone => found.kernels.iter().filter(|change| change.new.is_none()).count(),
             Self::Spills => found.grown("spills").count(),
             Self::Registers => found.grown("registers").count(),
+            Self::New => found.kernels.iter().filter(|change| change.old.is_none()).count(),
             Self::Code => found.grown("code").count(),
+            Self::Shared => found.grown("shared").count(),
+            Self::Stack => found.grown("stack").count(),
         }
     }
 
@@ -95,7 +104,10 @@ impl FailOn {
             Self::Gone => "kernels that are gone",
             Self::Spills => "kernels that spill more",
             Self::Registers => "kernels that take more registers",
+            Self::New => "kernels that are new",
             Self::Code => "kernels with more code",
+            Self::Shared => "kernels that take more shared memory",
+            Self::Stack => "kernels that take more stack",
         }
     }
 }
@@ -112,7 +124,7 @@ pub(crate) fn run(options: &Diff, terminal: Terminal) -> Result<(), Failure> {
             Some(snapshot) => snapshot,
             None => {
                 let files = [path.to_owned()];
-                let inventory: Inventory = collect(&files, false, depth, &options.limits, terminal)?;
+                let inventory: Inventory = collect(&files, false, true, depth, &options.limits, terminal)?;
                 is_whole &= !warn(&inventory, terminal);
                 Snapshot::of(&inventory)
             }

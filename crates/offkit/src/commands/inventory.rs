@@ -1,5 +1,6 @@
 //! What `size`, `check` and `diff` share: files become an inventory.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use offkit_inventory::{Depth, Inventory};
@@ -7,16 +8,18 @@ use offkit_object::{ErrorKind, Item, Location, Problem};
 
 use super::Source;
 use super::limits::LimitOptions;
+use super::needed::libraries_of;
 use crate::failure::Failure;
 use crate::terminal::Terminal;
 
 /// Collects what is in some files.
 ///
-/// What could not be read is in the inventory's problems; a file without any device code is an error, unless it was
-/// found in a folder.
+/// What could not be read is in the inventory's problems; a file without any device code is an error if it must have
+/// some, unless it was found in a folder.
 pub(super) fn collect(
     files: &[PathBuf],
     recursive: bool,
+    must_have_code: bool,
     depth: Depth,
     limits: &LimitOptions,
     terminal: Terminal,
@@ -38,9 +41,35 @@ pub(super) fn collect(
                 .hint("`--recursive` looks into all files below it"));
         }
         progress.step(format!("reading {}", path.display()));
-        add(&mut inventory, path, depth, limits, true)?;
+        add(&mut inventory, path, depth, limits, must_have_code)?;
     }
     Ok(inventory)
+}
+
+/// Adds the libraries that files need, and what these need, as far as the system's loader finds them. Returns the names
+/// of those that were looked into, with device code or without.
+pub(super) fn add_needed(
+    inventory: &mut Inventory,
+    files: &[PathBuf],
+    depth: Depth,
+    limits: &LimitOptions,
+    terminal: Terminal,
+) -> Result<HashSet<String>, Failure> {
+    let mut followed = HashSet::new();
+    let progress = terminal.progress();
+    for library in files.iter().flat_map(|file| libraries_of(file).found) {
+        let name = library
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let is_given = files.contains(&library);
+        if !is_given && followed.insert(name) {
+            progress.step(format!("reading {}", library.display()));
+            add(inventory, &library, depth, limits, false)?;
+        }
+    }
+    Ok(followed)
 }
 
 /// Adds one file.

@@ -156,6 +156,9 @@ mod tests {
         let mut table = Table::new("Kernels", &["kernel"]);
         table.row(vec!["f<int>[a](*p)`_@x|\\".into()]);
         let text = table.markdown();
-        assert!(text.contains("f&lt;int>\\[a\\](\\*p)\\`\\_&#64;x\\|\\\\ |"), "{text}");
+        assert!(
+            text.contains("f&lt;int>\\[a\\](\\*p)\\`\\_&#64;x\\|\\\\ |"),
+            "{text}"
+        );
     }
 }

@@ -1,9 +1,13 @@
-//! NVIDIA's and AMD's GPUs of this machine, as far as their drivers say what they are without being loaded.
+//! Devices of this machine: NVIDIA's and AMD's GPUs as far as their drivers say what they are without being loaded, and
+//! those that offkit's runtime finds, by their own words.
 
 use std::fs;
 use std::process::Command;
 
-use offkit_object::target::{Device, amd};
+use offkit_object::Target;
+use offkit_object::target::{Device, SpirvSupport, amd, triples};
+use offkit_pi::host::PiError;
+use offkit_runtime::Runtime;
 
 use crate::failure::{ExitStatus, Failure};
 
@@ -20,6 +24,29 @@ pub(super) fn of_this_machine() -> Result<Vec<Device>, Failure> {
         .hint("Intel's GPUs are not looked for; name the devices with `--targets`; `offkit doctor` says what was looked for")),
         false => Ok(devices),
     }
+}
+
+/// A device that the runtime finds, as `offkit devices` lists it: `opencl:0`. `None` for words of another form.
+pub(super) fn of_runtime(word: &str) -> Option<Result<Device, Failure>> {
+    let (backend, number) = word.split_once(':')?;
+    let number: u32 = number.parse().ok()?;
+    let mut runtime = Runtime::discover(&[&offkit_plugin_cpu::plugin::BUILT_IN]);
+    let mut found = runtime.found().iter();
+    let found = found.find(|found| found.backend == backend && found.number == number);
+    let Some(found) = found else {
+        let failure = Failure::new(ExitStatus::Machine, format!("there is no device `{word}`"));
+        return Some(Err(failure.hint("`offkit devices` lists those that there are")));
+    };
+    let failure = |error: PiError| Failure::new(ExitStatus::Machine, error);
+    let ask = || {
+        let extensions = found.device.extensions().map_err(failure)?;
+        let il_version = found.device.il_version().map_err(failure)?;
+        let mut device = Device::new(Target::new(triples::SPIRV64, ""));
+        device.spirv = Some(SpirvSupport::new(&il_version, extensions));
+        device.name = Some(word.to_owned());
+        Ok(device)
+    };
+    Some(ask())
 }
 
 /// What nvidia-smi says: `9.0, 550.54.14` for each GPU.

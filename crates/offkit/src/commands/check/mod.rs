@@ -2,6 +2,7 @@
 
 mod device;
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -11,10 +12,10 @@ use offkit_inventory::diff::Snapshot;
 use offkit_inventory::findings::{Finding, findings, waive};
 use offkit_inventory::policy::{Level, Policy};
 use offkit_inventory::{Depth, Inventory};
-use offkit_object::target::{DriverVersion, Run};
+use offkit_object::target::{DriverVersion, Family, Run};
 use serde_json::{Value, json};
 
-use super::inventory::{collect, warn};
+use super::inventory::{add_needed, collect, warn};
 use super::limits::LimitOptions;
 use super::problem_json;
 use super::table::Table;
@@ -38,16 +39,23 @@ pub(crate) struct Check {
     /// Look into all files below folders
     #[arg(short, long)]
     recursive: bool,
+    /// Check the shared libraries that the files need with them, and what these need
+    #[arg(long)]
+    needed: bool,
     /// Devices that every kernel needs code for: `sm_80`, `9.0`, `gfx90a:xnack+`, `intel_gpu_pvc`, `h100`; `+ptx` asks
     /// for PTX besides
     #[arg(long, value_name = "DEVICE", value_delimiter = ',')]
     targets: Vec<Wanted>,
-    /// The same for one device; `auto` for NVIDIA's and AMD's GPUs of this machine, with NVIDIA's driver
+    /// The same for one device; `auto` for NVIDIA's and AMD's GPUs of this machine, with NVIDIA's driver; `opencl:0` for
+    /// one of `offkit devices`, with what it says of SPIR-V
     #[arg(long, value_name = "DEVICE")]
     device: Option<String>,
     /// The version of NVIDIA's driver, such as `535.54.03`, or any of the branch `535`
     #[arg(long, value_name = "VERSION")]
     driver: Option<DriverVersion>,
+    /// The version of ROCm on AMD's devices, such as `6.2`
+    #[arg(long, value_name = "VERSION")]
+    rocm: Option<DriverVersion>,
     /// Let what is only probable count as no
     #[arg(long)]
     strict: bool,
@@ -99,13 +107,30 @@ pub(crate) fn run(options: &Check, terminal: Terminal) -> Result<(), Failure> {
         }
         None => None,
     };
-    let inventory = collect(
+    let mut inventory = collect(
         &options.files,
         options.recursive,
+        !options.needed,
         Depth::Kernels,
         &options.limits,
         terminal,
     )?;
+    let mut followed = HashSet::new();
+    if options.needed {
+        followed = add_needed(
+            &mut inventory,
+            &options.files,
+            Depth::Kernels,
+            &options.limits,
+            terminal,
+        )?;
+        if inventory.images.is_empty() && inventory.problems.is_empty() {
+            return Err(Failure::new(
+                ExitStatus::No,
+                "there is no device code in the files and in what they need",
+            ));
+        }
+    }
     if let Some(path) = &options.write_baseline
         && inventory.problems.is_empty()
     {
@@ -132,9 +157,11 @@ pub(crate) fn run(options: &Check, terminal: Terminal) -> Result<(), Failure> {
         wanted: &wanted,
         checked: &checked,
         found: &found,
+        followed: &followed,
         has_failed,
     };
     report.say(terminal)?;
+    report.tell_needed(terminal);
     if warn(&inventory, terminal) {
         let failure = Failure::new(
             ExitStatus::Input,
@@ -175,7 +202,10 @@ fn wanted(options: &Check, policy: &Policy) -> Result<Vec<Wanted>, Failure> {
     let mut wanted = options.targets.clone();
     match options.device.as_deref() {
         Some("auto") => wanted.extend(device::of_this_machine()?.into_iter().map(Wanted::new)),
-        Some(name) => wanted.push(parse(&name.to_owned())?),
+        Some(name) => match device::of_runtime(name) {
+            Some(device) => wanted.push(Wanted::new(device?)),
+            None => wanted.push(parse(&name.to_owned())?),
+        },
         None => {}
     }
     for name in &policy.check.targets {
@@ -198,8 +228,28 @@ fn wanted(options: &Check, policy: &Policy) -> Result<Vec<Wanted>, Failure> {
         (None, Some(text)) => Some(text.parse().map_err(Failure::input)?),
         (None, None) => None,
     };
+    let rocm = match (&options.rocm, &policy.check.rocm) {
+        (Some(rocm), _) => Some(*rocm),
+        (None, Some(text)) => Some(text.parse().map_err(Failure::input)?),
+        (None, None) => None,
+    };
+    if let Some(wrong) = driver.filter(|driver| driver.is_rocm()) {
+        let failure = Failure::input(format!("{wrong} is no version of NVIDIA's driver"));
+        return Err(failure.hint(
+            "drivers have three digits before the first point, as 550.54.14; ROCm's version is `--rocm`",
+        ));
+    }
+    if let Some(wrong) = rocm.filter(|rocm| !rocm.is_rocm()) {
+        let failure = Failure::input(format!("{wrong} is no version of ROCm"));
+        return Err(failure.hint("ROCm has versions such as 6.3; that of NVIDIA's driver is `--driver`"));
+    }
     for wanted in &mut wanted {
-        wanted.device.driver = driver.or(wanted.device.driver);
+        let told = match wanted.device.target.family() {
+            Family::Amdgcn => rocm,
+            family if family.is_nvptx() => driver,
+            _ => None,
+        };
+        wanted.device.driver = told.or(wanted.device.driver);
     }
     Ok(wanted)
 }
@@ -225,6 +275,8 @@ struct Report<'a> {
     wanted: &'a [Wanted],
     checked: &'a Checked,
     found: &'a [Finding],
+    /// The names of needed libraries that were looked into.
+    followed: &'a HashSet<String>,
     has_failed: bool,
 }
 
@@ -267,6 +319,37 @@ impl Report<'_> {
             })?;
         }
         output.finish()
+    }
+
+    /// The libraries that are needed and were not looked into, each with one that needs it.
+    fn not_looked_into(&self) -> Vec<(&str, &str)> {
+        let needed = self.inventory.needed_elsewhere().into_iter();
+        needed
+            .filter(|(name, _)| !self.followed.contains(*name))
+            .map(|(name, by)| (name, self.inventory.library_name(by)))
+            .collect()
+    }
+
+    fn tell_needed(&self, terminal: Terminal) {
+        /// Enough to see what kind of libraries they are.
+        const SHOWN: usize = 5;
+        let needed = self.not_looked_into();
+        let names: Vec<_> = needed.iter().take(SHOWN).map(|(name, _)| *name).collect();
+        let more = match needed.len().saturating_sub(SHOWN) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        match (names.as_slice(), self.options.needed) {
+            ([], _) => {}
+            (_, false) => terminal.note(format_args!(
+                "libraries that are needed were not looked into: {}{more}; --needed follows those that the system finds",
+                names.join(", ")
+            )),
+            (_, true) => terminal.warning(format_args!(
+                "libraries that are needed were not found, and not looked into: {}{more}",
+                names.join(", ")
+            )),
+        }
     }
 
     fn is_whole(&self) -> bool {
@@ -407,6 +490,10 @@ impl Report<'_> {
             "coverage": coverage.collect::<Vec<_>>(),
             "no_code_for": self.checked.nothing_for.iter().map(|place| self.wanted[*place].name()).collect::<Vec<_>>(),
             "findings": findings.collect::<Vec<_>>(),
+            "not_looked_into": self.not_looked_into().iter().map(|(name, by)| json!({
+                "library": name,
+                "needed_by": by,
+            })).collect::<Vec<_>>(),
             "images_without_kernels": self.checked.without_kernels.len(),
             "problems": self.inventory.problems.iter().map(problem_json).collect::<Vec<_>>(),
         })

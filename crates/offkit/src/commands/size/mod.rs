@@ -74,6 +74,7 @@ pub(crate) fn run(options: &Size, terminal: Terminal) -> Result<(), Failure> {
         collect(
             files,
             options.recursive,
+            true,
             options.depth(),
             &options.limits,
             terminal,

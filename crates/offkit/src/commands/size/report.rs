@@ -300,9 +300,7 @@ pub(super) fn page(inventory: &Inventory) -> Result<String, Failure> {
     let redundant: Vec<_> = redundancy(inventory)
         .into_iter()
         .map(|redundant| {
-            let library = redundant
-                .library
-                .map(|library| inventory.library_name(library));
+            let library = redundant.library.map(|library| inventory.library_name(library));
             json!([redundant.what, library, redundant.saves, redundant.costs])
         })
         .collect();
