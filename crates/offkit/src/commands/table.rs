@@ -42,11 +42,17 @@ impl Table {
             .iter()
             .map(|column| Self::name(column).chars().count())
             .collect();
+        /// No reason in the last column is as long; names of templates are.
+        const LONGEST: usize = 400;
         let last = self.columns.len().saturating_sub(1);
         let cell = |(column, text): (usize, &String)| -> String {
             // Only names are long, and what is said in the last column is there to be read.
             let text = escape(text).into_owned();
-            match column != last && text.chars().count() > most {
+            let most = match column == last {
+                true => LONGEST.max(most),
+                false => most,
+            };
+            match text.chars().count() > most {
                 true => text.chars().take(most.saturating_sub(1)).chain(['…']).collect(),
                 false => text,
             }
@@ -118,8 +124,14 @@ impl Table {
 /// Text that stands as it is where Markdown is read.
 fn in_markdown(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
-    for c in text.chars() {
+    let mut chars = text.chars().peekable();
+    let mut was_word = false;
+    while let Some(c) = chars.next() {
+        // Within a word, as in `sm_80`, it means nothing.
+        let is_within = was_word && chars.peek().is_some_and(|next| next.is_alphanumeric());
+        was_word = c.is_alphanumeric();
         match c {
+            '_' if is_within => plain.push(c),
             '<' => plain.push_str("&lt;"),
             // A name of somebody's would call them.
             '@' => plain.push_str("&#64;"),
@@ -149,15 +161,17 @@ mod tests {
         let text = table.text(Styles::default(), 24);
         assert!(text.contains(&format!("{}…", "a".repeat(23))), "{text}");
         assert!(text.contains(&"b".repeat(40)), "{text}");
+        table.row(vec!["a".into(), "b".repeat(4000)]);
+        assert!(table.text(Styles::default(), 24).len() < 3000);
     }
 
     #[test]
     fn names_are_no_markdown() {
         let mut table = Table::new("Kernels", &["kernel"]);
-        table.row(vec!["f<int>[a](*p)`_@x|\\".into()]);
+        table.row(vec!["f<int>[a](*p)`_@x|\\ sm_80 __f_".into()]);
         let text = table.markdown();
         assert!(
-            text.contains("f&lt;int>\\[a\\](\\*p)\\`\\_&#64;x\\|\\\\ |"),
+            text.contains("f&lt;int>\\[a\\](\\*p)\\`\\_&#64;x\\|\\\\ sm_80 \\_\\_f\\_ |"),
             "{text}"
         );
     }
