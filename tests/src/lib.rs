@@ -10,6 +10,7 @@ pub mod documentation;
 pub mod drivers;
 pub mod packages;
 pub mod pi_releases;
+pub mod schemas;
 pub mod sycl_runtime;
 pub mod ur_adapters;
 
@@ -360,7 +361,7 @@ impl Folder {
     }
 
     /// Runs `offkit` with the words of a command line. What it links is checked with spirv-val, where that is installed.
-    /// It sees no devices but its own.
+    /// What it writes as JSON is checked against its schema. It sees no devices but its own.
     pub fn offkit(&self, line: &str) -> Outcome {
         let links = line.trim_start().starts_with("link ");
         let verify = (links && tool("spirv-val").is_some()).then_some("--verify");
@@ -368,6 +369,10 @@ impl Folder {
         command.args(line.split_whitespace().chain(verify));
         let outcome = self.run_command(drivers::alone(&mut command));
         self.check_output_of(line, &outcome);
+        let words: Vec<&str> = line.split_whitespace().collect();
+        if let Some(schema) = schemas::name_of(&words).filter(|_| !words.contains(&"-")) {
+            schemas::check(&schema, &outcome.stdout);
+        }
         outcome
     }
 

@@ -261,6 +261,32 @@ mod tests {
     }
 
     #[test]
+    fn all_json_has_a_schema() {
+        fn collect(command: &clap::Command, name: &str, all: &mut Vec<String>) {
+            for verb in command.get_subcommands() {
+                let name = format!("{name}-{}", verb.get_name());
+                if verb.get_arguments().any(|option| option.get_id() == "json") {
+                    all.push(name.trim_start_matches('-').to_owned());
+                }
+                collect(verb, &name, all);
+            }
+        }
+        let mut cli = Cli::command();
+        cli.build();
+        let mut all = Vec::new();
+        collect(&cli, "", &mut all);
+        all.retain(|name| !name.starts_with("help"));
+        assert!(all.len() > 20, "{all:?}");
+        let schemas = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schemas");
+        for name in all {
+            assert!(
+                schemas.join(format!("{name}.json")).is_file(),
+                "docs/schemas/{name}.json"
+            );
+        }
+    }
+
+    #[test]
     fn every_command_has_an_example() {
         fn paths(command: &clap::Command, path: &[String], all: &mut Vec<Vec<String>>) {
             let verbs = command.get_subcommands().filter(|verb| verb.get_name() != "help");

@@ -33,6 +33,13 @@ impl Terminal {
         written(writeln!(anstream::stdout(), "{text}"))
     }
 
+    /// One object of JSON, as [`Output::json`] writes it.
+    pub(crate) fn json(self, schema: u32, object: &impl Serialize) -> Result<(), Failure> {
+        let mut output = self.output();
+        output.json(schema, object)?;
+        output.finish()
+    }
+
     /// Writes what others, such as a kernel's printf, have left in the buffer of standard output.
     pub(crate) fn flush(self) -> Result<(), Failure> {
         written(io::stdout().flush())
@@ -101,6 +108,14 @@ pub(crate) struct Output {
     styles: Styles,
 }
 
+/// An object with the number of its form.
+#[derive(Serialize)]
+struct Numbered<'a, T> {
+    schema: u32,
+    #[serde(flatten)]
+    object: &'a T,
+}
+
 /// The styles of a listing; all of them plain where colours are not wanted.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Styles {
@@ -143,9 +158,11 @@ impl Output {
         written(writeln!(self.stream, "{text}"))
     }
 
-    /// Writes a line of JSON.
-    pub(crate) fn json(&mut self, value: &impl Serialize) -> Result<(), Failure> {
-        let object = serde_json::to_writer(&mut self.stream, value);
+    /// Writes an object as a line of JSON, with the number of its form: all JSON of this program comes from here.
+    ///
+    /// `docs/schemas` describes each form. The number grows when a key goes or changes its meaning; keys may be added.
+    pub(crate) fn json(&mut self, schema: u32, object: &impl Serialize) -> Result<(), Failure> {
+        let object = serde_json::to_writer(&mut self.stream, &Numbered { schema, object });
         written(object.map_err(io::Error::from))?;
         self.lines("\n")
     }

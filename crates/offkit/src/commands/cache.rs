@@ -14,6 +14,9 @@ use super::kernels::{choice_failure, collect_failure, read_images, tell_left_out
 use crate::failure::{ExitStatus, Failure};
 use crate::terminal::{Terminal, escape, size};
 
+/// The number of the form of its JSON.
+const SCHEMA: u32 = 1;
+
 const LIST_EXAMPLES: &str = "\
 Examples:
   offkit cache list
@@ -199,7 +202,6 @@ fn seconds(time: SystemTime) -> u64 {
 
 fn described(entry: &Found) -> Value {
     json!({
-        "schema": 1,
         "name": entry.name.to_string(),
         "kind": entry_kind(entry).map(Kind::name),
         "subject": entry.header.as_ref().map(|header| &header.key.subject),
@@ -216,7 +218,7 @@ fn list(options: &List, store: &Store, terminal: Terminal) -> Result<(), Failure
     let mut output = terminal.output();
     if options.json {
         for entry in &entries {
-            output.json(&described(entry))?;
+            output.json(SCHEMA, &described(entry))?;
         }
         return output.finish();
     }
@@ -263,7 +265,10 @@ fn verify(options: &Verify, store: &Store, terminal: Terminal) -> Result<(), Fai
         bad += usize::from(problem.is_some());
         if options.json {
             let problem = problem.map(|problem| problem.to_string());
-            output.json(&json!({ "schema": 1, "name": entry.name.to_string(), "problem": problem }))?;
+            output.json(
+                SCHEMA,
+                &json!({ "name": entry.name.to_string(), "problem": problem }),
+            )?;
         } else if let Some(problem) = problem {
             output.line(format_args!(
                 "{} ({}): {problem}",
@@ -317,14 +322,16 @@ fn why(options: &WhyOptions, store: &Store, terminal: Terminal) -> Result<(), Fa
                 .collect(),
             _ => Vec::new(),
         };
-        output.json(&json!({
-            "schema": 1,
-            "device": name,
-            "hit": is_hit,
-            "name": key.as_ref().map(|key| key.digest().to_string()),
-            "why": text,
-            "differences": differences,
-        }))?;
+        output.json(
+            SCHEMA,
+            &json!({
+                "device": name,
+                "hit": is_hit,
+                "name": key.as_ref().map(|key| key.digest().to_string()),
+                "why": text,
+                "differences": differences,
+            }),
+        )?;
     } else {
         let verdict = if is_hit { "hit" } else { "miss" };
         output.line(format_args!("{verdict} for {}: {}", escape(&name), escape(&text)))?;
@@ -347,7 +354,7 @@ fn export(options: &Export, store: &Store, terminal: Terminal) -> Result<(), Fai
     files::write(&options.output, &[&bytes]).map_err(Failure::input)?;
     if options.json && !files::is_standard_stream(&options.output) {
         let mut output = terminal.output();
-        output.json(&json!({ "schema": 1, "entries": count, "size": bytes.len() }))?;
+        output.json(SCHEMA, &json!({ "entries": count, "size": bytes.len() }))?;
         return output.finish();
     }
     terminal.note(format_args!("{count} entries, {}", size(bytes.len() as u64)));
@@ -366,7 +373,10 @@ fn import(options: &Import, store: &Store, terminal: Terminal) -> Result<(), Fai
             .collect();
         let added: Vec<_> = imported.added.iter().map(ToString::to_string).collect();
         let mut output = terminal.output();
-        output.json(&json!({ "schema": 1, "added": added, "known": imported.known, "refused": refused }))?;
+        output.json(
+            SCHEMA,
+            &json!({ "added": added, "known": imported.known, "refused": refused }),
+        )?;
         output.finish()?;
     } else {
         terminal.note(format_args!(
@@ -412,7 +422,7 @@ fn clear(options: &Clear, store: &Store, terminal: Terminal) -> Result<(), Failu
     let sum = entries.iter().map(|entry| entry.size).sum();
     if options.json {
         let mut output = terminal.output();
-        output.json(&json!({ "schema": 1, "removed": entries.len(), "size": sum }))?;
+        output.json(SCHEMA, &json!({ "removed": entries.len(), "size": sum }))?;
         return output.finish();
     }
     terminal.note(format_args!("{} entries removed, {}", entries.len(), size(sum)));

@@ -12,6 +12,9 @@ use crate::failure::{ExitStatus, Failure};
 use crate::terminal::Terminal;
 use offkit_host::files;
 
+/// The number of the form of its JSON.
+const SCHEMA: u32 = 1;
+
 const EXAMPLES: &str = "\
 Examples:
   offkit convert app.out -o app.v2 --to offload,v2
@@ -113,11 +116,12 @@ pub(super) fn check_losses(
     }
     for loss in &converted.losses {
         if options.json {
-            terminal.line(json!({
+            let line = json!({
                 "file": loss.location.file(),
                 "location": loss.location.to_string(),
                 "loss": loss.what,
-            }))?;
+            });
+            terminal.json(SCHEMA, &line)?;
         }
         terminal.warning(format_args!("{loss} is lost"));
     }

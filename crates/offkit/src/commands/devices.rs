@@ -11,6 +11,9 @@ use serde_json::json;
 use crate::failure::{ExitStatus, Failure};
 use crate::terminal::{Terminal, escape, size};
 
+/// The number of the form of its JSON.
+const SCHEMA: u32 = 1;
+
 const EXAMPLES: &str = "\
 Examples:
   offkit devices
@@ -37,7 +40,7 @@ pub(crate) fn run(options: &Devices, terminal: Terminal) -> Result<(), Failure> 
         let FoundDevice { device, .. } = found;
         let compiler = compiler.as_ref().filter(|_| has_compiler(device));
         match options.json {
-            true => output.json(&object(number, found, compiler))?,
+            true => output.json(SCHEMA, &object(number, found, compiler))?,
             false => {
                 let name = name(device);
                 output.line(format_args!(
@@ -121,7 +124,6 @@ fn object(number: usize, found: &FoundDevice, compiler: CompilerOf<'_>) -> serde
         ..
     } = found;
     json!({
-        "schema": 1,
         "number": number,
         "name": device.name().ok(),
         "kind": kind(device),

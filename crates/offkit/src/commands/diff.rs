@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use offkit_inventory::diff::{Diff as Found, HEADING, Images, Snapshot, diff};
+use offkit_inventory::diff::{Change, Diff as Found, HEADING, Images, Snapshot, diff};
 use offkit_inventory::{Depth, Inventory};
 use serde_json::{Value, json};
 
@@ -12,6 +12,9 @@ use super::limits::LimitOptions;
 use super::table::{Table, more};
 use crate::failure::{ExitStatus, Failure};
 use crate::terminal::{Terminal, columns, size};
+
+/// The number of the form of its JSON.
+const SCHEMA: u32 = 1;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -181,7 +184,7 @@ fn read_baseline(path: &Path) -> Result<Option<Snapshot>, Failure> {
 fn say(found: &Found, options: &Diff, kernels: bool, terminal: Terminal) -> Result<(), Failure> {
     let mut output = terminal.output();
     if options.json {
-        output.json(&object(found))?;
+        output.json(SCHEMA, &object(found))?;
         return output.finish();
     }
     if found.is_empty() {
@@ -297,7 +300,6 @@ fn signed(old: u64, new: u64) -> String {
 
 /// What is different, as one object.
 pub(super) fn object(found: &Found) -> Value {
-    const SCHEMA: u32 = 1;
     let images = found.images.iter().map(|change| {
         let [library, arch, format] = &change.key;
         let numbers = |images: Option<Images>| {
@@ -331,8 +333,27 @@ pub(super) fn object(found: &Found) -> Value {
             "new": numbers(&change.new),
         })
     });
+    let counts = |olds: Vec<[bool; 2]>| {
+        let count = |wanted: [bool; 2]| olds.iter().filter(|change| **change == wanted).count();
+        json!({
+            "added": count([false, true]),
+            "gone": count([true, false]),
+            "changed": count([true, true]),
+        })
+    };
+    let image_changes = found.images.iter();
+    let kernel_changes = found.kernels.iter();
+    let stored = |side: fn(&Change<Images>) -> Option<Images>| -> u64 {
+        let images = found.images.iter().filter_map(side);
+        images.map(|images| images.stored).sum()
+    };
     json!({
-        "schema": SCHEMA,
+        "total": {
+            "images": counts(image_changes.map(|change| [change.old.is_some(), change.new.is_some()]).collect()),
+            "kernels": counts(kernel_changes.map(|change| [change.old.is_some(), change.new.is_some()]).collect()),
+            "old_stored": stored(|change| change.old),
+            "new_stored": stored(|change| change.new),
+        },
         "images": images.collect::<Vec<_>>(),
         "kernels": kernels.collect::<Vec<_>>(),
     })

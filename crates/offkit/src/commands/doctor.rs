@@ -14,6 +14,9 @@ use serde_json::{Value, json};
 use crate::failure::{ExitStatus, Failure};
 use crate::terminal::{Output, Terminal, escape};
 
+/// The number of the form of its JSON.
+const SCHEMA: u32 = 1;
+
 const EXAMPLES: &str = "\
 Examples:
   offkit doctor
@@ -87,7 +90,7 @@ pub(crate) fn run(options: &Doctor, terminal: Terminal) -> Result<(), Failure> {
     let mut heading = "";
     for finding in &findings {
         match options.json {
-            true => output.json(&object(finding))?,
+            true => output.json(SCHEMA, &object(finding))?,
             false => print(&mut output, finding, &mut heading)?,
         }
     }
@@ -356,7 +359,6 @@ fn print(output: &mut Output, finding: &Finding, heading: &mut &'static str) -> 
 
 fn object(finding: &Finding) -> Value {
     json!({
-        "schema": 1,
         "about": finding.about,
         "state": finding.state,
         "what": finding.what,

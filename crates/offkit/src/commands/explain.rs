@@ -17,6 +17,9 @@ use super::kernels::{choice_failure, collect_failure, machine_failure, read_imag
 use crate::failure::Failure;
 use crate::terminal::{Output, Terminal, escape};
 
+/// The number of the form of its JSON.
+const SCHEMA: u32 = 1;
+
 const EXAMPLES: &str = "\
 Examples:
   offkit explain app.syclbin saxpy --link library.syclbin
@@ -68,7 +71,7 @@ pub(crate) fn run(options: &Explain, terminal: Terminal) -> Result<(), Failure> 
     for device in &devices {
         let explained = Explained::new(&registry, &kernel, device)?;
         match options.json {
-            true => output.json(&explained.json()?)?,
+            true => output.json(SCHEMA, &explained.json()?)?,
             false => explained.print(&mut output)?,
         }
         match (explained.chosen, explained.collected) {
@@ -260,7 +263,6 @@ impl<'a> Explained<'a> {
             .transpose()?
             .flatten();
         Ok(json!({
-            "schema": 1,
             "kernel": self.kernel.name,
             "device": self.device.name().ok(),
             "images": images.collect::<Vec<_>>(),

@@ -17,6 +17,9 @@ use super::kernels::register;
 use crate::failure::Failure;
 use crate::terminal::{Output, Terminal, escape};
 
+/// The number of the form of its JSON.
+const SCHEMA: u32 = 1;
+
 const EXAMPLES: &str = "\
 Examples:
   offkit graph app.syclbin library.syclbin
@@ -77,7 +80,7 @@ pub(crate) fn run(options: &Graph, terminal: Terminal) -> Result<(), Failure> {
     let mut output = terminal.output();
     for node in &nodes {
         match options.json {
-            true => output.json(&node.json(&nodes))?,
+            true => output.json(SCHEMA, &node.json(&nodes))?,
             false => node.print(&nodes, &mut output)?,
         }
     }
@@ -128,7 +131,6 @@ impl Node {
             Some(json!({"symbol": need.symbol, "reason": reason}))
         });
         json!({
-            "schema": 1,
             "location": self.location.to_string(),
             "kernels": self.symbols.kernels,
             "imports": self.symbols.imports,

@@ -23,6 +23,9 @@ const FILE: &str = "offkit.icd";
 /// The driver's library.
 const LIBRARY: &str = "liboffkit_opencl.so";
 
+/// The number of the form of its JSON.
+const SCHEMA: u32 = 1;
+
 const INSTALL_EXAMPLES: &str = "\
 Examples:
   sudo offkit icd install
@@ -200,12 +203,13 @@ fn status(options: &Status, terminal: Terminal) -> Result<(), Failure> {
         let library = found.and_then(|driver| driver.path.clone());
         is_seen |= library.is_some();
         if options.json {
-            terminal.line(json!({
+            let line = json!({
                 "loader": loader,
                 "sees": library.is_some(),
                 "listed_in": found.map(|driver| driver.listed_in.display().to_string()),
                 "library": found.map(|driver| driver.library.clone()),
-            }))?;
+            });
+            terminal.json(SCHEMA, &line)?;
             continue;
         }
         match (found, library) {

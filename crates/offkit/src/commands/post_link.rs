@@ -8,7 +8,7 @@ use offkit_link::post_link::{
 };
 use offkit_llvm::{SpecializationConstantMode, Worker};
 use offkit_object::property_set;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::ls::describe::properties_lines;
 use super::ls::json::Properties;
@@ -17,6 +17,9 @@ use crate::commands::{link, shown_name};
 use crate::failure::Failure;
 use crate::terminal::{Output, Styles, Terminal, escape, size};
 use offkit_host::files;
+
+/// The number of the form of its JSON.
+const SCHEMA: u32 = 1;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -158,7 +161,10 @@ pub(crate) fn run(arguments: &PostLinkArguments, terminal: Terminal) -> Result<(
     for (index, image) in linked.images.iter().enumerate() {
         let file = written.get(index).map(|file: &Written| file.code.as_path());
         if arguments.json {
-            output.line(json_line(image, file, written.get(index), &linked.triple))?;
+            output.json(
+                SCHEMA,
+                &json_line(image, file, written.get(index), &linked.triple),
+            )?;
         } else {
             print(image, file, arguments.properties, &mut output)?;
         }
@@ -190,7 +196,7 @@ fn write(part: &PostLinkedImage, folder: &Path, arguments: &PostLinkArguments) -
     Ok(written)
 }
 
-fn json_line(part: &PostLinkedImage, file: Option<&Path>, written: Option<&Written>, triple: &str) -> String {
+fn json_line(part: &PostLinkedImage, file: Option<&Path>, written: Option<&Written>, triple: &str) -> Value {
     json!({
         "image": part.number,
         "file": file.map(|file| file.display().to_string()),
@@ -202,7 +208,6 @@ fn json_line(part: &PostLinkedImage, file: Option<&Path>, written: Option<&Writt
         "default_spec_constants": part.has_default_constants,
         "properties": Properties(&part.image.properties),
     })
-    .to_string()
 }
 
 fn print(

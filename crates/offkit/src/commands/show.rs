@@ -23,6 +23,9 @@ use super::ls::json::{Row, hex};
 use crate::failure::Failure;
 use crate::terminal::{Output, Styles, Terminal, escape, size};
 
+/// The number of the form of its JSON.
+const SCHEMA: u32 = 1;
+
 const EXAMPLES: &str = "\
 Examples:
   offkit show app.o!.llvm.offloading/0
@@ -89,7 +92,7 @@ pub(crate) fn run(options: &Show, terminal: Terminal) -> Result<(), Failure> {
                 }
                 let view = View::new(image, &containers, options);
                 result = if options.json {
-                    output.line(view.json())
+                    output.json(SCHEMA, &view.json())
                 } else {
                     let gap = if shown > 0 { output.line("") } else { Ok(()) };
                     gap.and_then(|()| view.print(&mut output))
@@ -108,7 +111,7 @@ pub(crate) fn run(options: &Show, terminal: Terminal) -> Result<(), Failure> {
         }
         for problem in &problems {
             if options.json {
-                output.line(super::problem_json(problem))?;
+                output.json(SCHEMA, &super::problem_json(problem))?;
             }
         }
         output.finish()?;

@@ -16,6 +16,9 @@ use crate::failure::{ExitStatus, Failure};
 use crate::terminal::{Terminal, size};
 use offkit_host::files;
 
+/// The number of the form of its JSON.
+const SCHEMA: u32 = 1;
+
 const HELP: &str = "\
 A name is an architecture (`sm_90`, `gfx90a`, `gfx90a:xnack+`), the code that a driver compiles or links for \
 one (`compute_90`, `lto_90`), all of that (`ptx`, `spirv`, `lto-ir`), or a target triple or its first parts (`spir64_gen`). `gfx90a` means \
@@ -148,7 +151,7 @@ pub(crate) fn run(options: &Thin, terminal: Terminal) -> Result<(), Failure> {
         problems: &problems,
     };
     match options.json {
-        true => terminal.line(report.json())?,
+        true => terminal.json(SCHEMA, &report.json())?,
         false => report.show(terminal)?,
     }
     for problem in &problems {
@@ -525,7 +528,19 @@ impl Report<'_> {
             .kernels
             .iter()
             .map(|(place, name)| json!({ "location": place.to_string(), "kernel": name }));
+        let sum = |of: fn(&Row) -> u64, only_gone: bool| -> u64 {
+            let rows = self.rows.values().filter(|row| row.goes || !only_gone);
+            rows.map(of).sum()
+        };
+        let (images, stored) = (|row: &Row| row.images as u64, |row: &Row| row.stored);
         json!({
+            "total": {
+                "images": sum(images, false),
+                "images_gone": sum(images, true),
+                "stored": sum(stored, false),
+                "stored_gone": sum(stored, true),
+                "saved": self.before.saturating_sub(self.thinned.bytes.len() as u64),
+            },
             "file": self.options.file.to_string_lossy(),
             "size_before": self.before,
             "size_after": self.thinned.bytes.len(),

@@ -12,7 +12,10 @@ use serde_json::json;
 
 use super::Source;
 use crate::failure::{ExitStatus, Failure};
-use crate::terminal::Terminal;
+use crate::terminal::{Terminal, escape};
+
+/// The number of the form of its JSON.
+const SCHEMA: u32 = 1;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -166,37 +169,30 @@ fn verify(
 }
 
 fn report(options: &Verify, terminal: Terminal, path: &Path, findings: &[Finding]) -> Result<(), Failure> {
-    let mut lines = Vec::new();
-    if options.json {
-        lines.extend(findings.iter().map(|finding| {
-            json!({
-                "file": finding.location.file(),
-                "location": finding.location.to_string(),
-                "offset": finding.offset,
-                "problem": finding.message,
-            })
-            .to_string()
-        }));
-    } else {
-        lines.extend(
-            findings
-                .iter()
-                .map(|finding| format!("{}: {}", finding.location, finding.message)),
-        );
-        if findings.is_empty() && !terminal.quiet {
-            lines.push(format!("{}: no problems", path.display()));
+    let mut output = terminal.output();
+    for Finding {
+        location,
+        offset,
+        message,
+    } in findings
+    {
+        if options.json {
+            let problem = json!({
+                "file": location.file(),
+                "location": location.to_string(),
+                "offset": offset,
+                "problem": message,
+            });
+            output.json(SCHEMA, &problem)?;
+        } else {
+            // Names from files may hold anything.
+            output.line(escape(&format!("{location}: {message}")))?;
         }
     }
-    for line in lines {
-        // Names from files may hold anything.
-        let line = if options.json {
-            line
-        } else {
-            crate::terminal::escape(&line).into_owned()
-        };
-        terminal.line(line)?;
+    if findings.is_empty() && !options.json && !terminal.quiet {
+        output.line(escape(&format!("{}: no problems", path.display())))?;
     }
-    Ok(())
+    output.finish()
 }
 
 /// The extensions of vendors that a module uses: releases of the validator are years behind these.

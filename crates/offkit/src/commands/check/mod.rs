@@ -84,7 +84,7 @@ pub(crate) struct Check {
     limits: LimitOptions,
 }
 
-/// Of the form of the JSON object.
+/// The number of the form of its JSON.
 const SCHEMA: u32 = 1;
 
 pub(crate) fn run(options: &Check, terminal: Terminal) -> Result<(), Failure> {
@@ -284,7 +284,7 @@ impl Report<'_> {
     fn say(&self, terminal: Terminal) -> Result<(), Failure> {
         let mut output = terminal.output();
         if self.options.json {
-            output.json(&self.object())?;
+            output.json(SCHEMA, &self.object())?;
             return output.finish();
         }
         let styles = output.styles();
@@ -483,8 +483,26 @@ impl Report<'_> {
                 "message": finding.message,
             })
         });
+        let totals = self.wanted.iter().enumerate().map(|(place, wanted)| {
+            let all = || {
+                self.checked
+                    .coverage
+                    .iter()
+                    .filter(|coverage| coverage.wanted == place)
+            };
+            let sum = |count: fn(&Coverage) -> usize| all().map(count).sum::<usize>();
+            json!({
+                "target": wanted.name(),
+                "libraries": all().count(),
+                "kernels": sum(|coverage| coverage.kernels),
+                "native": sum(|coverage| coverage.native),
+                "jit": sum(|coverage| coverage.compiled),
+                "no_code": sum(|coverage| coverage.holes.len()),
+                "waived": sum(|coverage| coverage.waived),
+            })
+        });
         json!({
-            "schema": SCHEMA,
+            "totals": totals.collect::<Vec<_>>(),
             "passed": !self.has_failed && self.is_whole(),
             "targets": self.wanted.iter().map(Wanted::name).collect::<Vec<_>>(),
             "coverage": coverage.collect::<Vec<_>>(),

@@ -16,6 +16,9 @@ use crate::terminal::{FAINT, NAME, Terminal, size};
 /// The name of the usual build among the variants.
 const DEFAULT_VARIANT: &str = "default";
 
+/// The number of the form of its JSON.
+const SCHEMA: u32 = 1;
+
 const EXAMPLES: &str = "\
 Examples:
   offkit devlib build libm/libdevice.toml -o lib
@@ -96,7 +99,7 @@ pub(super) fn run(arguments: &Build, terminal: Terminal) -> Result<(), Failure> 
     for library in &built.libraries {
         let variant = library.variant.as_deref().unwrap_or(DEFAULT_VARIANT);
         if arguments.json {
-            terminal.line(json!({
+            let line = json!({
                 "library": manifest.name,
                 "path": library.path.to_string_lossy(),
                 "triple": library.target.triple.as_str(),
@@ -105,7 +108,8 @@ pub(super) fn run(arguments: &Build, terminal: Terminal) -> Result<(), Failure> 
                 "provider": library.provider,
                 "size": library.size,
                 "built": library.is_new,
-            }))?;
+            });
+            terminal.json(SCHEMA, &line)?;
         } else if library.is_new {
             let provider = library.provider.iter().map(|name| format!(", {name}"));
             terminal.note(format_args!(

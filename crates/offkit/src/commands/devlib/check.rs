@@ -14,6 +14,9 @@ use crate::failure::{ExitStatus, Failure};
 use crate::terminal::{NAME, Terminal};
 use offkit_host::files::{self, Content};
 
+/// The number of the form of its JSON.
+const SCHEMA: u32 = 1;
+
 const EXAMPLES: &str = "\
 Examples:
   offkit devlib check app.o -L lib -lm -lphysics
@@ -114,7 +117,7 @@ fn show_json(check: &SymbolCheck, terminal: Terminal) -> Result<(), Failure> {
             "library": provider.as_ref().map(|provider| &provider.library),
             "path": provider.as_ref().map(|provider| provider.path.display().to_string()),
         });
-        terminal.line(format_args!("{line}"))?;
+        terminal.json(SCHEMA, &line)?;
     }
     Ok(())
 }

@@ -10,6 +10,9 @@ use serde_json::{Value, json};
 use crate::failure::{ExitStatus, Failure};
 use crate::terminal::{FAINT, NAME, Terminal};
 
+/// The number of the form of its JSON.
+const SCHEMA: u32 = 1;
+
 const EXAMPLES: &str = "\
 Examples:
   offkit devlib find -lm --arch sm_60,gfx90a:xnack+ -L lib
@@ -99,7 +102,7 @@ pub(super) fn run(options: &Find, terminal: Terminal) -> Result<(), Failure> {
                 return Err(Failure::input(problem));
             }
             match options.json {
-                true => terminal.line(format_args!("{}", answer_json(&answer, options.trace)))?,
+                true => terminal.json(SCHEMA, &answer_json(&answer, options.trace))?,
                 false => show(&answer, options.trace, terminal)?,
             }
             if answer.found.is_none() {

@@ -13,6 +13,9 @@ use crate::commands::{shown_name, source::Source};
 use crate::failure::Failure;
 use crate::terminal::{FAINT, NAME, Terminal, size};
 
+/// The number of the form of its JSON.
+const SCHEMA: u32 = 1;
+
 const EXAMPLES: &str = "\
 Examples:
   offkit devlib query libm.a
@@ -60,10 +63,8 @@ pub(super) fn run(options: &Query, terminal: Terminal) -> Result<(), Failure> {
         match (options.json, options.long || options.symbols) {
             (true, _) => {
                 for device in &types {
-                    terminal.line(format_args!(
-                        "{}",
-                        json(&source.place.to_string(), device, options.symbols)
-                    ))?;
+                    let line = json(&source.place.to_string(), device, options.symbols);
+                    terminal.json(SCHEMA, &line)?;
                 }
             }
             (false, true) => long(name, &types, options, terminal)?,

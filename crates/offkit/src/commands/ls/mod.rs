@@ -3,6 +3,7 @@
 pub(crate) mod describe;
 pub(crate) mod json;
 mod rows;
+mod sums;
 mod tree;
 
 use super::filter::{Filter, Selection};
@@ -18,12 +19,17 @@ use super::folder::files_in;
 use super::needed::libraries_of;
 use crate::failure::Failure;
 use crate::terminal::{Output, Terminal, escape};
+use sums::Sums;
 use tree::Tree;
+
+/// The number of the form of its JSON.
+const SCHEMA: u32 = 1;
 
 const EXAMPLES: &str = "\
 Examples:
   offkit ls --kernels libkernels.so
   offkit ls --json --hash wheel.whl | jq -r .location
+  offkit ls --json --totals wheel.whl | tail -1
   offkit ls --arch gfx90a --kernel saxpy lib.a";
 
 #[derive(Debug, Args)]
@@ -53,6 +59,9 @@ pub(crate) struct Ls {
     /// With --json, add the SHA-256 of each image as it is stored
     #[arg(long, requires = "json")]
     hash: bool,
+    /// With --json, end with a line that has the sums of all files: by architecture and format, and altogether
+    #[arg(long, requires = "json")]
+    totals: bool,
     #[command(flatten)]
     filter: Filter,
     #[command(flatten)]
@@ -60,125 +69,134 @@ pub(crate) struct Ls {
 }
 
 pub(crate) fn run(options: &Ls, terminal: Terminal) -> Result<(), Failure> {
-    let mut selection = Selection::new(&options.filter);
+    let mut lister = Lister {
+        options,
+        terminal,
+        selection: Selection::new(&options.filter),
+        sums: Sums::default(),
+    };
     for path in &options.files {
         if path.is_dir() {
-            list_folder(options, terminal, path, &mut selection)?;
+            lister.folder(path)?;
             continue;
         }
-        match list(options, terminal, path, &mut selection, false) {
+        match lister.file(path, false) {
             // The others are listed all the same.
-            Err(failure) if options.files.len() > 1 => selection.fail(&failure, terminal),
+            Err(failure) if options.files.len() > 1 => lister.selection.fail(&failure, terminal),
             result => drop(result?),
         }
         if options.needed {
-            list_needed(options, terminal, path, &mut selection);
+            lister.needed(path);
         }
     }
-    selection.check()
+    if options.totals {
+        terminal.json(SCHEMA, &lister.sums.json())?;
+    }
+    lister.selection.check()
 }
 
-/// Lists the libraries that a program needs and that have device code inside.
-fn list_needed(options: &Ls, terminal: Terminal, program: &Path, selection: &mut Selection<'_>) {
-    let libraries = libraries_of(program);
-    for path in &libraries.found {
-        if let Err(failure) = list(options, terminal, path, selection, true) {
-            selection.fail(&failure, terminal);
-        }
-    }
-    for (name, needed_by) in &libraries.missing {
-        terminal.warning(format_args!(
-            "{name} was not found, and not looked into: {} needs it",
-            needed_by.display()
-        ));
-    }
-}
-
-/// Lists the files of a folder that have device code inside.
-fn list_folder(
-    options: &Ls,
+/// Lists one file after the other.
+struct Lister<'a> {
+    options: &'a Ls,
     terminal: Terminal,
-    folder: &Path,
-    selection: &mut Selection<'_>,
-) -> Result<(), Failure> {
-    let damaged = selection.damaged();
-    let (files, failures) = files_in(folder);
-    for failure in &failures {
-        selection.fail(failure, terminal);
-    }
-    let mut images = 0;
-    for path in &files {
-        match list(options, terminal, path, selection, true) {
-            Ok(count) => images += count,
-            Err(failure) => selection.fail(&failure, terminal),
-        }
-    }
-    if images == 0 && !options.json {
-        let folder = escape(&folder.display().to_string()).into_owned();
-        match selection.damaged() == damaged {
-            true => terminal.line(format_args!("{folder}: no device code in {} files", files.len()))?,
-            false => terminal.line(format_args!("{folder}: no device code in what could be read"))?,
-        }
-    }
-    Ok(())
+    selection: Selection<'a>,
+    /// Of all files; for JSON only, as a tree has its own.
+    sums: Sums,
 }
 
-/// Lists one file, and says how many images it has. Of files in a folder, those without device code are left out.
-fn list(
-    options: &Ls,
-    terminal: Terminal,
-    path: &Path,
-    selection: &mut Selection<'_>,
-    is_in_folder: bool,
-) -> Result<usize, Failure> {
-    /// Enough to tell what a file is.
-    const HEAD: usize = 1 << 10;
-    let source = Source::open(path)?;
-    if is_in_folder && !looks_like_device_code(source.content.get(..HEAD).unwrap_or(&source.content)) {
-        return Ok(0);
-    }
-    let output = terminal.output();
-    let mut listing = Listing {
-        options,
-        selection,
-        form: if options.json {
-            Form::Json(output)
-        } else {
-            Form::Tree(Box::new(Tree::new(
-                options,
-                output,
-                source.place.file(),
-                source.content.len(),
-            )))
-        },
-        result: Ok(()),
-        images: 0,
-        problems: Vec::new(),
-    };
-    source.walk(&options.limits, &mut |item| listing.add(item));
-    listing.result?;
-    // An image may be there without being wanted.
-    if listing.images == 0 && !source.place.is_file() {
-        return Err(super::nothing_in(&source.place, &listing.problems));
-    }
-    match listing.form {
-        Form::Tree(_) if is_in_folder && listing.images == 0 && listing.problems.is_empty() => {}
-        Form::Json(mut output) => {
-            for problem in &listing.problems {
-                output.json(&super::problem_json(problem))?;
+impl Lister<'_> {
+    /// Lists the libraries that a program needs and that have device code inside.
+    fn needed(&mut self, program: &Path) {
+        let libraries = libraries_of(program);
+        for path in &libraries.found {
+            if let Err(failure) = self.file(path, true) {
+                self.selection.fail(&failure, self.terminal);
             }
-            output.finish()?;
         }
-        Form::Tree(tree) => tree.finish(!listing.problems.is_empty())?,
+        for (name, needed_by) in &libraries.missing {
+            self.terminal.warning(format_args!(
+                "{name} was not found, and not looked into: {} needs it",
+                needed_by.display()
+            ));
+        }
     }
-    listing.selection.warn(&listing.problems, terminal);
-    Ok(listing.images)
+
+    /// Lists the files of a folder that have device code inside.
+    fn folder(&mut self, folder: &Path) -> Result<(), Failure> {
+        let damaged = self.selection.damaged();
+        let (files, failures) = files_in(folder);
+        for failure in &failures {
+            self.selection.fail(failure, self.terminal);
+        }
+        let mut images = 0;
+        for path in &files {
+            match self.file(path, true) {
+                Ok(count) => images += count,
+                Err(failure) => self.selection.fail(&failure, self.terminal),
+            }
+        }
+        if images == 0 && !self.options.json {
+            let folder = escape(&folder.display().to_string()).into_owned();
+            self.terminal.line(match self.selection.damaged() == damaged {
+                true => format!("{folder}: no device code in {} files", files.len()),
+                false => format!("{folder}: no device code in what could be read"),
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Lists one file, and says how many images it has. Of files in a folder, those without device code are left out.
+    fn file(&mut self, path: &Path, is_in_folder: bool) -> Result<usize, Failure> {
+        /// Enough to tell what a file is.
+        const HEAD: usize = 1 << 10;
+        let source = Source::open(path)?;
+        if is_in_folder && !looks_like_device_code(source.content.get(..HEAD).unwrap_or(&source.content)) {
+            return Ok(0);
+        }
+        let (options, output) = (self.options, self.terminal.output());
+        let mut listing = Listing {
+            options,
+            selection: &mut self.selection,
+            sums: &mut self.sums,
+            form: match options.json {
+                true => Form::Json(output),
+                false => Form::Tree(Box::new(Tree::new(
+                    options,
+                    output,
+                    source.place.file(),
+                    source.content.len(),
+                ))),
+            },
+            result: Ok(()),
+            images: 0,
+            problems: Vec::new(),
+        };
+        source.walk(&options.limits, &mut |item| listing.add(item));
+        listing.result?;
+        // An image may be there without being wanted.
+        if listing.images == 0 && !source.place.is_file() {
+            return Err(super::nothing_in(&source.place, &listing.problems));
+        }
+        match listing.form {
+            Form::Tree(_) if is_in_folder && listing.images == 0 && listing.problems.is_empty() => {}
+            Form::Json(mut output) => {
+                for problem in &listing.problems {
+                    output.json(SCHEMA, &super::problem_json(problem))?;
+                }
+                output.finish()?;
+            }
+            Form::Tree(tree) => tree.finish(!listing.problems.is_empty())?,
+        }
+        listing.selection.warn(&listing.problems, self.terminal);
+        Ok(listing.images)
+    }
 }
 
 /// The listing of one file on its way out.
 struct Listing<'a, 'options> {
     options: &'a Ls,
     selection: &'a mut Selection<'options>,
+    sums: &'a mut Sums,
     form: Form,
     result: Result<(), Failure>,
     /// How many were met, wanted or not.
@@ -209,7 +227,10 @@ impl Listing<'_, '_> {
         match &mut self.form {
             Form::Tree(tree) => tree.image(image),
             Form::Json(output) if self.result.is_ok() => {
-                self.result = output.json(&json::Row::new(image, self.options.hash));
+                if self.options.totals {
+                    self.sums.add(image);
+                }
+                self.result = output.json(SCHEMA, &json::Row::new(image, self.options.hash));
             }
             Form::Json(_) => {}
         }

@@ -1,13 +1,11 @@
 //! The listing that people read: a tree of files and the images in them.
 
-use std::collections::BTreeMap;
-
 use offkit_object::{Container, ContainerKind, DeviceImage, Location};
 
 use super::Ls;
 use super::describe::{Describer, properties_lines};
 use super::rows::{Content, Row, Rows, path};
-use crate::commands::table::Table;
+use super::sums::Sums;
 use crate::failure::Failure;
 use crate::terminal::{Output, Styles, escape, is_terminal, size};
 
@@ -15,7 +13,7 @@ use crate::terminal::{Output, Styles, escape, is_terminal, size};
 const IMAGES_SHOWN: usize = 200;
 
 /// From how many images on a listing ends with sums by architecture: fewer are seen at a glance.
-const SUMMED_FROM: usize = 20;
+const SUMMED_FROM: u64 = 20;
 
 /// A tree on its way out.
 pub(super) struct Tree {
@@ -29,31 +27,11 @@ pub(super) struct Tree {
     /// The containers that the next image is in, outermost first.
     containers: Vec<Level>,
     rows: Rows,
-    images: usize,
-    bytes: u64,
-    /// Images, their bytes and the bytes they take, by architecture and format.
-    sums: BTreeMap<(String, &'static str), [u64; 3]>,
+    sums: Sums,
     /// Images whose names were not looked for, as they are compressed or too many.
     without_names: usize,
     /// The most images shown of one file.
     most: usize,
-}
-
-fn sums_table(sums: &BTreeMap<(String, &'static str), [u64; 3]>) -> Table {
-    let mut table = Table::new(
-        "By architecture",
-        &["arch", "format", ">images", ">unpacked", ">stored"],
-    );
-    for ((arch, format), [images, bytes, stored]) in sums {
-        table.row(vec![
-            arch.clone(),
-            (*format).to_owned(),
-            images.to_string(),
-            size(*bytes),
-            size(*stored),
-        ]);
-    }
-    table
 }
 
 /// A container that is being listed.
@@ -81,9 +59,7 @@ impl Tree {
             size: bytes as u64,
             containers: Vec::new(),
             rows: Rows::new(output),
-            images: 0,
-            bytes: 0,
-            sums: BTreeMap::new(),
+            sums: Sums::default(),
             without_names: 0,
             most: if options.all || !is_terminal() {
                 usize::MAX
@@ -114,9 +90,7 @@ impl Tree {
     /// Adds an image.
     pub(super) fn image(&mut self, image: &DeviceImage<'_>) {
         self.leave(|level| !image.location.is_within(&level.location));
-        self.images += 1;
-        self.bytes += image.size();
-        self.add_to_sums(image);
+        self.sums.add(image);
         self.say_headings();
         // The file that the image is in is the last level that has a heading of its own.
         let depth = self.containers.last().map_or(1, |level| level.depth);
@@ -132,21 +106,22 @@ impl Tree {
             }
             None => 0,
         };
-        let below = self.describer.lines(image, depth, self.images);
-        self.without_names += usize::from(!self.describer.looks_for_names(image, self.images));
+        let number = usize::try_from(self.sums.images).unwrap_or(usize::MAX);
+        let below = self.describer.lines(image, depth, number);
+        self.without_names += usize::from(!self.describer.looks_for_names(image, number));
         self.rows.push_image(image, depth, said, below);
     }
 
     /// Ends the listing.
     pub(super) fn finish(mut self, has_problems: bool) -> Result<(), Failure> {
         let Styles { faint, .. } = self.styles;
-        if self.images == 0 {
+        if self.sums.images == 0 {
             self.containers.truncate(1);
             self.say_headings();
         }
         self.leave(|_| true);
         let mut output = self.rows.finish()?;
-        match self.images {
+        match self.sums.images {
             0 if self.is_whole && has_problems => {
                 output.line(format_args!(
                     "{faint}no device code found; not everything could be read{faint:#}"
@@ -159,31 +134,19 @@ impl Tree {
             1 => {}
             images => output.line(format_args!(
                 "{faint}{images} images, {}{faint:#}",
-                size(self.bytes)
+                size(self.sums.bytes)
             ))?,
         }
-        if self.images >= SUMMED_FROM {
-            output.lines(&sums_table(&self.sums).text(self.styles, usize::MAX))?;
+        if self.sums.images >= SUMMED_FROM {
+            output.lines(&self.sums.table().text(self.styles, usize::MAX))?;
         }
-        if self.without_names > 0 && self.images > 1 {
+        if self.without_names > 0 && self.sums.images > 1 {
             output.line(format_args!(
                 "{faint}names of {} images were not looked for: --kernels looks for them{faint:#}",
                 self.without_names
             ))?;
         }
         output.finish()
-    }
-
-    fn add_to_sums(&mut self, image: &DeviceImage<'_>) {
-        let target = &image.target;
-        let arch = match target.arch.is_empty() {
-            true => target.to_string(),
-            false => target.arch_with_features(),
-        };
-        let [images, bytes, stored] = self.sums.entry((arch, image.format.name())).or_default();
-        *images += 1;
-        *bytes += image.size();
-        *stored += image.stored_bytes().len() as u64;
     }
 
     /// Leaves the innermost containers that the next one or the next image is not in.

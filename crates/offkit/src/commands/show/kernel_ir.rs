@@ -16,6 +16,9 @@ use crate::commands::link::worker_failure;
 use crate::failure::{ExitStatus, Failure};
 use crate::terminal::{Output, Styles, escape};
 
+/// The number of the form of its JSON.
+const SCHEMA: u32 = 1;
+
 /// How long LLVM may take for a kernel.
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -129,7 +132,7 @@ impl KernelIr {
     ) -> Result<(), Failure> {
         let compiled = Compiled::new(self, image, kernel)?;
         match json {
-            true => output.json(&compiled.json())?,
+            true => output.json(SCHEMA, &compiled.json())?,
             false => compiled.print(output)?,
         }
         compiled.end()
@@ -297,7 +300,6 @@ impl<'a> Compiled<'a> {
             .collect();
         let plan = self.plan.as_ref().filter(|_| self.options.wants(Stage::Plan));
         json!({
-            "schema": 1,
             "location": self.location.to_string(),
             "kernel": self.kernel,
             "processor": self.options.cpu.name(),

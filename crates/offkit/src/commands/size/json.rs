@@ -12,9 +12,6 @@ use super::report::largest;
 use crate::commands::filter::format_name;
 use crate::commands::problem_json;
 
-/// Of the form of the object.
-const SCHEMA: u32 = 1;
-
 pub(super) fn object(inventory: &Inventory, options: &Size, old: Option<&Inventory>) -> Value {
     let keys = match options.by.as_slice() {
         [] => &[Key::Library, Key::Arch, Key::Format],
@@ -22,7 +19,6 @@ pub(super) fn object(inventory: &Inventory, options: &Size, old: Option<&Invento
     };
     let files = inventory.files.iter();
     let mut object = json!({
-        "schema": SCHEMA,
         "files": files.map(|(name, size)| json!({ "file": name, "size": size })).collect::<Vec<_>>(),
         "libraries": inventory.libraries.iter().enumerate().map(|(number, library)| json!({
             "library": inventory.library_name(number),

@@ -16,6 +16,9 @@ use super::limits::LimitOptions;
 use crate::failure::{ExitStatus, Failure};
 use crate::terminal::{Terminal, columns};
 
+/// The number of the form of its JSON.
+const SCHEMA: u32 = 1;
+
 const EXAMPLES: &str = "\
 Examples:
   offkit size libkernels.so
@@ -92,7 +95,7 @@ pub(crate) fn run(options: &Size, terminal: Terminal) -> Result<(), Failure> {
     }
     if options.json {
         let mut output = terminal.output();
-        output.json(&json::object(&inventory, options, old.as_ref()))?;
+        output.json(SCHEMA, &json::object(&inventory, options, old.as_ref()))?;
         output.finish()?;
     } else if options.html.is_none() {
         say(&inventory, options, old.as_ref(), terminal)?;
