@@ -79,6 +79,12 @@ fn ignored() -> Vec<libc::c_int> {
         .collect()
 }
 
+/// Leaves interrupts from the keyboard to another program that has the terminal, such as a pager.
+pub fn ignore_interrupts() {
+    #[cfg(unix)]
+    ignore(&[libc::SIGINT]);
+}
+
 #[cfg(unix)]
 fn ignore(signals: &[libc::c_int]) {
     for signal in signals {

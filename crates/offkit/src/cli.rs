@@ -121,6 +121,28 @@ pub(crate) struct Common {
         help_heading = COMMON
     )]
     pub(crate) color: Color,
+    /// Do not show what is longer than the terminal in a pager
+    #[arg(long, global = true, display_order = 1003, help_heading = COMMON)]
+    pub(crate) no_pager: bool,
+}
+
+impl Command {
+    /// Whether it prints what may be long, and nothing else: a pager may show that.
+    pub(crate) fn is_listing(&self) -> bool {
+        matches!(
+            self,
+            Self::Ls(_)
+                | Self::Size(_)
+                | Self::Check(_)
+                | Self::Diff(_)
+                | Self::Show(_)
+                | Self::Verify(_)
+                | Self::Explain(_)
+                | Self::Graph(_)
+                | Self::Doctor(_)
+                | Self::Cache(Cache::List(_))
+        )
+    }
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

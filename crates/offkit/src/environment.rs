@@ -16,6 +16,12 @@ use offkit_runtime::{COMPILE_OPTIONS_VARIABLE, LINK_OPTIONS_VARIABLE, filter, pr
 /// Says what is logged, such as `offkit_runtime=debug`.
 pub(crate) const LOG: &str = "OFFKIT_LOG";
 
+/// Names the program that shows long listings.
+pub(crate) const PAGER: &str = "OFFKIT_PAGER";
+
+/// The same for all programs.
+pub(crate) const USUAL_PAGER: &str = "PAGER";
+
 /// Every variable and what it does. Those of the peers' tools are theirs, and are not here.
 pub(crate) const VARIABLES: &[(&str, &str)] = &[
     (WORKER_VARIABLE, "names the LLVM worker program"),
@@ -127,6 +133,14 @@ pub(crate) const VARIABLES: &[(&str, &str)] = &[
     (
         SIGN_VARIABLE,
         "names the private key that entries for the shared store are signed with",
+    ),
+    (
+        PAGER,
+        "names the program that shows what is longer than the terminal; empty, or `cat`, for none",
+    ),
+    (
+        USUAL_PAGER,
+        "does the same for all programs, without the one above; without both it is `less -FRX`",
     ),
     ("NO_COLOR", "switches colours off"),
 ];

@@ -10,6 +10,7 @@
 //! | `environment` | the variables that are looked at |
 //! | `array` | arrays of numbers, `.npy` files |
 //! | `terminal` | what people see: text, colours, progress |
+//! | `pager` | where listings go that are longer than the terminal |
 //! | `failure` | how the program fails: message, causes, hints, exit code |
 
 mod array;
@@ -17,6 +18,7 @@ mod cli;
 mod commands;
 mod environment;
 mod failure;
+mod pager;
 mod terminal;
 
 use std::env::VarError;
@@ -79,6 +81,9 @@ fn main() -> ExitCode {
         quiet: cli.common.quiet,
     };
     log(cli.common.verbose, terminal);
+    if cli.command.is_listing() && !cli.common.no_pager {
+        pager::start();
+    }
     let result = match &cli.command {
         Command::Ls(options) => commands::ls::run(options, terminal),
         Command::Size(options) => commands::size::run(options, terminal),
@@ -118,7 +123,9 @@ fn main() -> ExitCode {
 }
 
 fn exit_code(result: Result<(), Failure>, terminal: Terminal) -> ExitCode {
-    match result {
+    // Why it failed is said where it can still be read.
+    let shown = terminal::written(pager::finish());
+    match result.and(shown) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             terminal.failure(&failure);

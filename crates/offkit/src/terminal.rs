@@ -3,14 +3,16 @@
 use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
-use std::sync::LazyLock;
+use std::path::Path;
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 
 use crate::failure::{ExitStatus, Failure};
+use crate::pager;
 
 pub(crate) const HEADING: Style = Style::new().bold();
 pub(crate) const FAINT: Style = Style::new().dimmed();
@@ -18,6 +20,9 @@ pub(crate) const NAME: Style = AnsiColor::Cyan.on_default();
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 const HINT: Style = AnsiColor::Green.on_default().bold();
+
+/// How long a command works before it shows progress.
+const UNSEEN: Duration = Duration::from_millis(300);
 
 /// How much is said besides what was asked for.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +35,16 @@ impl Terminal {
     ///
     /// Ends the program with success when the reader has seen enough, as in `offkit ls … | head`.
     pub(crate) fn line(self, text: impl Display) -> Result<(), Failure> {
-        written(writeln!(anstream::stdout(), "{text}"))
+        if !pager::is_on() {
+            return written(writeln!(anstream::stdout(), "{text}"));
+        }
+        let mut output = self.output();
+        let text = text.to_string();
+        match has_colours() {
+            true => output.line(text)?,
+            false => output.line(anstream::adapter::strip_str(&text))?,
+        }
+        output.finish()
     }
 
     /// One object of JSON, as [`Output::json`] writes it.
@@ -47,12 +61,11 @@ impl Terminal {
 
     /// Standard output for much text.
     pub(crate) fn output(self) -> Output {
-        let choice = anstream::AutoStream::choice(&io::stdout());
         Output {
-            stream: io::BufWriter::with_capacity(1 << 16, io::stdout()),
-            styles: match choice {
-                anstream::ColorChoice::Never => Styles::default(),
-                _ => Styles::coloured(),
+            stream: io::BufWriter::with_capacity(1 << 16, pager::Stdout),
+            styles: match has_colours() {
+                true => Styles::coloured(),
+                false => Styles::default(),
             },
         }
     }
@@ -84,18 +97,31 @@ impl Terminal {
         }
     }
 
-    /// A sign of life for work that may take long; shown on a terminal only.
+    /// A sign of life for work that may take long; shown on a terminal only, and once it does take long.
     pub(crate) fn progress(self) -> Progress {
         if self.quiet || !io::stderr().is_terminal() {
             return Progress(ProgressBar::hidden());
         }
-        let bar = ProgressBar::new_spinner();
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {elapsed:.dim}") {
             bar.set_style(style);
         }
-        bar.enable_steady_tick(Duration::from_millis(100));
+        let waiting = bar.downgrade();
+        std::thread::spawn(move || {
+            std::thread::sleep(UNSEEN);
+            if let Some(bar) = waiting.upgrade().filter(|bar| !bar.is_finished()) {
+                bar.set_draw_target(ProgressDrawTarget::stderr());
+                bar.enable_steady_tick(Duration::from_millis(100));
+            }
+        });
+        *shown() = Some(bar.clone());
         Progress(bar)
     }
+}
+
+/// Whether standard output is to have colours.
+fn has_colours() -> bool {
+    anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never
 }
 
 /// What was asked for, on its way to standard output: buffered; to be ended with [`finish`](Self::finish).
@@ -104,7 +130,7 @@ impl Terminal {
 /// with [`styles`](Self::styles), for in a long listing the search costs more than the rest.
 #[derive(Debug)]
 pub(crate) struct Output {
-    stream: io::BufWriter<io::Stdout>,
+    stream: io::BufWriter<pager::Stdout>,
     styles: Styles,
 }
 
@@ -192,6 +218,15 @@ pub(crate) fn written(result: io::Result<()>) -> Result<(), Failure> {
 
 /// A line on standard error; where it cannot be written there is nowhere left to say so.
 fn say(text: impl Display) {
+    if pager::is_on() && io::stderr().is_terminal() {
+        // Among what it is about: a pager would be written over.
+        let text = format!("{text}\n");
+        let _ = match has_colours() {
+            true => pager::Stdout.write_all(text.as_bytes()),
+            false => write!(pager::Stdout, "{}", anstream::adapter::strip_str(&text)),
+        };
+        return;
+    }
     let _ = writeln!(anstream::stderr(), "{text}");
 }
 
@@ -240,7 +275,28 @@ fn escape_lines(text: &str) -> String {
 #[derive(Debug)]
 pub(crate) struct Progress(ProgressBar);
 
+/// The progress that is on the terminal.
+static SHOWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
+
+fn shown() -> MutexGuard<'static, Option<ProgressBar>> {
+    SHOWN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Takes progress away before something else is written to the terminal.
+pub(crate) fn hide_progress() {
+    if let Some(bar) = shown().take() {
+        bar.finish_and_clear();
+    }
+}
+
 impl Progress {
+    /// Says how many images of a file were met; not each time, as there are very many.
+    pub(crate) fn images(&self, file: &Path, count: usize) {
+        if !self.0.is_hidden() && count.is_multiple_of(64) {
+            self.step(format!("{}: {count} images", escape(&file.display().to_string())));
+        }
+    }
+
     pub(crate) fn step(&self, text: impl Into<String>) {
         self.0.set_message(text.into());
     }

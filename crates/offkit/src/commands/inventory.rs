@@ -10,7 +10,7 @@ use super::Source;
 use super::limits::LimitOptions;
 use super::needed::libraries_of;
 use crate::failure::Failure;
-use crate::terminal::Terminal;
+use crate::terminal::{Progress, Terminal};
 
 /// Collects what is in some files.
 ///
@@ -32,7 +32,7 @@ pub(super) fn collect(
             files_below(path, &mut found)?;
             for (number, file) in found.iter().enumerate() {
                 progress.step(format!("{} of {}: {}", number + 1, found.len(), file.display()));
-                add(&mut inventory, file, depth, limits, false)?;
+                add(&mut inventory, file, depth, limits, &progress, false)?;
             }
             continue;
         }
@@ -41,7 +41,7 @@ pub(super) fn collect(
                 .hint("`--recursive` looks into all files below it"));
         }
         progress.step(format!("reading {}", path.display()));
-        add(&mut inventory, path, depth, limits, must_have_code)?;
+        add(&mut inventory, path, depth, limits, &progress, must_have_code)?;
     }
     Ok(inventory)
 }
@@ -66,7 +66,7 @@ pub(super) fn add_needed(
         let is_given = files.contains(&library);
         if !is_given && followed.insert(name) {
             progress.step(format!("reading {}", library.display()));
-            add(inventory, &library, depth, limits, false)?;
+            add(inventory, &library, depth, limits, &progress, false)?;
         }
     }
     Ok(followed)
@@ -78,6 +78,7 @@ fn add(
     path: &Path,
     depth: Depth,
     limits: &LimitOptions,
+    progress: &Progress,
     must_have_code: bool,
 ) -> Result<(), Failure> {
     if !must_have_code {
@@ -95,7 +96,10 @@ fn add(
     let source = Source::open(path)?;
     let [libraries, problems] = [inventory.libraries.len(), inventory.problems.len()];
     let mut collector = inventory.collect(source.place.file(), &source.content, depth);
-    source.walk(limits, &mut |item: &mut Item<'_>| collector.add(item));
+    source.walk(limits, &mut |item: &mut Item<'_>| {
+        collector.add(item);
+        progress.images(path, collector.images());
+    });
     let images = collector.images();
     collector.finish();
     if images > 0 {

@@ -50,7 +50,7 @@ pub(crate) struct Ls {
     /// Do not demangle names
     #[arg(long)]
     mangled: bool,
-    /// Show all images; a terminal shows the first 200 of a file otherwise
+    /// Show all images; a terminal without a pager shows the first 200 of a file otherwise
     #[arg(short, long)]
     all: bool,
     /// Write one JSON object a line, one line an image
@@ -171,7 +171,12 @@ impl Lister<'_> {
             images: 0,
             problems: Vec::new(),
         };
-        source.walk(&options.limits, &mut |item| listing.add(item));
+        let progress = self.terminal.progress();
+        source.walk(&options.limits, &mut |item| {
+            listing.add(item);
+            progress.images(path, listing.images);
+        });
+        drop(progress);
         listing.result?;
         // An image may be there without being wanted.
         if listing.images == 0 && !source.place.is_file() {

@@ -7,6 +7,7 @@ use super::describe::{Describer, properties_lines};
 use super::rows::{Content, Row, Rows, path};
 use super::sums::Sums;
 use crate::failure::Failure;
+use crate::pager;
 use crate::terminal::{Output, Styles, escape, is_terminal, size};
 
 /// How many images of one file are shown on a terminal.
@@ -61,7 +62,7 @@ impl Tree {
             rows: Rows::new(output),
             sums: Sums::default(),
             without_names: 0,
-            most: if options.all || !is_terminal() {
+            most: if options.all || !is_terminal() || pager::is_on() {
                 usize::MAX
             } else {
                 IMAGES_SHOWN
