@@ -412,6 +412,81 @@ fn sizes_are_written_for_people_and_for_pull_requests() {
     assert!(text.contains("old.whl") && !text.contains("README"), "{text}");
     let message = folder.offkit("size wheels").fails(2);
     assert!(message.contains("--recursive"), "{message}");
+    let message = folder.offkit("size wheels/README").fails(2);
+    assert!(message.contains("README"), "{message}");
+}
+
+#[test]
+fn many_files_at_a_time_give_the_sums_of_each() {
+    need!("clang-22", "ld.lld", "python3");
+    let Some(cuda) = Cuda::get() else { return };
+    let folder = Folder::new();
+    wheel(&cuda, &folder, "old.whl", 64);
+    wheel(&cuda, &folder, "new.whl", 90);
+    folder.write("plain.whl", "");
+    folder
+        .run("python3", ["-m", "zipfile", "-c", "plain.whl", "app.s"])
+        .ok();
+    std::fs::create_dir(folder.path("wheels")).unwrap();
+    for number in 0..12 {
+        let name = ["old.whl", "new.whl", "plain.whl"][number % 3];
+        folder.write(&format!("wheels/{number:02}.whl"), folder.read(name));
+    }
+    // Without device code a file is no error where all that is there was asked for.
+    folder.offkit("size plain.whl").fails(2);
+    let none = object(folder.offkit("size --recursive --json plain.whl"));
+    assert_eq!(
+        (
+            none["total"]["images"].as_u64(),
+            none["problems"].as_array().unwrap().len()
+        ),
+        (Some(0), 0)
+    );
+    let all = object(folder.offkit("size --recursive --json --top 1000 wheels"));
+    let each =
+        ["old.whl", "new.whl"].map(|name| object(folder.offkit(&format!("size --json --top 1000 {name}"))));
+    for key in ["images", "stored", "unpacked", "kernels", "code", "spilling"] {
+        let sum: u64 = each.iter().map(|one| one["total"][key].as_u64().unwrap()).sum();
+        assert_eq!(all["total"][key], 4 * sum, "{key}");
+    }
+    let files: Vec<_> = all["files"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|file| file["file"].as_str().unwrap())
+        .collect();
+    assert_eq!(files.len(), 8);
+    assert!(files.is_sorted(), "{files:?}");
+    // Every kernel is in the image that it was found in.
+    for (number, one) in each.iter().enumerate() {
+        let of = |kernels: &Value, file: &str| {
+            let kernels = kernels["kernels"].as_array().unwrap().iter();
+            let place = |kernel: &Value| {
+                kernel["location"]
+                    .as_str()
+                    .unwrap()
+                    .strip_prefix(file)
+                    .map(str::to_owned)
+            };
+            let mut found: Vec<_> = kernels
+                .filter_map(|kernel| {
+                    Some((
+                        place(kernel)?,
+                        kernel["name"].to_string(),
+                        kernel["code"].to_string(),
+                    ))
+                })
+                .collect();
+            found.sort();
+            found
+        };
+        let [alone, among] = [
+            of(one, ["old.whl", "new.whl"][number]),
+            of(&all, &format!("wheels/{number:02}.whl")),
+        ];
+        assert_eq!(alone.len(), 6);
+        assert_eq!(alone, among);
+    }
 }
 
 #[test]

@@ -237,4 +237,24 @@ impl Inventory {
     pub fn size(&self) -> u64 {
         sum(self.files.iter().map(|(_, size)| *size))
     }
+
+    /// Adds an inventory of other files behind this one.
+    pub fn append(&mut self, other: Self) {
+        let [libraries, images, kernels] = [self.libraries.len(), self.images.len(), self.kernels.len()];
+        let names: Vec<NameId> = other.names.symbols().map(|name| self.names.add(name)).collect();
+        self.files.extend(other.files);
+        self.libraries.extend(other.libraries);
+        self.images.extend(other.images.into_iter().map(|mut listed| {
+            listed.library += libraries;
+            listed.kernels = listed.kernels.start + kernels..listed.kernels.end + kernels;
+            listed
+        }));
+        self.kernels.extend(other.kernels.into_iter().map(|mut kernel| {
+            kernel.name = names[kernel.name.number()];
+            kernel.image += images;
+            kernel
+        }));
+        self.has_kernels |= other.has_kernels;
+        self.problems.extend(other.problems);
+    }
 }

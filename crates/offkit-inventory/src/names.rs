@@ -12,6 +12,13 @@ use crate::family::{family, identity};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NameId(u32);
 
+impl NameId {
+    /// Which of [`Names::symbols`] it is.
+    pub(crate) fn number(self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// A name, and what is made of it when that is asked for.
 #[derive(Debug)]
 struct Entry {
@@ -46,7 +53,12 @@ impl Names {
 
     fn entry(&self, name: NameId) -> &Entry {
         // Numbers come from `add` alone.
-        &self.entries[name.0 as usize]
+        &self.entries[name.number()]
+    }
+
+    /// All names as they are in files, by number.
+    pub(crate) fn symbols(&self) -> impl Iterator<Item = &str> {
+        self.entries.iter().map(|entry| &*entry.symbol)
     }
 
     /// How many there are.

@@ -99,11 +99,21 @@ impl Terminal {
 
     /// A sign of life for work that may take long; shown on a terminal only, and once it does take long.
     pub(crate) fn progress(self) -> Progress {
+        self.bar(ProgressBar::new_spinner(), "{spinner} {msg} {elapsed:.dim}")
+    }
+
+    /// The same for work on that many bytes, with how many of them are done.
+    pub(crate) fn progress_of(self, bytes: u64) -> Progress {
+        let template = "{bar:24} {binary_bytes} of {binary_total_bytes}, {eta} to go  {wide_msg:.dim}";
+        self.bar(ProgressBar::new(bytes), template)
+    }
+
+    fn bar(self, bar: ProgressBar, template: &str) -> Progress {
         if self.quiet || !io::stderr().is_terminal() {
             return Progress(ProgressBar::hidden());
         }
-        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
-        if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {elapsed:.dim}") {
+        bar.set_draw_target(ProgressDrawTarget::hidden());
+        if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
         let waiting = bar.downgrade();
@@ -299,6 +309,11 @@ impl Progress {
 
     pub(crate) fn step(&self, text: impl Into<String>) {
         self.0.set_message(text.into());
+    }
+
+    /// So many more bytes are done.
+    pub(crate) fn advance(&self, bytes: u64) {
+        self.0.inc(bytes);
     }
 }
 

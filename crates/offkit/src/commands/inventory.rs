@@ -1,21 +1,43 @@
 //! What `size`, `check` and `diff` share: files become an inventory.
 
 use std::collections::HashSet;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::available_parallelism;
 
 use offkit_inventory::{Depth, Inventory};
 use offkit_object::{ErrorKind, Item, Location, Problem};
 
 use super::Source;
+use super::folder::files_in;
 use super::limits::LimitOptions;
 use super::needed::libraries_of;
 use crate::failure::Failure;
 use crate::terminal::{Progress, Terminal};
 
-/// Collects what is in some files.
+/// A file that is to be looked into.
+struct Input {
+    path: PathBuf,
+    size: u64,
+    /// Nobody named it: it may well be of another kind.
+    is_found: bool,
+}
+
+impl Input {
+    fn of(path: PathBuf, is_found: bool) -> Self {
+        Self {
+            size: std::fs::metadata(&path).map_or(0, |data| data.len()),
+            path,
+            is_found,
+        }
+    }
+}
+
+/// Collects what is in some files, of several at a time.
 ///
 /// What could not be read is in the inventory's problems; a file without any device code is an error if it must have
-/// some, unless it was found in a folder.
+/// some, unless all that is there was asked for, `recursive`.
 pub(super) fn collect(
     files: &[PathBuf],
     recursive: bool,
@@ -24,26 +46,8 @@ pub(super) fn collect(
     limits: &LimitOptions,
     terminal: Terminal,
 ) -> Result<Inventory, Failure> {
-    let mut inventory = Inventory::default();
-    let progress = terminal.progress();
-    for path in files {
-        if recursive && path.is_dir() {
-            let mut found = Vec::new();
-            files_below(path, &mut found)?;
-            for (number, file) in found.iter().enumerate() {
-                progress.step(format!("{} of {}: {}", number + 1, found.len(), file.display()));
-                add(&mut inventory, file, depth, limits, &progress, false)?;
-            }
-            continue;
-        }
-        if path.is_dir() {
-            return Err(Failure::input(format!("{} is a folder", path.display()))
-                .hint("`--recursive` looks into all files below it"));
-        }
-        progress.step(format!("reading {}", path.display()));
-        add(&mut inventory, path, depth, limits, &progress, must_have_code)?;
-    }
-    Ok(inventory)
+    let inputs = inputs(files, recursive)?;
+    collect_all(&inputs, must_have_code && !recursive, depth, limits, terminal)
 }
 
 /// Adds the libraries that files need, and what these need, as far as the system's loader finds them. Returns the names
@@ -56,67 +60,137 @@ pub(super) fn add_needed(
     terminal: Terminal,
 ) -> Result<HashSet<String>, Failure> {
     let mut followed = HashSet::new();
-    let progress = terminal.progress();
+    let mut inputs = Vec::new();
     for library in files.iter().flat_map(|file| libraries_of(file).found) {
         let name = library
             .file_name()
             .unwrap_or_default()
             .to_string_lossy()
             .into_owned();
-        let is_given = files.contains(&library);
-        if !is_given && followed.insert(name) {
-            progress.step(format!("reading {}", library.display()));
-            add(inventory, &library, depth, limits, &progress, false)?;
+        if !files.contains(&library) && followed.insert(name) {
+            inputs.push(Input::of(library, true));
         }
     }
+    inventory.append(collect_all(&inputs, false, depth, limits, terminal)?);
     Ok(followed)
 }
 
-/// Adds one file.
-fn add(
-    inventory: &mut Inventory,
-    path: &Path,
+fn collect_all(
+    inputs: &[Input],
+    must_have_code: bool,
+    depth: Depth,
+    limits: &LimitOptions,
+    terminal: Terminal,
+) -> Result<Inventory, Failure> {
+    let progress = match inputs.len() {
+        1 => terminal.progress(),
+        _ => terminal.progress_of(inputs.iter().map(|input| input.size).sum()),
+    };
+    let next = AtomicUsize::new(0);
+    // Threads of their own: one that waits for the images of a file must not begin another file meanwhile.
+    let work = || {
+        let mut done = Vec::new();
+        while let Some((number, input)) = {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            inputs.get(number).map(|input| (number, input))
+        } {
+            progress.step(format!(
+                "{} of {}: {}",
+                number + 1,
+                inputs.len(),
+                input.path.display()
+            ));
+            let found = look_into(input, must_have_code, depth, limits, &progress);
+            progress.advance(input.size);
+            let failed = found.is_err();
+            done.push((number, found));
+            if failed {
+                // The others end with the file that they are at.
+                next.store(inputs.len(), Ordering::Relaxed);
+            }
+        }
+        done
+    };
+    let threads = available_parallelism().map_or(1, NonZero::get).min(inputs.len());
+    let mut parts = std::thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        let mut parts = work();
+        for other in others {
+            match other.join() {
+                Ok(done) => parts.extend(done),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        parts
+    });
+    parts.sort_by_key(|(number, _)| *number);
+    let mut inventory = Inventory::default();
+    for (_, part) in parts {
+        inventory.append(part?);
+    }
+    Ok(inventory)
+}
+
+/// The files that are meant, in order.
+fn inputs(files: &[PathBuf], recursive: bool) -> Result<Vec<Input>, Failure> {
+    let mut inputs = Vec::new();
+    for path in files {
+        if !path.is_dir() {
+            inputs.push(Input::of(path.clone(), false));
+        } else if recursive {
+            let (found, failures) = files_in(path);
+            if let Some(failure) = failures.into_iter().next() {
+                return Err(failure);
+            }
+            inputs.extend(found.into_iter().map(|file| Input::of(file, true)));
+        } else {
+            return Err(Failure::input(format!("{} is a folder", path.display()))
+                .hint("`--recursive` looks into all files below it"));
+        }
+    }
+    Ok(inputs)
+}
+
+/// What is in one file.
+fn look_into(
+    input: &Input,
+    must_have_code: bool,
     depth: Depth,
     limits: &LimitOptions,
     progress: &Progress,
-    must_have_code: bool,
-) -> Result<(), Failure> {
-    if !must_have_code {
-        match may_have_code(path) {
+) -> Result<Inventory, Failure> {
+    let mut inventory = Inventory::default();
+    if input.is_found {
+        match may_have_code(&input.path) {
             Ok(true) => {}
-            Ok(false) => return Ok(()),
+            Ok(false) => return Ok(inventory),
             // What cannot be read may have code: that is not the same as none.
             Err(error) => {
-                let place = Location::of_file(path.display().to_string());
+                let place = Location::of_file(input.path.display().to_string());
                 inventory.problems.push(Problem::of_member(place, &error));
-                return Ok(());
+                return Ok(inventory);
             }
         }
     }
-    let source = Source::open(path)?;
-    let [libraries, problems] = [inventory.libraries.len(), inventory.problems.len()];
+    let source = Source::open(&input.path)?;
     let mut collector = inventory.collect(source.place.file(), &source.content, depth);
     source.walk(limits, &mut |item: &mut Item<'_>| {
         collector.add(item);
-        progress.images(path, collector.images());
+        progress.images(&input.path, collector.images());
     });
     let images = collector.images();
     collector.finish();
-    if images > 0 {
-        return Ok(());
+    if images == 0 && must_have_code {
+        return Err(super::nothing_in(&source.place, &inventory.problems));
     }
-    if must_have_code {
-        return Err(super::nothing_in(&source.place, &inventory.problems[problems..]));
+    if images == 0 && input.is_found {
+        inventory.files.clear();
+        inventory.libraries.clear();
+        inventory
+            .problems
+            .retain(|problem| problem.error.kind() != ErrorKind::NotRecognized);
     }
-    // A folder has many files of other kinds.
-    inventory.files.pop();
-    inventory.libraries.truncate(libraries);
-    let mut place = 0;
-    inventory.problems.retain(|problem| {
-        place += 1;
-        place <= problems || problem.error.kind() != ErrorKind::NotRecognized
-    });
-    Ok(())
+    Ok(inventory)
 }
 
 /// Whether the first bytes of a file may be those of device code or of what it is in.
@@ -126,23 +200,6 @@ fn may_have_code(path: &Path) -> std::io::Result<bool> {
     let file = std::fs::File::open(path)?;
     file.take(1 << 12).read_to_end(&mut head)?;
     Ok(offkit_object::looks_like_device_code(&head))
-}
-
-/// All files below a folder, in order; links are not followed, so that nothing is counted twice.
-fn files_below(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), Failure> {
-    let failure = |error| Failure::input(format!("{}: {error}", folder.display()));
-    let entries = std::fs::read_dir(folder).map_err(failure)?;
-    let mut entries: Vec<_> = entries.collect::<Result<_, _>>().map_err(failure)?;
-    entries.sort_by_key(std::fs::DirEntry::file_name);
-    for entry in entries {
-        let kind = entry.file_type().map_err(failure)?;
-        if kind.is_dir() {
-            files_below(&entry.path(), found)?;
-        } else if kind.is_file() {
-            found.push(entry.path());
-        }
-    }
-    Ok(())
 }
 
 /// Warns of what could not be read; whether there was anything.

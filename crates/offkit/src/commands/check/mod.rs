@@ -36,7 +36,7 @@ pub(crate) struct Check {
     /// Files to look into, or locations in them; with --recursive folders too
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Look into all files below folders
+    /// Look into all files below folders; a file without device code is no error
     #[arg(short, long)]
     recursive: bool,
     /// Check the shared libraries that the files need with them, and what these need

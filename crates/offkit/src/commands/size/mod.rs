@@ -34,7 +34,7 @@ pub(crate) struct Size {
     /// Files to look into, or locations in them; with --recursive folders too; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Look into all files below folders
+    /// Look into all files below folders; a file without device code is no error
     #[arg(short, long)]
     recursive: bool,
     /// One table, summed by these: library, arch, format, compression, family; without family no image is unpacked
