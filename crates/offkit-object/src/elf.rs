@@ -89,6 +89,13 @@ impl Header {
     }
 }
 
+/// How many bytes the table of section headers takes, which [`extent`] goes through.
+pub(crate) fn size_of_tables(source: Source<'_>) -> Option<u64> {
+    let sections = Header::read(source)?.sections(source)?;
+    let count = sections.count();
+    (count <= sections.room()).then(|| sections.header_size.saturating_mul(count))
+}
+
 /// How many bytes the ELF file at the start of `source` takes: up to the end of its last section or table.
 pub(crate) fn extent(source: Source<'_>) -> Option<u64> {
     let header = Header::read(source)?;

@@ -176,8 +176,7 @@ fn parts<'data>(source: Source<'data>, reading: &mut Reading, visit: Visit<'_, '
         known.push(start..start.saturating_add(part.stored.len()));
         visit(reading, part);
     })?;
-    scan::parts(source, known, reading, visit);
-    Ok(())
+    scan::parts(source, known, reading, visit)
 }
 
 /// Hands over what is where device code is kept.

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use memchr::memmem::Finder;
 use offkit_image::target::nvidia::Processor;
-use offkit_image::{ContainerKind, ImageFormat, PartName as Name};
+use offkit_image::{ContainerKind, Error, ErrorKind, ImageFormat, PartName as Name};
 
 use crate::part::{Content, Part, Visit};
 use crate::reading::Reading;
@@ -28,29 +28,53 @@ struct Kind {
     magic: &'static [u8],
     content: Content,
     /// The bytes that it takes, if this is one.
-    extent: fn(Source<'_>) -> Option<u64>,
+    extent: fn(Source<'_>, &mut Budget) -> Option<u64>,
+}
+
+/// How many bytes may still be looked at to find where device code ends. What is device code is passed over as a whole;
+/// what only begins like it could otherwise be made to be looked at again from each of many beginnings.
+struct Budget(u64);
+
+impl Budget {
+    /// As much as the whole source a few times, for what is found, and for what is not.
+    fn of(source: Source<'_>) -> Self {
+        const FREE: u64 = 1 << 20;
+        const TIMES: u64 = 4;
+        Self(source.len().saturating_mul(TIMES).saturating_add(FREE))
+    }
+
+    /// Counts bytes that are to be looked at; `None` when they are too many.
+    fn spend(&mut self, bytes: u64) -> Option<()> {
+        let left = self.0.checked_sub(bytes);
+        self.0 = left.unwrap_or_default();
+        left.map(|_| ())
+    }
+
+    fn is_spent(&self) -> bool {
+        self.0 == 0
+    }
 }
 
 static KINDS: [Kind; 7] = [
     Kind {
         magic: &fatbin::MAGIC,
         content: Content::Container(ContainerKind::Fatbin),
-        extent: fatbin::extent,
+        extent: |rest, _| fatbin::extent(rest),
     },
     Kind {
         magic: &offload_binary::MAGIC,
         content: Content::Entry,
-        extent: offload_binary::extent,
+        extent: |rest, _| offload_binary::extent(rest),
     },
     Kind {
         magic: &bundle::MAGIC,
         content: Content::Container(ContainerKind::Bundle),
-        extent: bundle::extent,
+        extent: bundled,
     },
     Kind {
         magic: b"CCOB",
         content: Content::Container(ContainerKind::Bundle),
-        extent: bundle::extent,
+        extent: bundled,
     },
     Kind {
         magic: b"\x7fELF",
@@ -75,28 +99,31 @@ pub(crate) fn parts<'data>(
     mut known: Vec<Range<u64>>,
     reading: &mut Reading,
     visit: Visit<'_, 'data>,
-) {
+) -> Result<(), Error> {
     known.sort_by_key(|range| range.start);
     known.push(source.len()..u64::MAX);
     let finders = KINDS.each_ref().map(|kind| Finder::new(kind.magic));
+    let mut budget = Budget::of(source);
     let mut position = 0;
     for range in known {
         let gap = position..range.start.min(source.len());
-        scan_gap(source, gap, &finders, reading, visit);
+        let result = scan_gap(source, gap, &finders, &mut budget, reading, visit);
         position = position.max(range.end);
-        if reading.is_exhausted() {
-            return;
+        if reading.accept(result)?.is_none() || reading.is_exhausted() {
+            break;
         }
     }
+    Ok(())
 }
 
 fn scan_gap<'data>(
     source: Source<'data>,
     gap: Range<u64>,
     finders: &[Finder<'_>; 7],
+    budget: &mut Budget,
     reading: &mut Reading,
     visit: Visit<'_, 'data>,
-) {
+) -> Result<(), Error> {
     /// A magic that goes over the end of a window is found in it.
     const OVERLAP: u64 = 32;
     let mut position = gap.start;
@@ -104,7 +131,7 @@ fn scan_gap<'data>(
         let end = gap.end.min(position.saturating_add(WINDOW));
         let size = gap.end.min(end.saturating_add(OVERLAP)).saturating_sub(position);
         let Some(window) = source.get(position, size) else {
-            return;
+            return Ok(());
         };
         let mut found: Vec<(u64, &Kind)> = Vec::new();
         for (finder, kind) in finders.iter().zip(&KINDS) {
@@ -119,36 +146,61 @@ fn scan_gap<'data>(
                 continue;
             }
             let rest = source.get(at, gap.end.saturating_sub(at));
-            let Some(whole) = rest.and_then(|rest| rest.get(0, (kind.extent)(rest)?)) else {
+            let whole = rest.and_then(|rest| rest.get(0, (kind.extent)(rest, budget)?));
+            if budget.is_spent() {
+                return Err(Error::new(
+                    ErrorKind::LimitExceeded,
+                    "too much begins like device code: what follows was not searched for it",
+                )
+                .at(source.at(at)));
+            }
+            let Some(whole) = whole else {
                 continue;
             };
             if reading.count_image().is_err() {
-                return;
+                return Ok(());
             }
             let name = Name::Path(vec![SCAN.to_owned(), format!("{at:#x}")]);
             visit(reading, Part::new(FOUND, name, whole, kind.content));
             if reading.is_exhausted() {
-                return;
+                return Ok(());
             }
             behind = at.saturating_add(whole.len());
         }
         position = end.max(behind);
     }
+    Ok(())
+}
+
+/// A bundle of many entries is a long table.
+fn bundled(rest: Source<'_>, budget: &mut Budget) -> Option<u64> {
+    const COUNT: u64 = 24;
+    const LEAST_ENTRY: u64 = 24;
+    if rest.bytes().starts_with(&bundle::MAGIC) {
+        let count = rest.get(COUNT, 8)?.bytes().first_chunk()?;
+        let table = u64::from_le_bytes(*count).saturating_mul(LEAST_ENTRY);
+        if table > rest.len() {
+            return None;
+        }
+        budget.spend(table)?;
+    }
+    bundle::extent(rest)
 }
 
 /// An ELF file for a device.
-fn device_elf(rest: Source<'_>) -> Option<u64> {
+fn device_elf(rest: Source<'_>, budget: &mut Budget) -> Option<u64> {
     match ImageFormat::detect(rest.bytes()) {
         ImageFormat::Cubin | ImageFormat::Amdgpu | ImageFormat::Zebin => {}
         _ => return None,
     }
     // The version of the format: whatever else begins with these bytes has no 1 there.
     (rest.bytes().get(6) == Some(&1)).then_some(())?;
+    budget.spend(elf::size_of_tables(rest)?)?;
     elf::extent(rest)
 }
 
 /// A SPIR-V module with at least one function; it ends behind the last.
-fn spirv(rest: Source<'_>) -> Option<u64> {
+fn spirv(rest: Source<'_>, budget: &mut Budget) -> Option<u64> {
     const HEADER_WORDS: usize = 5;
     const MOST_IDS: u32 = 0x3f_ffff;
     const LAST_OPCODE: u16 = 7000;
@@ -183,6 +235,7 @@ fn spirv(rest: Source<'_>) -> Option<u64> {
         if length == 0 || !fits {
             break;
         }
+        budget.spend(4)?;
         has_memory_model |= opcode == MEMORY_MODEL;
         position = position.checked_add(length)?;
         if opcode == FUNCTION_END {
@@ -194,7 +247,7 @@ fn spirv(rest: Source<'_>) -> Option<u64> {
 }
 
 /// PTX, which names its version and its target first, up to the zero byte that ends every constant text.
-fn ptx(rest: Source<'_>) -> Option<u64> {
+fn ptx(rest: Source<'_>, budget: &mut Budget) -> Option<u64> {
     const LONGEST_HEAD: usize = 256;
     let bytes = rest.bytes();
     let head = bytes.get(..LONGEST_HEAD).unwrap_or(bytes);
@@ -213,6 +266,7 @@ fn ptx(rest: Source<'_>) -> Option<u64> {
     if !is_version || Processor::parse(std::str::from_utf8(arch).ok()?).is_none() {
         return None;
     }
-    let length = memchr::memchr(0, bytes)?;
-    Some(length as u64)
+    let length = memchr::memchr(0, bytes);
+    budget.spend(length.unwrap_or(bytes.len()) as u64)?;
+    length.map(|length| length as u64)
 }

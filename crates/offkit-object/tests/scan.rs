@@ -96,6 +96,22 @@ fn first_bytes_alone_are_no_device_code() {
 }
 
 #[test]
+fn what_only_begins_like_device_code_takes_no_time_and_is_said() {
+    // PTX from each of many beginnings, none of which ends: each would be searched for its end.
+    let text = ".version 8.0\n.target sm_80\n".repeat(40_000);
+    let mut bytes = vec![0; 64];
+    bytes[..7].copy_from_slice(b"\x7fELF\x02\x01\x01");
+    (bytes[16], bytes[18]) = (3, 62);
+    bytes.extend(text.as_bytes());
+    let contents = scan(&bytes);
+    assert_eq!(contents.images, []);
+    let [problem] = contents.problems.as_slice() else {
+        panic!("{:?}", contents.problems)
+    };
+    assert!(problem.to_string().contains("too much begins like device code"), "{problem}");
+}
+
+#[test]
 fn what_sections_have_is_not_found_again() {
     need!("clang");
     let folder = Folder::new();
