@@ -212,7 +212,8 @@ impl Program<'_, '_> {
                 let has_bytes = other.is_in_file && other.size > 0;
                 index != changed.index && has_bytes && other.offset < range.end && range.start < end
             });
-            if overlaps {
+            let headers = self.section_headers();
+            if overlaps || headers.start < range.end && range.start < headers.end {
                 return Err(
                     Error::unrepresentable("sections overlap, so that none can be changed alone")
                         .at(range.start),
@@ -423,6 +424,11 @@ impl Program<'_, '_> {
         self.elf.headers_offset.saturating_add(size)
     }
 
+    /// Where the table of section headers is in the file.
+    fn section_headers(&self) -> Range<u64> {
+        self.elf.headers_offset..self.section_header(self.elf.sections.len())
+    }
+
     fn resize_sections(&mut self) -> Result<(), Error> {
         const SIZE: u64 = 32;
         for number in 0..self.changed.len() {
@@ -536,6 +542,12 @@ impl Program<'_, '_> {
         let Some(block) = self.block_within(end, needed) else {
             return Ok(());
         };
+        let headers = self.section_headers();
+        if headers.start < block.end && block.start < headers.end {
+            return Err(no_room(
+                "there is no room for another program header, as section headers stand there",
+            ));
+        }
         let names = self.elf.names(self.source);
         let mut align = 16;
         for section in &self.elf.sections {
@@ -593,8 +605,8 @@ impl Program<'_, '_> {
         self.move_block(block, start, hole_bias)
     }
 
-    /// What stands between the table of program headers and where it will end, in whole sections and whole segments of
-    /// notes; `None` where nothing does.
+    /// What stands between the table of program headers and where it will end, in whole sections, whole segments of notes
+    /// and the whole table of section headers; `None` where nothing does.
     fn block_within(&self, end: u64, needed: u64) -> Option<Range<u64>> {
         let sections = self
             .elf
@@ -606,7 +618,10 @@ impl Program<'_, '_> {
             segment.segment_type != tables::SEGMENT_LOAD && segment.segment_type != SEGMENT_HEADERS
         });
         let small = small.map(|segment| (segment.offset.get(), segment.file_size.get()));
-        let parts: Vec<(u64, u64)> = sections.chain(small).filter(|(_, size)| *size > 0).collect();
+        let headers = self.section_headers();
+        let headers = (headers.start, headers.end.saturating_sub(headers.start));
+        let parts = sections.chain(small).chain([headers]);
+        let parts: Vec<(u64, u64)> = parts.filter(|(_, size)| *size > 0).collect();
         let mut block = end..needed;
         loop {
             let mut to = block.end;
