@@ -46,6 +46,8 @@ use crate::reading::Reading;
 use crate::source::Source;
 
 pub use compressed::{CompressedBundle, CompressedVersion};
+#[cfg(feature = "write")]
+pub(crate) use edit::starts;
 pub(crate) use format::{FORMAT, SINGLE_FORMAT, TEXT_FORMAT, extent};
 pub use id::EntryId;
 pub(crate) use id::{entry_facts, short_names};

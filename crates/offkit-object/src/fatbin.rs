@@ -10,6 +10,11 @@ mod edit;
 mod elf_size;
 mod raw;
 
+#[cfg(feature = "write")]
+use std::collections::BTreeMap;
+#[cfg(feature = "write")]
+use std::ops::Range;
+
 use offkit_image::PartName as Name;
 use offkit_image::target::nvidia::{Processor, Scope};
 use offkit_image::target::triples;
@@ -187,6 +192,36 @@ fn entries<'data>(
         }
     }
     Ok(())
+}
+
+/// Where each entry is, with its header and padding, by the identifiers that `parts` gives them.
+#[cfg(feature = "write")]
+pub(crate) fn entry_ranges(
+    source: Source<'_>,
+    limits: &Limits,
+) -> Result<BTreeMap<usize, Range<u64>>, Error> {
+    let mut reading = Reading::tolerant(limits).for_file_of(source.len());
+    let mut ranges = BTreeMap::new();
+    let mut id = 0_usize;
+    entries(source, &mut reading, &mut |_, entry| {
+        let end = entry.payload.at(entry.payload.len()).saturating_sub(source.at(0));
+        ranges.insert(id, entry.offset..end);
+        id = id.saturating_add(1);
+        Ok(())
+    })?;
+    Ok(ranges)
+}
+
+/// The header of a fatbin with one entry of this size.
+#[cfg(feature = "write")]
+pub(crate) fn header_of_one(entry: u64) -> Vec<u8> {
+    let header = raw::Header {
+        magic: MAGIC,
+        version: 1.into(),
+        header_size: (size_of::<raw::Header>() as u16).into(),
+        size: entry.into(),
+    };
+    zerocopy::IntoBytes::as_bytes(&header).to_vec()
 }
 
 /// Where the next fatbin is, after padding of zeros. Other bytes before it are a fault.

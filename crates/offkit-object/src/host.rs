@@ -22,6 +22,8 @@ mod elf;
 mod elf_edit;
 mod intel_openmp;
 #[cfg(feature = "write")]
+mod kpack;
+#[cfg(feature = "write")]
 mod linked;
 mod macho;
 mod needed;
@@ -47,6 +49,8 @@ use section::Found;
 #[cfg(feature = "register")]
 pub(crate) use elf::TYPE_OFFLOADING;
 pub use intel_openmp::{intel_openmp_elf, intel_openmp_spirv};
+#[cfg(feature = "write")]
+pub(crate) use kpack::{Redirected, is_bundle_section, redirect};
 pub use needed::{Needed, needed};
 pub use section::SectionContent;
 #[cfg(feature = "write")]

@@ -104,7 +104,7 @@ mod inspect;
 #[cfg(not(feature = "inspect"))]
 #[path = "inspect/none.rs"]
 mod inspect;
-mod kpack;
+pub mod kpack;
 mod layout;
 mod message_pack;
 pub mod offload_binary;
@@ -125,6 +125,8 @@ mod replace;
 mod rpm;
 mod scan;
 mod source;
+#[cfg(feature = "write")]
+pub mod split;
 pub mod sycl_wrapped;
 pub mod syclbin;
 mod tar;

@@ -41,13 +41,16 @@ pub(crate) fn is_tar(bytes: &[u8]) -> bool {
     record.get(257..262) == Some(b"ustar") && has_right_sum(record)
 }
 
-/// The sum of all bytes, with blanks for those of the sum itself.
 fn has_right_sum(record: &[u8; RECORD]) -> bool {
-    let sum = record.iter().enumerate().fold(0_u64, |sum, (at, byte)| {
+    number(record.get(148..156).unwrap_or_default()) == Some(sum_of(record))
+}
+
+/// The sum of all bytes, with blanks for those of the sum itself.
+fn sum_of(record: &[u8; RECORD]) -> u64 {
+    record.iter().enumerate().fold(0, |sum, (at, byte)| {
         let byte = if (148..156).contains(&at) { b' ' } else { *byte };
         sum.saturating_add(byte.into())
-    });
-    number(record.get(148..156).unwrap_or_default()) == Some(sum)
+    })
 }
 
 /// A number of a header.
@@ -188,6 +191,107 @@ pub(crate) fn padded(size: u64) -> u64 {
 /// The error for a file that ends in a member.
 pub(crate) fn cut_off(position: u64) -> Error {
     Error::new(ErrorKind::OutOfBounds, "tar file is cut off").at(position)
+}
+
+/// Adds a file to a tar file, as anybody's who may read it. Its date is that of nothing, so that the same content gives
+/// the same bytes.
+#[cfg(feature = "write")]
+pub(crate) fn append(out: &mut Vec<u8>, name: &[u8], content: &[u8]) -> Result<(), Error> {
+    const LONGEST: usize = 100;
+    if name.len() > LONGEST {
+        // GNU's way: the name is the content of a file of its own.
+        append_record(out, b"././@LongLink", b'L', name.len().saturating_add(1))?;
+        out.extend_from_slice(name);
+        out.push(0);
+        pad(out);
+    }
+    append_record(out, name.get(..LONGEST).unwrap_or(name), b'0', content.len())?;
+    out.extend_from_slice(content);
+    pad(out);
+    Ok(())
+}
+
+/// Ends a tar file.
+#[cfg(feature = "write")]
+pub(crate) fn finish(out: &mut Vec<u8>) {
+    out.extend_from_slice(&[0; 2 * RECORD]);
+}
+
+#[cfg(feature = "write")]
+fn pad(out: &mut Vec<u8>) {
+    let end = padded(out.len() as u64);
+    out.resize(usize::try_from(end).unwrap_or(out.len()), 0);
+}
+
+#[cfg(feature = "write")]
+fn append_record(out: &mut Vec<u8>, name: &[u8], kind: u8, size: usize) -> Result<(), Error> {
+    let mut record = [0; RECORD];
+    let mut put = |at: usize, bytes: &[u8]| {
+        let place = record.get_mut(at..at.saturating_add(bytes.len()));
+        if let Some(place) = place {
+            place.copy_from_slice(bytes);
+        }
+    };
+    put(0, name);
+    put(100, b"0000644\x000000000\x000000000\0");
+    put(136, b"00000000000\0");
+    put(156, &[kind]);
+    put(257, b"ustar\x0000");
+    set_size(&mut record, size as u64)?;
+    out.extend_from_slice(&record);
+    Ok(())
+}
+
+/// Writes the size of a file into its header, and the sum that follows from it.
+#[cfg(feature = "write")]
+pub(crate) fn set_size(record: &mut [u8; RECORD], size: u64) -> Result<(), Error> {
+    const OCTAL: u64 = 1 << 33;
+    let too_large = || Error::unrepresentable("a file is too large for a tar file");
+    let field = match size < OCTAL {
+        true => format!("{size:011o}\0").into_bytes(),
+        // Binary, with the first bit set.
+        false => [&[0x80, 0, 0, 0], size.to_be_bytes().as_slice()].concat(),
+    };
+    record
+        .get_mut(124..136)
+        .ok_or_else(too_large)?
+        .copy_from_slice(&field);
+    let sum = sum_of(record);
+    let sum = format!("{sum:06o}\0 ");
+    record
+        .get_mut(148..156)
+        .filter(|place| place.len() == sum.len())
+        .ok_or_else(too_large)?
+        .copy_from_slice(sum.as_bytes());
+    Ok(())
+}
+
+/// Hands over the name and content of every file of a whole tar file.
+#[cfg(feature = "write")]
+pub(crate) fn each_file(bytes: &[u8], visit: &mut dyn FnMut(&[u8], &[u8])) -> Result<(), Error> {
+    let source = Source::new(bytes);
+    let mut headers = Headers::default();
+    let mut position = 0;
+    loop {
+        let record = source.get(position, RECORD as u64);
+        let record = record.and_then(|record| record.bytes().first_chunk::<RECORD>());
+        let record = record.ok_or_else(|| cut_off(position))?;
+        let announced = headers.read(record, position)?;
+        position = position.saturating_add(RECORD as u64);
+        let size = match &announced {
+            Announced::End => return Ok(()),
+            Announced::File { size, .. } | Announced::Extension { size, .. } | Announced::Other { size } => {
+                *size
+            }
+        };
+        let content = source.get(position, size).ok_or_else(|| cut_off(position))?;
+        match announced {
+            Announced::File { path, .. } => visit(&path, content.bytes()),
+            Announced::Extension { kind, .. } => headers.extend(kind, content.bytes()),
+            _ => {}
+        }
+        position = position.saturating_add(padded(size));
+    }
 }
 
 /// Hands over every file.

@@ -110,38 +110,20 @@ pub fn thin(
             least_driver: None,
         });
     }
-    let mut tree = Node::default();
-    for location in dropped {
-        tree.add(location);
-    }
-    let mut thinner = Thinner {
+    let whole = Location::of_file(file_name);
+    let (bytes_left, kept_size, not_recompressed) = edit_whole(
+        &whole,
+        bytes,
+        dropped,
+        BTreeMap::new(),
         thinning,
         limits,
         progress,
-        kept_size: Vec::new(),
-        not_recompressed: Vec::new(),
-    };
-    let mut reading = Reading::strict(limits).for_file_of(bytes.len() as u64);
-    let whole = Location::of_file(file_name);
-    let edited = thinner.edit(
-        Source::new(bytes),
-        Content::File,
-        &mut tree,
-        &whole,
-        &mut reading,
-        Room::Free,
-        0,
     )?;
-    if let Some(place) = tree.unused(&whole) {
-        return Err(Error::new(ErrorKind::NotRecognized, "no image at this location").finding(place));
-    }
-    if edited.bytes.is_empty() {
-        return Err(Error::unrepresentable("nothing would be left of the file"));
-    }
     let mut thinned = Thinned {
-        bytes: edited.bytes,
-        kept_size: thinner.kept_size,
-        not_recompressed: thinner.not_recompressed,
+        bytes: bytes_left,
+        kept_size,
+        not_recompressed,
         least_driver: None,
     };
     let before = Inventory::of(bytes, &whole, dropped, thinning, limits);
@@ -155,26 +137,89 @@ pub fn thin(
     }
 }
 
+/// The same for a file in which some compressed parts are not in place yet: `known` has what is in them.
+pub(crate) fn without(
+    file_name: &str,
+    bytes: &[u8],
+    dropped: &[Location],
+    known: BTreeMap<Location, Vec<u8>>,
+    thinning: Thinning,
+    limits: &Limits,
+) -> Result<Vec<u8>, Error> {
+    let whole = Location::of_file(file_name);
+    edit_whole(&whole, bytes, dropped, known, thinning, limits, &|_| {}).map(|(bytes, ..)| bytes)
+}
+
+/// The new file, what kept its size, and what was not compressed anew.
+#[expect(clippy::type_complexity, reason = "each is named where it is taken apart")]
+fn edit_whole(
+    whole: &Location,
+    bytes: &[u8],
+    dropped: &[Location],
+    known: BTreeMap<Location, Vec<u8>>,
+    thinning: Thinning,
+    limits: &Limits,
+    progress: &(dyn Fn(u64) + Sync),
+) -> Result<(Vec<u8>, Vec<Problem>, Vec<Problem>), Error> {
+    let mut tree = Node::default();
+    for location in dropped {
+        tree.add(location);
+    }
+    for place in known.keys() {
+        tree.at(place);
+    }
+    let mut thinner = Thinner {
+        thinning,
+        limits,
+        progress,
+        known,
+        kept_size: Vec::new(),
+        not_recompressed: Vec::new(),
+    };
+    let mut reading = Reading::strict(limits).for_file_of(bytes.len() as u64);
+    let edited = thinner.edit(
+        Source::new(bytes),
+        Content::File,
+        &mut tree,
+        whole,
+        &mut reading,
+        Room::Free,
+        0,
+    )?;
+    if let Some(place) = tree.unused(whole) {
+        return Err(Error::new(ErrorKind::NotRecognized, "no image at this location").finding(place));
+    }
+    if edited.bytes.is_empty() {
+        return Err(Error::unrepresentable("nothing would be left of the file"));
+    }
+    Ok((edited.bytes, thinner.kept_size, thinner.not_recompressed))
+}
+
 /// The locations of images that go, as a tree.
 #[derive(Debug, Default)]
-struct Node {
+pub(crate) struct Node {
     children: BTreeMap<String, Node>,
     /// Whether an image that goes is here.
-    goes: bool,
-    is_used: bool,
+    pub(crate) goes: bool,
+    pub(crate) is_used: bool,
 }
 
 impl Node {
-    fn add(&mut self, location: &Location) {
+    pub(crate) fn add(&mut self, location: &Location) {
+        self.at(location).goes = true;
+    }
+
+    /// What is at a location, which is made where there is nothing.
+    fn at(&mut self, location: &Location) -> &mut Self {
         let mut node = self;
         for part in location.parts() {
             node = node.children.entry(part.into_owned()).or_default();
         }
-        node.goes = true;
+        node
     }
 
     /// What is in the part of this name; `None` where nothing of it goes.
-    fn within(&mut self, name: &Name) -> Option<&mut Self> {
+    pub(crate) fn within(&mut self, name: &Name) -> Option<&mut Self> {
         match name {
             Name::Same => Some(self),
             Name::Number(number) => self.children.get_mut(&number.to_string()),
@@ -194,7 +239,7 @@ impl Node {
     }
 
     /// Where an image was to go that was not found.
-    fn unused(&self, place: &Location) -> Option<Location> {
+    pub(crate) fn unused(&self, place: &Location) -> Option<Location> {
         if self.goes && !self.is_used {
             return Some(place.clone());
         }
@@ -207,6 +252,8 @@ struct Thinner<'l> {
     thinning: Thinning,
     limits: &'l Limits,
     progress: &'l (dyn Fn(u64) + Sync),
+    /// What is in compressed parts whose own bytes are not to be looked at.
+    known: BTreeMap<Location, Vec<u8>>,
     kept_size: Vec<Problem>,
     not_recompressed: Vec<Problem>,
 }
@@ -356,7 +403,12 @@ impl Thinner<'_> {
             let is_same = edited.bytes == part.stored.bytes();
             return Ok((!is_same).then_some(Change::Replace(edited)));
         };
-        let bytes = container::inflated(part, coding, reading.inflation_left(), &|_| {})?;
+        let known = self.known.remove(place);
+        let is_known = known.is_some();
+        let bytes = match known {
+            Some(bytes) => bytes,
+            None => container::inflated(part, coding, reading.inflation_left(), &|_| {})?,
+        };
         reading.count_inflated(bytes.len() as u64);
         if container::format_of(part.content, &bytes).is_none() {
             if !node.goes {
@@ -367,7 +419,7 @@ impl Thinner<'_> {
         }
         let source = Source::new(&bytes);
         let edited = self.edit(source, part.content, node, place, reading, Room::Free, depth)?;
-        let is_same = edited.bytes == bytes;
+        let is_same = edited.bytes == bytes && !is_known;
         Ok((!is_same).then_some(Change::Replace(edited)))
     }
 }

@@ -108,7 +108,10 @@ fn what_only_begins_like_device_code_takes_no_time_and_is_said() {
     let [problem] = contents.problems.as_slice() else {
         panic!("{:?}", contents.problems)
     };
-    assert!(problem.to_string().contains("too much begins like device code"), "{problem}");
+    assert!(
+        problem.to_string().contains("too much begins like device code"),
+        "{problem}"
+    );
 }
 
 #[test]

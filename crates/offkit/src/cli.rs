@@ -16,6 +16,7 @@ use crate::commands::explain::Explain;
 use crate::commands::extract::Extract;
 use crate::commands::graph::Graph;
 use crate::commands::icd::Icd;
+use crate::commands::join::Join;
 use crate::commands::link::Link;
 use crate::commands::ls::Ls;
 use crate::commands::mark::Mark;
@@ -25,6 +26,7 @@ use crate::commands::replace::Replace;
 use crate::commands::run::Run;
 use crate::commands::show::Show;
 use crate::commands::size::Size;
+use crate::commands::split::Split;
 use crate::commands::thin::Thin;
 use crate::commands::tool::As;
 use crate::commands::verify::Verify;
@@ -56,7 +58,10 @@ const GROUPS: [(&str, &[&str]); 4] = [
             "ls", "size", "check", "diff", "show", "verify", "explain", "graph",
         ],
     ),
-    ("Change", &["extract", "replace", "thin", "convert"]),
+    (
+        "Change",
+        &["extract", "replace", "thin", "split", "join", "convert"],
+    ),
     (
         "Make",
         &[
@@ -173,6 +178,10 @@ pub(crate) enum Command {
     Replace(Replace),
     /// Leave out the device code for some targets and change nothing else
     Thin(Thin),
+    /// Write a file without its device code, and a pack of it for each architecture
+    Split(Split),
+    /// Put files together again that `split` took apart, byte for byte, or with some packs alone
+    Join(Join),
     /// Pack device images into an offload binary, a SYCLBIN or a bundle
     Pack(Pack),
     /// Convert an offload binary, a SYCLBIN or a bundle to another format

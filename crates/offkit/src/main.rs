@@ -93,6 +93,8 @@ fn main() -> ExitCode {
         Command::Extract(options) => commands::extract::run(options, terminal),
         Command::Replace(options) => commands::replace::run(options, terminal),
         Command::Thin(options) => commands::thin::run(options, terminal),
+        Command::Split(options) => commands::split::run(options, terminal),
+        Command::Join(options) => commands::join::run(options, terminal),
         Command::Pack(options) => commands::pack::run(options, terminal),
         Command::Convert(options) => commands::convert::run(options, terminal),
         Command::Verify(options) => commands::verify::run(options, terminal),

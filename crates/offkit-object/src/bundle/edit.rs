@@ -65,6 +65,14 @@ pub(crate) fn edit(source: Source<'_>, edits: &Edits<'_>, limits: &Limits) -> Re
     Ok(out)
 }
 
+/// Where each bundle of a sequence begins.
+pub(crate) fn starts(source: Source<'_>, limits: &Limits) -> Result<Vec<u64>, Error> {
+    let mut reading = Reading::strict(limits).for_file_of(source.len());
+    let all = sequence::find_all(source, &mut reading)?;
+    let place = |found: &sequence::Found<'_>| found.source.at(0).saturating_sub(source.at(0));
+    Ok(all.iter().map(place).collect())
+}
+
 /// One bundle without the entries that go; the images of the others are where their alignment was.
 pub(crate) fn edit_single(source: Source<'_>, edits: &Edits<'_>, limits: &Limits) -> Result<Edited, Error> {
     if !source.bytes().starts_with(&super::MAGIC) {

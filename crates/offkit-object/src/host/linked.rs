@@ -85,6 +85,46 @@ pub(super) fn edit(source: Source<'_>, sections: &[(usize, &Edited)], room: Room
     Ok(program.file.bytes)
 }
 
+/// What the pointers at these addresses lead to, in their order; 0 for one that leads nowhere.
+pub(super) fn pointers_at(source: Source<'_>, addresses: &[u64]) -> Result<Vec<u64>, Error> {
+    let header = Header::read(source).ok_or_else(no_section)?;
+    let program = Program {
+        segments: segments(source, &header)?,
+        header,
+        source,
+        elf: Elf::read(source)?,
+        changed: Vec::new(),
+        file: File { bytes: Vec::new() },
+    };
+    let mut addends = std::collections::HashMap::new();
+    if let Some(table) = program.dynamic(tables::DYNAMIC_RELA) {
+        let size = program.dynamic(tables::DYNAMIC_RELA_SIZE).unwrap_or_default();
+        let count = size.checked_div(size_of::<Rela>() as u64).unwrap_or_default();
+        let offset = program.offset_of(table).ok_or_else(cut_off)?;
+        let relocations = source.records::<Rela>(offset, count).ok_or_else(cut_off)?;
+        let relative = relocations
+            .iter()
+            .filter(|relocation| relocation.action(program.header.machine) == Some(Action::Relative));
+        addends.extend(
+            relative.map(|relocation| (relocation.offset.get(), relocation.addend.get().cast_unsigned())),
+        );
+    }
+    let lead_to = addresses.iter().map(|address| {
+        let word = || {
+            source
+                .get(program.offset_of(*address)?, WORD)?
+                .bytes()
+                .first_chunk()
+                .copied()
+        };
+        let found = addends.get(address).copied();
+        found
+            .or_else(|| word().map(u64::from_le_bytes))
+            .unwrap_or_default()
+    });
+    Ok(lead_to.collect())
+}
+
 fn no_section() -> Error {
     Error::malformed("there is no such section")
 }

@@ -182,7 +182,7 @@ fn check_output(options: &Thin) -> Result<(), Failure> {
 }
 
 /// What is thinned stays executable. Devices such as `/dev/null` are left alone.
-fn keep_mode(from: &Path, to: &Path) -> Result<(), Failure> {
+pub(super) fn keep_mode(from: &Path, to: &Path) -> Result<(), Failure> {
     if files::is_standard_stream(from) || !to.is_file() {
         return Ok(());
     }
@@ -231,7 +231,7 @@ fn check_losses(options: &Thin, losses: &Losses) -> Result<(), Failure> {
     Err(failure.hint("--allow-lost-kernels leaves them out all the same"))
 }
 
-fn count(number: usize, what: &str) -> String {
+pub(super) fn count(number: usize, what: &str) -> String {
     match number {
         1 => format!("1 {what}"),
         _ => format!("{number} {what}s"),
@@ -329,7 +329,7 @@ impl Name {
 }
 
 /// Whether nothing is left to be compiled or linked before a device runs it.
-fn is_machine_code(image: &DeviceImage<'_>) -> bool {
+pub(super) fn is_machine_code(image: &DeviceImage<'_>) -> bool {
     !image.format.is_portable() && image.format != ImageFormat::LtoIr
 }
 
@@ -378,7 +378,7 @@ impl Choice {
 }
 
 /// What an image is for, as the options name it.
-fn label(image: &DeviceImage<'_>) -> String {
+pub(super) fn label(image: &DeviceImage<'_>) -> String {
     let arch = image.target.arch_with_features();
     match image.format {
         ImageFormat::Ptx => format!("{PTX}{}", image.target.processor_number()),

@@ -1,0 +1,84 @@
+//! A folder that is there once all of it is written.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use offkit_host::temporary::remove_when_stopped;
+use tempfile::TempDir;
+
+use crate::failure::Failure;
+
+/// A folder to be. What is in it comes to its place together.
+pub(crate) struct NewFolder {
+    work: TempDir,
+    target: PathBuf,
+}
+
+/// Says early that a folder has something in it already.
+pub(crate) fn check(target: &Path) -> Result<(), Failure> {
+    let failed = |error: &dyn std::fmt::Display| Failure::input(format!("{}: {error}", target.display()));
+    match fs::read_dir(target) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(failed(&error)),
+        Ok(mut entries) => match entries.next() {
+            None => Ok(()),
+            Some(_) => Err(failed(&"the folder is not empty").hint("name a new folder, or remove this one")),
+        },
+    }
+}
+
+impl NewFolder {
+    pub(crate) fn new(target: &Path) -> Result<Self, Failure> {
+        check(target)?;
+        let failed = |error: io::Error| Failure::input(format!("{}: {error}", target.display()));
+        let beside = match target.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        fs::create_dir_all(beside).map_err(failed)?;
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".offkit-");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            // As any new folder: less what the user's mask takes.
+            builder.permissions(fs::Permissions::from_mode(0o777));
+        }
+        let work = builder.tempdir_in(beside).map_err(failed)?;
+        remove_when_stopped(work.path());
+        Ok(Self {
+            work,
+            target: target.to_owned(),
+        })
+    }
+
+    /// Writes a file, which is executable if `like` is.
+    pub(crate) fn write(&self, path: &Path, content: &[u8], like: Option<&Path>) -> Result<(), Failure> {
+        let full = self.work.path().join(path);
+        let failed =
+            |error: io::Error| Failure::input(format!("{}: {error}", self.target.join(path).display()));
+        if let Some(folder) = full.parent() {
+            fs::create_dir_all(folder).map_err(failed)?;
+        }
+        fs::write(&full, content).map_err(failed)?;
+        if let Some(like) = like {
+            let mode = fs::metadata(like).map_err(failed)?.permissions();
+            fs::set_permissions(&full, mode).map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    /// Puts the folder where it belongs.
+    pub(crate) fn finish(self) -> Result<(), Failure> {
+        let failed = |error: io::Error| Failure::input(format!("{}: {error}", self.target.display()));
+        match fs::remove_dir(&self.target) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
+            _ => {}
+        }
+        fs::rename(self.work.path(), &self.target).map_err(failed)?;
+        // It is no longer there to be removed.
+        let _ = self.work.keep();
+        Ok(())
+    }
+}
