@@ -93,6 +93,16 @@ pub enum LaunchError {
         /// Bytes there are.
         available: u64,
     },
+    /// The host has no memory for a work-group's.
+    #[error(
+        "kernel `{kernel}` needs {needed} bytes of memory for a work-group, which cannot be had now: use smaller work-groups"
+    )]
+    Memory {
+        /// The kernel.
+        kernel: String,
+        /// Bytes needed, local memory and what work-items have for themselves.
+        needed: u64,
+    },
     /// A work-item did something that it must not: an access out of bounds, for one.
     #[error("{0}")]
     Kernel(Box<KernelFault>),

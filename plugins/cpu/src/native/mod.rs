@@ -211,6 +211,10 @@ impl GroupCode<'_> {
             after,
             group: geometry.group(number).id,
         };
+        let no_memory = || LaunchError::Memory {
+            kernel: self.kernel.to_owned(),
+            needed: size as u64,
+        };
         // SAFETY: the caller vouches for the function, and it gets what its type says.
         let run = |first, end, local| unsafe { (self.function)(launch.get(), first, end, local) };
         let count = geometry.group_count();
@@ -220,7 +224,12 @@ impl GroupCode<'_> {
             let started = (count > MOST_SMALL_GROUPS).then(Instant::now);
             match size {
                 0 => run(0, count, null_mut()),
-                _ => Arena::with(|arena| run(0, count, arena.local(size))),
+                _ => Arena::with(|arena| {
+                    arena
+                        .local(size)
+                        .map(|local| run(0, count, local))
+                        .ok_or_else(no_memory)
+                })?,
             }
             if let Some(started) = started {
                 self.pace.note(count, started.elapsed());
@@ -229,7 +238,9 @@ impl GroupCode<'_> {
         }
         let work = |claims: &mut Claims<'_>| {
             Arena::with(|arena| {
-                let local = arena.local(size);
+                let Some(local) = arena.local(size) else {
+                    return claims.fail(0, Some(no_memory()));
+                };
                 while let Some(groups) = claims.next() {
                     run(groups.start, groups.end, local);
                 }
