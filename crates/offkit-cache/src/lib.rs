@@ -215,13 +215,22 @@ impl Cache {
     /// Keeps a content, which is good as long as the files are those that are there now. Where it cannot be kept, it
     /// is made again next time.
     pub fn put(&self, key: &Key, files: &[FileId], content: &[u8]) {
-        if self.is_on {
-            self.keep_for_all(Entry::new(key, files.to_vec(), Vec::new(), content));
+        if let Some(entry) = self.put_here(key, files, content) {
+            self.share(entry);
         }
     }
 
-    fn keep_for_all(&self, entry: Entry) {
-        self.keep(&entry);
+    /// The same on this machine alone, for who is in a hurry: the entry is to be [shared](Self::share) later.
+    pub fn put_here(&self, key: &Key, files: &[FileId], content: &[u8]) -> Option<Entry> {
+        self.is_on.then(|| {
+            let entry = Entry::new(key, files.to_vec(), Vec::new(), content);
+            self.keep(&entry);
+            entry
+        })
+    }
+
+    /// Gives an entry to the store that many machines share, if there is one. That may take seconds.
+    pub fn share(&self, entry: Entry) {
         if let Some(shared) = self.shared_for(&entry.header.key) {
             shared.give(entry);
         }
@@ -250,7 +259,8 @@ impl Cache {
             Ok(entry) => entry,
             Err(_claim) => {
                 let entry = of_files(key, make()?);
-                self.keep_for_all(entry.clone());
+                self.keep(&entry);
+                self.share(entry.clone());
                 entry
             }
         };

@@ -1,6 +1,6 @@
 //! Compiled code in the user's cache, so that what was compiled once runs at once and without LLVM.
 
-use offkit_cache::{Cache, Digest, FileId, Key, Kind};
+use offkit_cache::{Cache, Digest, Entry, FileId, Key, Kind};
 use offkit_llvm::frame::{Message, read_message, write_message};
 use offkit_llvm::{CompileRequest, Compiled, PROTOCOL_VERSION};
 
@@ -17,12 +17,22 @@ impl Source {
     }
 }
 
-/// All that the code for a request depends on. None where nothing is kept, or there is no worker whose code could be.
-pub(super) fn key(source: &Source, request: &CompileRequest) -> Option<Key> {
+/// What all that is kept of a module depends on. None where nothing is kept, or there is no worker.
+fn key_of_module(source: &Source, subject: &str) -> Option<Key> {
     if !Cache::user().is_on() {
         return None;
     }
     let worker = FileId::of(&super::installed_worker().ok()?)?;
+    let key = Key::new(Kind::Kernel, subject)
+        .text("offkit", env!("CARGO_PKG_VERSION"))
+        .text("protocol", PROTOCOL_VERSION)
+        .text("worker", worker.identity)
+        .text("module", source.digest);
+    Some(key)
+}
+
+/// All that the code for a request depends on. None where nothing is kept, or there is no worker whose code could be.
+pub(super) fn key(source: &Source, request: &CompileRequest) -> Option<Key> {
     let CompileRequest {
         kernel,
         variant,
@@ -31,11 +41,7 @@ pub(super) fn key(source: &Source, request: &CompileRequest) -> Option<Key> {
         features,
         level,
     } = request;
-    let key = Key::new(Kind::Kernel, kernel)
-        .text("offkit", env!("CARGO_PKG_VERSION"))
-        .text("protocol", PROTOCOL_VERSION)
-        .text("worker", worker.identity)
-        .text("module", source.digest)
+    let key = key_of_module(source, kernel)?
         .text("kernel", kernel)
         .text("variant", format_args!("{variant:?}"))
         .text("level", format_args!("{level:?}"));
@@ -57,10 +63,26 @@ pub(super) fn get(key: &Key) -> Option<Compiled> {
     Some(body)
 }
 
-/// Keeps what a worker has made, with the files that it has had in use.
-pub(super) fn put(key: &Key, compiled: &Compiled, files: &[FileId]) {
+/// Keeps what a worker has made, with the files that it has had in use; what comes back is to be [shared](share).
+pub(super) fn put(key: &Key, compiled: &Compiled, files: &[FileId]) -> Option<Entry> {
     let mut content = Vec::new();
-    if write_message(&mut content, compiled, &[&compiled.object]).is_ok() {
-        Cache::user().put(key, files, &content);
+    write_message(&mut content, compiled, &[&compiled.object]).ok()?;
+    Cache::user().put_here(key, files, &content)
+}
+
+/// Gives an entry to other machines, which may take long.
+pub(super) fn share(entry: Entry) {
+    Cache::user().share(entry);
+}
+
+/// Whether a module has been built before: then what its launches need is kept, most likely. From now on it has.
+pub(super) fn was_built(source: &Source) -> bool {
+    let Some(key) = key_of_module(source, "modules built") else {
+        return false;
+    };
+    let was_built = Cache::user().get(&key).is_some();
+    if !was_built {
+        _ = Cache::user().put_here(&key, &[], b"");
     }
+    was_built
 }

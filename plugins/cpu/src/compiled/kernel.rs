@@ -4,12 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use offkit_compile::{Facts, Variant};
-use offkit_llvm::Effort;
 use offkit_pi::NdRange;
 use offkit_spirv::{ParameterKind, Storage};
 
 use super::code::{Code, Slot};
-use super::kept::Source;
+use super::kept::{self, Source};
 use super::order::Order;
 use super::service;
 use super::shape::Widths;
@@ -111,10 +110,9 @@ impl CompiledKernel {
         let Some((slot, variant)) = self.likely() else {
             return;
         };
-        let order = self.order(slot, variant);
         if is_alone && !self.sees_groups && self.slots[slot].is_to_be_asked_for() {
-            order.place();
-        } else if !order.fill_with_kept(Effort::Full) {
+            self.order(slot, variant).place();
+        } else if !kept::was_built(&self.source) {
             service::start();
         }
     }

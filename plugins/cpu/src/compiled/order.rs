@@ -13,7 +13,7 @@ use offkit_llvm::{CompileRequest, Compiled, Effort};
 use super::code::{Code, Slot};
 use super::kept::{self, Source};
 use super::processor::processor;
-use super::service::{self, Job, NotMade};
+use super::service::{self, Busy, Job, Later, NotMade};
 use crate::Program;
 
 /// How long better code can wait. The first results are there by then, and a program that was after no more of them has
@@ -73,7 +73,7 @@ impl Order {
         service::submit(job);
     }
 
-    fn done(mut self, effort: Effort, made: Result<(Compiled, Option<&[FileId]>), NotMade>) {
+    fn done(mut self, effort: Effort, made: Result<(Compiled, Option<&[FileId]>), NotMade>) -> Option<Later> {
         if let Err(NotMade {
             reason,
             is_lost: true,
@@ -81,27 +81,36 @@ impl Order {
             && std::mem::take(&mut self.has_second_try)
         {
             tracing::info!(kernel = self.kernel, reason, "compiled once more");
-            return self.make(effort, Instant::now());
+            self.make(effort, Instant::now());
+            return None;
         }
+        let busy = Busy::begin();
         let code = made
             .map_err(|failure| failure.reason)
             .and_then(|(compiled, files)| {
                 let code = Code::load(&compiled, &self.program)?;
-                if let (Some(key), Some(files)) = (self.key(effort), files) {
-                    kept::put(&key, &compiled, files);
-                }
-                Ok(code)
+                Ok((code, self.key(effort).zip(files).map(|kept| (kept, compiled))))
             });
+        drop(busy);
+        // The disk may be slow, and has no locks that a fork would take over.
+        let mut entry = None;
+        let code = code.map(|(code, kept)| {
+            entry = kept.and_then(|((key, files), compiled)| kept::put(&key, &compiled, files));
+            code
+        });
         let (kernel, variant) = (&self.kernel, self.variant);
         match &code {
             Ok(_) => tracing::debug!(kernel, ?variant, ?effort, "compiled"),
             Err(reason) => tracing::info!(kernel, ?variant, ?effort, reason, "not compiled"),
         }
         let is_better_wanted = self.is_improved && code.is_ok() && effort == Effort::Light;
+        let busy = Busy::begin();
         self.fill(effort, code);
+        drop(busy);
         if is_better_wanted {
             self.make(Effort::Full, Instant::now() + PATIENCE);
         }
+        entry.map(|entry| -> Later { Box::new(|| kept::share(entry)) })
     }
 
     fn key(&self, effort: Effort) -> Option<Key> {

@@ -38,8 +38,13 @@ fn limit(effort: Effort) -> Duration {
 /// How long a launch waits for code, before the kernel is interpreted until there is some.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Takes what became of a job, with the libraries that the worker has LLVM in, or why nothing did.
-pub(super) type Done = Box<dyn FnOnce(Result<(Compiled, Option<&[FileId]>), NotMade>) + Send>;
+/// Takes what became of a job, with the libraries that the worker has LLVM in, or why nothing did. It returns what can be
+/// done when nobody waits for the job any more.
+pub(super) type Done =
+    Box<dyn FnOnce(Result<(Compiled, Option<&[FileId]>), NotMade>) -> Option<Later> + Send>;
+
+/// Something that may take long, and has no locks that a fork would take over.
+pub(super) type Later = Box<dyn FnOnce()>;
 
 /// Why there is no code.
 pub(super) struct NotMade {
@@ -146,7 +151,7 @@ impl Service {
                     let jobs = std::mem::take(&mut state.jobs);
                     drop(state);
                     for job in jobs {
-                        (job.done)(Err(format!("no thread can be started: {error}").into()));
+                        _ = (job.done)(Err(format!("no thread can be started: {error}").into()));
                     }
                     return;
                 }
@@ -187,12 +192,13 @@ impl Service {
                 continue;
             }
             let compiled = worker.compile(&job.source.spirv, job.request);
-            let busy = Busy::begin();
-            (job.done)(compiled);
-            drop(busy);
+            let later = (job.done)(compiled);
             // Locked, so that nobody looks before it is done and waits after.
             self.state().is_late &= !worker.is_there();
             self.changed.notify_all();
+            if let Some(later) = later {
+                later();
+            }
         }
         worker.end();
     }
@@ -419,12 +425,12 @@ fn forget_pipes(_: &Worker) {}
 static BUSY: AtomicBool = AtomicBool::new(false);
 
 /// As long as the thread is busy, or a fork is under way.
-struct Busy;
+pub(super) struct Busy;
 
 impl Busy {
-    fn begin() -> Busy {
+    pub(super) fn begin() -> Busy {
         while BUSY.swap(true, Ordering::Acquire) {
-            // Loading code takes microseconds, keeping it some milliseconds.
+            // Loading code takes microseconds.
             std::thread::sleep(Duration::from_micros(50));
         }
         Busy
