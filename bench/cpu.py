@@ -145,7 +145,7 @@ def drivers(newer_pocl):
         Driver("intel", True, icd("intel", library / "libintelocl.so") | {"LD_LIBRARY_PATH": str(library)}),
         Driver("offkit", True, icd("offkit", RELEASE / "liboffkit_opencl.so")),
     ]
-    found[1].variables |= {"OFFKIT_CPU_COMPILE": "1", "OFFKIT_LLVM_WORKER": str(RELEASE / "offkit-llvm-worker")}
+    found[1].variables |= {"OFFKIT_CPU_COMPILE": "1", "OFFKIT_LLVM_WORKER": str(RELEASE / "offkit-cpu-worker")}
     for line in Path("/etc/OpenCL/vendors/pocl.icd").read_text().split():
         found.append(Driver("pocl", False, icd("pocl", line)))
     if newer_pocl:

@@ -1,7 +1,8 @@
 //! Links LLVM, and compiles the few functions in C++ for what its C interface does not offer; see `src/beyond_c.cpp`.
 
 use std::env;
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The parts of LLVM that are linked: what is not among them needs no time when the worker starts.
@@ -40,8 +41,11 @@ fn main() {
         .flag_if_supported("-fno-rtti")
         .warnings(false)
         .file(SOURCE)
+        // Linked below.
+        .cpp_link_stdlib(None)
         .compile("offkit_beyond_c");
     llvm.link();
+    link_at_one_address();
 }
 
 /// An LLVM that is installed, known by its program `llvm-config`.
@@ -99,26 +103,53 @@ impl Llvm {
         } else {
             own.iter()
                 .for_each(|name| println!("cargo::rustc-link-lib=static:-bundle={name}"));
-            system
-                .iter()
-                .for_each(|name| println!("cargo::rustc-link-lib=dylib={name}"));
+            system.iter().for_each(|name| link_system(name));
         }
-        println!("cargo::rustc-link-lib=dylib=stdc++");
+        link_system("stdc++");
     }
+}
+
+/// Has the worker of the CPU device start fast: without relocations of its own, which take a millisecond and touch a
+/// quarter of its private memory. It is loaded to the same address each time then, which the other worker, who reads
+/// bitcode of strangers, is not.
+fn link_at_one_address() {
+    let is_linux = env::var("CARGO_CFG_TARGET_OS").is_ok_and(|system| system == "linux");
+    if is_linux {
+        println!("cargo::rustc-link-arg-bin=offkit-cpu-worker=-no-pie");
+    }
+}
+
+/// Libraries of the system that are linked as static ones where they are there: loading them, and looking up what LLVM
+/// needs of them, would take a millisecond at each start.
+const SYSTEM_STATIC: [&str; 3] = ["stdc++", "z", "zstd"];
+
+/// Links a library of the system. A static one is found in a folder without the shared one, and not named as such: then it
+/// would come before the allocator, which has functions in the place of its own.
+fn link_system(name: &str) {
+    let file = format!("lib{name}.a");
+    if let Some(library) = SYSTEM_STATIC.contains(&name).then(|| found(&file)).flatten() {
+        let folder = PathBuf::from(env::var_os("OUT_DIR").expect("cargo says it")).join("static");
+        fs::create_dir_all(&folder).expect("a folder");
+        fs::copy(library, folder.join(file)).expect("a copy");
+        println!("cargo::rustc-link-search=native={}", folder.display());
+    }
+    println!("cargo::rustc-link-lib=dylib={name}");
 }
 
 /// Whether the system's compiler finds what is needed to link with a library.
 fn is_installed(name: &str) -> bool {
-    let compiler = cc::Build::new().cpp(true).get_compiler();
-    ["so", "a"].iter().any(|extension| {
-        let file = format!("lib{name}.{extension}");
-        let output = compiler
-            .to_command()
-            .arg(format!("-print-file-name={file}"))
-            .output();
-        // It answers with the name alone if there is no such file.
-        output.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).trim() != file)
-    })
+    ["so", "a"]
+        .iter()
+        .any(|extension| found(&format!("lib{name}.{extension}")).is_some())
+}
+
+/// The file of a library, if the system's compiler finds it.
+fn found(file: &str) -> Option<PathBuf> {
+    let mut compiler = cc::Build::new().cpp(true).get_compiler().to_command();
+    let output = compiler.arg(format!("-print-file-name={file}")).output().ok()?;
+    let answer = String::from_utf8(output.stdout).ok()?;
+    // It answers with the name alone if there is no such file.
+    (answer.trim() != file).then(|| PathBuf::from(answer.trim()))
 }
 
 /// The name of a library as linkers are told it: `z3` of `/usr/lib/libz3.so`, `z` of `-lz`.

@@ -2,7 +2,7 @@
 
 use std::ffi::CString;
 use std::ptr;
-use std::sync::{Arc, Once};
+use std::sync::Arc;
 
 use llvm_sys::core::LLVMSetTarget;
 use llvm_sys::target::{LLVMDisposeTargetData, LLVMSetModuleDataLayout};
@@ -16,7 +16,7 @@ use llvm_sys::transforms::pass_builder::{
     LLVMPassBuilderOptionsSetLoopInterleaving, LLVMPassBuilderOptionsSetLoopUnrolling,
     LLVMPassBuilderOptionsSetLoopVectorization, LLVMPassBuilderOptionsSetSLPVectorization,
 };
-use offkit_image::target::{Family, HostCpu};
+use offkit_image::target::Family;
 
 use crate::Error;
 use crate::beyond_c;
@@ -25,6 +25,7 @@ use crate::context::take_message;
 use crate::extensions::KNOWN_EXTENSIONS;
 use crate::module::{Module, add_attribute};
 use crate::passes::run_with;
+use crate::targets::register;
 
 /// Drops what is not used and what is only a copy.
 const CLEAN_UP: &str = "elim-avail-extern,globaldce,strip-dead-prototypes";
@@ -39,44 +40,8 @@ pub struct TargetMachine {
     is_text: bool,
 }
 
-/// Declares the functions that tell LLVM of targets, by the targets' families. Parsers are for
-/// assembly inside of code; where there is none, such assembly is printed as it is.
-macro_rules! targets {
-    ($($family:pat => $info:ident $target:ident $machine_code:ident $printer:ident $($parser:ident)?;)+) => {
-        // llvm-sys declares them for some targets only.
-        unsafe extern "C" {
-            $(fn $info(); fn $target(); fn $machine_code(); fn $printer(); $(fn $parser();)?)+
-        }
-
-        /// Makes the target of a triple known to LLVM: all of them would take several milliseconds.
-        pub fn register(triple: &str) {
-            let family = Family::of(triple);
-            $(
-                if matches!(family, $family) {
-                    static REGISTERED: Once = Once::new();
-                    // SAFETY: registering a target has no conditions beyond happening once at a time.
-                    REGISTERED.call_once(|| unsafe {
-                        $info();
-                        $target();
-                        $machine_code();
-                        $printer();
-                        $($parser();)?
-                    });
-                }
-            )+
-        }
-    };
-}
-
-targets! {
-    Family::Spirv64 | Family::Spirv32 | Family::SpirvLogical => LLVMInitializeSPIRVTargetInfo LLVMInitializeSPIRVTarget LLVMInitializeSPIRVTargetMC LLVMInitializeSPIRVAsmPrinter;
-    Family::Nvptx64 | Family::Nvptx32 => LLVMInitializeNVPTXTargetInfo LLVMInitializeNVPTXTarget LLVMInitializeNVPTXTargetMC LLVMInitializeNVPTXAsmPrinter;
-    Family::Amdgcn => LLVMInitializeAMDGPUTargetInfo LLVMInitializeAMDGPUTarget LLVMInitializeAMDGPUTargetMC LLVMInitializeAMDGPUAsmPrinter LLVMInitializeAMDGPUAsmParser;
-    Family::Host(HostCpu::X86_64) => LLVMInitializeX86TargetInfo LLVMInitializeX86Target LLVMInitializeX86TargetMC LLVMInitializeX86AsmPrinter LLVMInitializeX86AsmParser;
-    Family::Host(HostCpu::Aarch64) => LLVMInitializeAArch64TargetInfo LLVMInitializeAArch64Target LLVMInitializeAArch64TargetMC LLVMInitializeAArch64AsmPrinter LLVMInitializeAArch64AsmParser;
-    Family::Host(HostCpu::Riscv64) => LLVMInitializeRISCVTargetInfo LLVMInitializeRISCVTarget LLVMInitializeRISCVTargetMC LLVMInitializeRISCVAsmPrinter LLVMInitializeRISCVAsmParser;
-    Family::Host(HostCpu::LoongArch64) => LLVMInitializeLoongArchTargetInfo LLVMInitializeLoongArchTarget LLVMInitializeLoongArchTargetMC LLVMInitializeLoongArchAsmPrinter LLVMInitializeLoongArchAsmParser;
-}
+// SAFETY: LLVM ties none to a thread, and whoever has it alone uses it.
+unsafe impl Send for TargetMachine {}
 
 impl TargetMachine {
     /// A code generator for that triple, processor and features, both as LLVM names them and both perhaps

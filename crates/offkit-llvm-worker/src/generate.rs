@@ -13,7 +13,7 @@ use offkit_llvm::{
 
 use crate::Error;
 use crate::attempts::{Attempt, NEWEST, Next};
-use crate::codegen::{TargetMachine, register, set_options};
+use crate::codegen::{TargetMachine, set_options};
 use crate::diagnostics::AssemblyPlaces;
 use crate::emit::{Emitted, Made, Origins, tell_ends};
 use crate::extensions::KNOWN_EXTENSIONS;
@@ -24,6 +24,7 @@ use crate::lists::DEVICE_GLOBAL;
 use crate::module::{Module, SPIR_FUNCTION};
 use crate::processes;
 use crate::processor::newest_ptx;
+use crate::targets::register;
 use crate::unmet::{Called, called, keep_calls_of};
 
 /// Makes each part of a module and generates its code, in a process each. The inner error is [`Reply::Crashed`] or

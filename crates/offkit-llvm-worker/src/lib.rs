@@ -24,6 +24,7 @@
 //! | `diagnostics` | what LLVM reports about code, with places |
 //! | `lines` | source lines for SPIR-V, of which the back end writes none |
 //! | [`codegen`] | passes and code generation |
+//! | [`targets`] | the targets that LLVM is told of |
 //! | [`compile`](mod@compile) | kernels to machine code |
 //! | `attempts` | how much of SPIR-V a module is generated with |
 //! | `unmet` | who needs more of SPIR-V than its target takes |
@@ -84,6 +85,7 @@ mod sanitizers;
 pub mod serve;
 pub mod specialization;
 pub mod split;
+pub mod targets;
 mod unmet;
 
 /// What LLVM says when it cannot do something.

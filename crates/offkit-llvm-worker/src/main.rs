@@ -3,38 +3,57 @@
 //! Not meant to be started by hand: it answers requests on its standard input, messages
 //! line (crate `offkit-llvm`).
 
-use std::io;
 use std::process::ExitCode;
 
 use mimalloc::MiMalloc;
+use offkit_image::Family;
+use offkit_image::target::HostCpu;
+use offkit_llvm_worker::serve::{run, serve};
+use offkit_llvm_worker::target;
+use offkit_llvm_worker::targets::{Target, offer};
 
 /// Stands in for the allocator of C and C++ too: LLVM makes 35,000 small allocations to read a library of 4 MB, which
 /// takes a fifth less time than with the system's.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
+static TARGETS: [Target; 7] = [
+    target!(
+        Family::Spirv64 | Family::Spirv32 | Family::SpirvLogical =>
+            LLVMInitializeSPIRVTargetInfo LLVMInitializeSPIRVTarget LLVMInitializeSPIRVTargetMC LLVMInitializeSPIRVAsmPrinter
+    ),
+    target!(
+        Family::Nvptx64 | Family::Nvptx32 =>
+            LLVMInitializeNVPTXTargetInfo LLVMInitializeNVPTXTarget LLVMInitializeNVPTXTargetMC LLVMInitializeNVPTXAsmPrinter
+    ),
+    target!(
+        Family::Amdgcn =>
+            LLVMInitializeAMDGPUTargetInfo LLVMInitializeAMDGPUTarget LLVMInitializeAMDGPUTargetMC
+            LLVMInitializeAMDGPUAsmPrinter LLVMInitializeAMDGPUAsmParser
+    ),
+    target!(
+        Family::Host(HostCpu::X86_64) =>
+            LLVMInitializeX86TargetInfo LLVMInitializeX86Target LLVMInitializeX86TargetMC LLVMInitializeX86AsmPrinter
+            LLVMInitializeX86AsmParser
+    ),
+    target!(
+        Family::Host(HostCpu::Aarch64) =>
+            LLVMInitializeAArch64TargetInfo LLVMInitializeAArch64Target LLVMInitializeAArch64TargetMC
+            LLVMInitializeAArch64AsmPrinter LLVMInitializeAArch64AsmParser
+    ),
+    target!(
+        Family::Host(HostCpu::Riscv64) =>
+            LLVMInitializeRISCVTargetInfo LLVMInitializeRISCVTarget LLVMInitializeRISCVTargetMC LLVMInitializeRISCVAsmPrinter
+            LLVMInitializeRISCVAsmParser
+    ),
+    target!(
+        Family::Host(HostCpu::LoongArch64) =>
+            LLVMInitializeLoongArchTargetInfo LLVMInitializeLoongArchTarget LLVMInitializeLoongArchTargetMC
+            LLVMInitializeLoongArchAsmPrinter LLVMInitializeLoongArchAsmParser
+    ),
+];
+
 fn main() -> ExitCode {
-    take_signals();
-    match offkit_llvm_worker::serve::serve(io::stdin().lock(), io::stdout().lock()) {
-        // SAFETY: ends the process without taking LLVM down piece by piece, which takes milliseconds that the user
-        // would wait for: everything is written, and the system takes the memory back.
-        Ok(()) => unsafe { libc::_exit(0) },
-        // A user that is gone needs no answer.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
-        Err(_) => ExitCode::FAILURE,
-    }
+    offer(&TARGETS);
+    run(|| serve(std::io::stdin().lock(), std::io::stdout().lock()))
 }
-
-/// The thread that has started this process may take none, and that is inherited: then `kill` would not end it.
-#[cfg(unix)]
-fn take_signals() {
-    let mut none = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
-    // SAFETY: the set is written before it is read, and only this process's signals change.
-    unsafe {
-        libc::sigemptyset(none.as_mut_ptr());
-        libc::pthread_sigmask(libc::SIG_SETMASK, none.as_ptr(), std::ptr::null_mut());
-    }
-}
-
-#[cfg(not(unix))]
-fn take_signals() {}

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write};
+use std::process::ExitCode;
 
 use llvm_sys::core::LLVMGetVersion;
 use offkit_llvm::frame::{FrameError, Message, read_message, write_message};
-use offkit_llvm::{ModuleId, ModuleSource, OpenedModule, PROTOCOL_VERSION, Reply, Request};
+use offkit_llvm::{CompileRequest, ModuleId, ModuleSource, OpenedModule, PROTOCOL_VERSION, Reply, Request};
 
 use crate::Error;
 use crate::beyond_c::wrapper_module;
@@ -21,12 +22,36 @@ use crate::needs::needs;
 /// # Errors
 ///
 /// Reading or writing failed: the other end is gone.
-pub fn serve(mut input: impl BufRead, mut output: impl Write) -> io::Result<()> {
+pub fn serve(input: impl BufRead, output: impl Write) -> io::Result<()> {
     let mut server = Server::default();
+    answer_all(input, output, |request, blocks| server.answer(request, blocks))
+}
+
+/// Answers requests for kernels of the CPU device until `input` ends, and refuses others.
+///
+/// # Errors
+///
+/// Those of [`serve`].
+pub fn serve_kernels(input: impl BufRead, output: impl Write) -> io::Result<()> {
+    answer_all(input, output, |request, blocks| match request {
+        Request::Hello { .. } => Ok(hello()),
+        Request::Compile(request) => compiled(&blocks, request),
+        Request::Forms(request) => formed(&blocks, request),
+        _ => Err(Error::new(
+            "this worker does nothing but compile kernels for this machine",
+        )),
+    })
+}
+
+fn answer_all(
+    mut input: impl BufRead,
+    mut output: impl Write,
+    mut answer: impl FnMut(&Request, Vec<Vec<u8>>) -> Result<Answer, Error>,
+) -> io::Result<()> {
     loop {
         let answer = match read_message(&mut input) {
             Ok(None) => return Ok(()),
-            Ok(Some(Message { body, blocks })) => server.answer(&body, blocks),
+            Ok(Some(Message { body, blocks })) => answer(&body, blocks),
             Err(FrameError::Io(error)) => return Err(error),
             Err(error) => Err(Error::new(format!("not a request: {error}"))),
         };
@@ -42,6 +67,28 @@ pub fn serve(mut input: impl BufRead, mut output: impl Write) -> io::Result<()> 
 /// A reply, and the blocks behind it.
 type Answer = (Reply, Vec<Vec<u8>>);
 
+fn hello() -> Answer {
+    let hello = Reply::Hello {
+        protocol: PROTOCOL_VERSION,
+        llvm: llvm_version(),
+    };
+    (hello, Vec::new())
+}
+
+fn compiled(blocks: &[Vec<u8>], request: &CompileRequest) -> Result<Answer, Error> {
+    end_with_user();
+    let mut compiled = compile(module_to_compile(blocks)?, request)?;
+    let object = std::mem::take(&mut compiled.object);
+    Ok((Reply::Compiled(compiled), vec![object]))
+}
+
+fn formed(blocks: &[Vec<u8>], request: &CompileRequest) -> Result<Answer, Error> {
+    let mut forms = forms(module_to_compile(blocks)?, request)?;
+    let texts = [&mut forms.emitted, &mut forms.optimized, &mut forms.assembly];
+    let texts = texts.map(std::mem::take).to_vec();
+    Ok((Reply::Forms(forms), texts))
+}
+
 #[derive(Default)]
 struct Server {
     modules: BTreeMap<ModuleId, Kept>,
@@ -52,10 +99,7 @@ struct Server {
 impl Server {
     fn answer(&mut self, request: &Request, blocks: Vec<Vec<u8>>) -> Result<Answer, Error> {
         let reply = match request {
-            Request::Hello { .. } => Reply::Hello {
-                protocol: PROTOCOL_VERSION,
-                llvm: llvm_version(),
-            },
+            Request::Hello { .. } => return Ok(hello()),
             Request::Open {
                 inputs,
                 libraries,
@@ -95,23 +139,13 @@ impl Server {
                 host,
                 relocatable,
             } => Reply::Wrapper(wrapper_module(language, host, *relocatable, &blocks)?),
-            Request::Compile(request) => {
-                end_with_user();
-                let mut compiled = compile(module_to_compile(&blocks)?, request)?;
-                let object = std::mem::take(&mut compiled.object);
-                return Ok((Reply::Compiled(compiled), vec![object]));
-            }
-            Request::Forms(request) => {
-                let mut forms = forms(module_to_compile(&blocks)?, request)?;
-                let texts = [&mut forms.emitted, &mut forms.optimized, &mut forms.assembly];
-                let texts = texts.map(std::mem::take).to_vec();
-                return Ok((Reply::Forms(forms), texts));
-            }
             Request::Close { module } => {
                 self.kept(*module)?;
                 self.modules.remove(module);
                 Reply::Done
             }
+            Request::Compile(request) => return compiled(&blocks, request),
+            Request::Forms(request) => return formed(&blocks, request),
         };
         Ok((reply, Vec::new()))
     }
@@ -163,3 +197,30 @@ fn llvm_version() -> String {
     unsafe { LLVMGetVersion(&raw mut major, &raw mut minor, &raw mut patch) };
     format!("{major}.{minor}.{patch}")
 }
+
+/// What the main function of a worker does: answers requests with `serve` until its user is gone.
+pub fn run(serve: impl FnOnce() -> io::Result<()>) -> ExitCode {
+    take_signals();
+    match serve() {
+        // SAFETY: ends the process without taking LLVM down piece by piece, which takes milliseconds that the user
+        // would wait for: everything is written, and the system takes the memory back.
+        Ok(()) => unsafe { libc::_exit(0) },
+        // A user that is gone needs no answer.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+/// The thread that has started this process may take none, and that is inherited: then `kill` would not end it.
+#[cfg(unix)]
+fn take_signals() {
+    let mut none = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
+    // SAFETY: the set is written before it is read, and only this process's signals change.
+    unsafe {
+        libc::sigemptyset(none.as_mut_ptr());
+        libc::pthread_sigmask(libc::SIG_SETMASK, none.as_ptr(), std::ptr::null_mut());
+    }
+}
+
+#[cfg(not(unix))]
+fn take_signals() {}

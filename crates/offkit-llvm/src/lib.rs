@@ -85,7 +85,7 @@ mod protocol;
 mod source;
 mod summary;
 
-pub use client::{WORKER_PROGRAM, WORKER_VARIABLE, Worker, WorkerError};
+pub use client::{KERNEL_WORKER_PROGRAM, WORKER_PROGRAM, WORKER_VARIABLE, Worker, WorkerError};
 pub use diagnostic::{Diagnostic, Place, Severity};
 pub use protocol::{
     CodeOptions, CompileRequest, Compiled, Effort, EmittedPart, Form, Forms, ModuleId, ModuleSource,

@@ -20,6 +20,7 @@
 //! | `lanes` | what operations do to the lanes of values |
 //! | `math` | mathematics on vectors |
 //! | `builder` | LLVM's instructions |
+//! | [`warm`] | a code generator that is there before it is asked for |
 
 mod addresses;
 mod apart;
@@ -35,6 +36,7 @@ mod print;
 mod side_by_side;
 mod spaces;
 mod values;
+pub mod warm;
 
 use offkit_compile::{Facts, Plan, Refusal, Variant, prepare};
 use offkit_kernel::ir;
@@ -46,6 +48,7 @@ use crate::context::Context;
 use crate::module::Module;
 use builder::Builder;
 use lanes::{Lanes, Options};
+use warm::Machine;
 
 /// The name of the function that runs work-groups, as perf and gdb show it: no name that LLVM knows of a library.
 fn symbol(kernel: &str) -> String {
@@ -127,7 +130,7 @@ struct Written {
     code: Module,
     emitted: kernel::Emitted,
     notes: Vec<String>,
-    machine: TargetMachine,
+    machine: Machine,
 }
 
 impl Written {
@@ -207,13 +210,20 @@ fn write(
 }
 
 /// The processor that code is generated for.
-fn machine(request: &CompileRequest) -> Result<TargetMachine, Error> {
-    if request.triple.is_empty() && request.processor.is_empty() {
-        return TargetMachine::host();
+fn machine(request: &CompileRequest) -> Result<Machine, Error> {
+    let CompileRequest {
+        triple,
+        processor,
+        features,
+        ..
+    } = request;
+    warm::wait();
+    if triple.is_empty() && processor.is_empty() {
+        return warm::host();
     }
-    let triple = match request.triple.as_str() {
+    let triple = match triple.as_str() {
         "" => TargetMachine::host_triple(),
         triple => triple.to_owned(),
     };
-    TargetMachine::new(&triple, &request.processor, &request.features, 2)
+    TargetMachine::new(&triple, processor, features, 2).map(Machine::from)
 }

@@ -28,7 +28,7 @@ mod trial;
 use std::path::PathBuf;
 
 use offkit_host::program;
-use offkit_llvm::{WORKER_PROGRAM, Worker, WorkerError};
+use offkit_llvm::{KERNEL_WORKER_PROGRAM, WORKER_PROGRAM, Worker, WorkerError};
 
 use crate::code::Machine;
 use crate::sync::OnceLock;
@@ -79,7 +79,9 @@ fn worker_program() -> Result<PathBuf, WorkerError> {
 
 /// The one beside the library that the device is in, or where such programs are looked for.
 fn installed_worker() -> Result<PathBuf, WorkerError> {
-    Worker::find_near(program::own_folder(WORKER_PROGRAM).as_deref())
+    let names = [KERNEL_WORKER_PROGRAM, WORKER_PROGRAM];
+    let folder = names.into_iter().find_map(program::own_folder);
+    Worker::find_for_kernels(folder.as_deref())
 }
 
 /// The program, where it isn't the one that is found.

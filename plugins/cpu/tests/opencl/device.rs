@@ -24,7 +24,7 @@ fn has_worker() -> bool {
     static FOUND: OnceLock<bool> = OnceLock::new();
     *FOUND.get_or_init(|| {
         let folder = std::env::current_exe().expect("the test's program");
-        let worker = folder.with_file_name("../offkit-llvm-worker");
+        let worker = folder.with_file_name("../offkit-cpu-worker");
         let found = worker.exists();
         assert!(
             found || std::env::var_os("OFFKIT_REQUIRE_TOOLS").is_none_or(|value| value != "1"),

@@ -37,7 +37,7 @@ fn name_worker() {
     NAMED.call_once(|| {
         let worker = std::env::current_exe()
             .unwrap()
-            .with_file_name("../offkit-llvm-worker");
+            .with_file_name("../offkit-cpu-worker");
         if std::env::var_os(WORKER_VARIABLE).is_none() && worker.is_file() {
             // SAFETY: every test begins here, and no plugin is there yet that could read it.
             unsafe {

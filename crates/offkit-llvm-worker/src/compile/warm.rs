@@ -1,0 +1,116 @@
+//! A code generator for this machine that is kept from one kernel to the next, and there before the first.
+//!
+//! To make one, with what LLVM knows of the processor, takes one and a half milliseconds.
+
+use std::ops::Deref;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use crate::Error;
+use crate::codegen::TargetMachine;
+use crate::context::Context;
+use crate::module::Module;
+
+/// A code generator, which goes back to its place when it isn't needed any more.
+#[derive(Debug)]
+pub(super) struct Machine {
+    /// None when it is gone.
+    machine: Option<TargetMachine>,
+    is_host: bool,
+}
+
+/// The place of this machine's.
+struct Place {
+    machine: Option<TargetMachine>,
+    /// Whether a thread is about to put one there.
+    is_awaited: bool,
+}
+
+static PLACE: Mutex<Place> = Mutex::new(Place {
+    machine: None,
+    is_awaited: false,
+});
+static CHANGED: Condvar = Condvar::new();
+
+fn place() -> MutexGuard<'static, Place> {
+    PLACE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl From<TargetMachine> for Machine {
+    fn from(machine: TargetMachine) -> Machine {
+        Machine {
+            machine: Some(machine),
+            is_host: false,
+        }
+    }
+}
+
+impl Deref for Machine {
+    type Target = TargetMachine;
+
+    fn deref(&self) -> &TargetMachine {
+        match &self.machine {
+            Some(machine) => machine,
+            None => unreachable!("it goes when this is dropped"),
+        }
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        if self.is_host {
+            place().machine = self.machine.take();
+        }
+    }
+}
+
+/// Waits until nobody else generates code.
+pub(super) fn wait() {
+    let mut place = place();
+    while place.is_awaited {
+        place = CHANGED.wait(place).unwrap_or_else(PoisonError::into_inner);
+    }
+}
+
+/// The one for this machine's processor and all that it can.
+pub(super) fn host() -> Result<Machine, Error> {
+    let kept = place().machine.take();
+    let machine = match kept {
+        Some(machine) => machine,
+        None => TargetMachine::host()?,
+    };
+    Ok(Machine {
+        machine: Some(machine),
+        is_host: true,
+    })
+}
+
+/// Has a thread make one, while others read and plan a kernel.
+pub fn warm_up() {
+    place().is_awaited = true;
+    let started = thread::Builder::new().spawn(|| {
+        let machine = TargetMachine::host().inspect(|machine| {
+            // What goes wrong is told of the next code.
+            _ = look_at_processor(machine);
+        });
+        finish(machine.ok());
+    });
+    if started.is_err() {
+        finish(None);
+    }
+}
+
+/// Has LLVM make what it knows of the processor that functions are for, which takes it most of the time.
+fn look_at_processor(machine: &TargetMachine) -> Result<(), Error> {
+    let mut code = Module::parse_text(&Context::new(), "define void @function() { ret void }")?;
+    machine.adopt(&mut code)?;
+    machine.run(&mut code, "function(require<target-ir>)")
+}
+
+fn finish(machine: Option<TargetMachine>) {
+    *place() = Place {
+        machine,
+        is_awaited: false,
+    };
+    CHANGED.notify_all();
+}
