@@ -5,6 +5,9 @@
 #include <string>
 
 #include <llvm-c/Core.h>
+#include <llvm/CodeGen/MachinePassRegistry.h>
+#include <llvm/CodeGen/Passes.h>
+#include <llvm/CodeGen/RegAllocRegistry.h>
 #include <llvm/Frontend/Offloading/OffloadWrapper.h>
 #include <llvm/Frontend/Offloading/Utility.h>
 #include <llvm/IR/Attributes.h>
@@ -215,5 +218,25 @@ LLVMValueRef offkit_typed_address(LLVMValueRef before, LLVMTypeRef element, LLVM
   llvm::Value *zero = llvm::ConstantInt::get(llvm::Type::getInt64Ty(instruction->getContext()), 0);
   return llvm::wrap(llvm::GetElementPtrInst::Create(llvm::unwrap(element), llvm::unwrap(pointer), {zero}, "",
                                                     instruction->getIterator()));
+}
+
+// LLVM has no other way than options of the whole process.
+void offkit_set_haste(int haste) {
+  auto &options = llvm::cl::getRegisteredOptions();
+  const std::pair<const char *, const char *> left_out[] = {{"disable-lsr", "true"}, {"enable-misched", "false"}};
+  for (auto [name, value] : left_out) {
+    auto option = options.find(name);
+    if (option == options.end())
+      continue;
+    option->second->reset();
+    if (haste)
+      option->second->addOccurrence(0, name, value);
+  }
+  using Allocators = llvm::RegisterRegAlloc;
+  using Allocator = llvm::cl::opt<Allocators::FunctionPassCtor, false, llvm::RegisterPassParser<Allocators>>;
+  Allocators::FunctionPassCtor basic = llvm::createBasicRegisterAllocator;
+  auto usual = options.find("regalloc");
+  if (usual != options.end())
+    Allocators::setDefault(haste ? basic : static_cast<Allocator *>(usual->second)->getValue());
 }
 }

@@ -43,6 +43,7 @@ use offkit_kernel::ir;
 use offkit_llvm::{CompileRequest, Compiled, Effort, Forms};
 
 use crate::Error;
+use crate::beyond_c::in_haste;
 use crate::codegen::TargetMachine;
 use crate::context::Context;
 use crate::module::Module;
@@ -76,7 +77,7 @@ impl From<Refusal> for Error {
 pub fn compile(module: &[u8], request: &CompileRequest) -> Result<Compiled, Error> {
     let mut written = Written::new(module, request)?;
     written.optimize(request.level)?;
-    let object = written.machine.emit(&written.code)?;
+    let object = written.generate(request.level, TargetMachine::emit)?;
     Ok(Compiled {
         symbol: symbol(&request.kernel),
         scratch: written.emitted.scratch,
@@ -98,7 +99,7 @@ pub fn forms(module: &[u8], request: &CompileRequest) -> Result<Forms, Error> {
     written.optimize(request.level)?;
     let optimized = written.code.to_text();
     // Last: the code generator changes what it reads.
-    let assembly = written.machine.assembly(&written.code)?;
+    let assembly = written.generate(request.level, TargetMachine::assembly)?;
     Ok(Forms {
         notes: written.notes,
         emitted,
@@ -181,6 +182,13 @@ impl Written {
         match effort {
             Effort::Light => self.machine.run(&mut self.code, LIGHT),
             Effort::Full => self.machine.optimize(&mut self.code, 2),
+        }
+    }
+
+    fn generate<T>(&self, effort: Effort, generate: impl Fn(&TargetMachine, &Module) -> T) -> T {
+        match effort {
+            Effort::Light => in_haste(|| generate(&self.machine, &self.code)),
+            Effort::Full => generate(&self.machine, &self.code),
         }
     }
 }
