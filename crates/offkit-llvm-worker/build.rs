@@ -109,9 +109,9 @@ impl Llvm {
     }
 }
 
-/// Has the worker of the CPU device start fast: without relocations of its own, which take a millisecond and touch a
-/// quarter of its private memory. It is loaded to the same address each time then, which the other worker, who reads
-/// bitcode of strangers, is not.
+/// Has the worker of the CPU device start fast: without relocations of its own, which take a millisecond and make 600 KiB
+/// of its file private. It is loaded to the same address each time then; the other worker, which reads bitcode of
+/// strangers, is not.
 fn link_at_one_address() {
     let is_linux = env::var("CARGO_CFG_TARGET_OS").is_ok_and(|system| system == "linux");
     if is_linux {

@@ -22,8 +22,8 @@ use crate::source::{Content, Source};
 /// The worker's file name.
 pub const WORKER_PROGRAM: &str = "offkit-llvm-worker";
 
-/// The file name of the worker that has LLVM's code for its own machine alone, and compiles kernels. It starts in half of
-/// the time.
+/// The file name of the worker that has LLVM's code for its own machine alone, and compiles kernels. It starts in two
+/// thirds of the time.
 pub const KERNEL_WORKER_PROGRAM: &str = "offkit-cpu-worker";
 
 /// The environment variable that names the worker program, instead of the usual search.

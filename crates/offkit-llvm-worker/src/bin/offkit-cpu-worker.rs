@@ -1,6 +1,6 @@
 //! `offkit-cpu-worker`: what `offkit-llvm-worker` does for the CPU device, and nothing else.
 //!
-//! It has LLVM's code for this machine alone, and starts in a third of the time.
+//! It has LLVM's code for this machine alone, and starts in two thirds of the time.
 
 use std::process::ExitCode;
 
