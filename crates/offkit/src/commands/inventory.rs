@@ -59,15 +59,18 @@ pub(super) fn add_needed(
     limits: &LimitOptions,
     terminal: Terminal,
 ) -> Result<HashSet<String>, Failure> {
-    let mut followed = HashSet::new();
-    let mut inputs = Vec::new();
-    for library in files.iter().flat_map(|file| libraries_of(file).found) {
-        let name = library
-            .file_name()
+    let whole = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let name = |path: &Path| {
+        path.file_name()
             .unwrap_or_default()
             .to_string_lossy()
-            .into_owned();
-        if !files.contains(&library) && followed.insert(name) {
+            .into_owned()
+    };
+    let given: HashSet<PathBuf> = files.iter().map(|file| whole(file)).collect();
+    let mut followed: HashSet<String> = given.iter().map(|file| name(file)).collect();
+    let mut inputs = Vec::new();
+    for library in files.iter().flat_map(|file| libraries_of(file).found) {
+        if !given.contains(&whole(&library)) && followed.insert(name(&library)) {
             inputs.push(Input::of(library, true));
         }
     }
