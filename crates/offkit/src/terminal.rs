@@ -217,7 +217,11 @@ impl Output {
 /// Ends the program with success when the reader has seen enough, as in `offkit ls … | head`.
 pub(crate) fn written(result: io::Result<()>) -> Result<(), Failure> {
     match result {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => std::process::exit(0),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+            // The terminal is the pager's until it has ended.
+            let _ = pager::finish();
+            std::process::exit(0)
+        }
         Err(error) => Err(Failure::new(
             ExitStatus::Input,
             format!("cannot write to standard output: {error}"),
