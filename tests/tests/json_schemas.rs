@@ -32,6 +32,8 @@ const LINES: &[(&str, &str)] = &[
         "pack",
         "pack --json --image file=k.spv,triple=spirv64,note=x --to bundle --allow-loss -o k.bundle",
     ),
+    ("split", "split --json app.o -o packs"),
+    ("join", "join --json packs -o whole"),
     ("post-link", "post-link --json k.bc -o images"),
     ("explain", "explain --json k.syclbin k --link library.syclbin"),
     ("graph", "graph --json k.syclbin library.syclbin"),
@@ -84,6 +86,13 @@ fn prepared() -> Folder {
         |arch: &str| format!("--image file={arch}.hsaco,triple=amdgcn-amd-amdhsa,arch={arch},kind=hip");
     let images = [image("gfx90a"), image("gfx1100")].join(" ");
     folder.offkit(&format!("pack {images} -o hip.o")).ok();
+    // What a compiler makes of it in a host's object.
+    folder.write(
+        "app.s",
+        ".section .llvm.offloading,\"e\",@llvm_offloading\n.balign 8\n.incbin \"hip.o\"\n",
+    );
+    let words = ["-c", "app.s", "-o", "app.o"];
+    folder.run(offkit_tests::tool("clang-22").unwrap(), words).ok();
     std::fs::create_dir(folder.path("library")).unwrap();
     folder.write("library/test.cl", LIBRARY);
     folder.write(

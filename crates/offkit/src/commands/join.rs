@@ -16,6 +16,9 @@ use super::thin::count;
 use crate::failure::{ExitStatus, Failure};
 use crate::terminal::{Progress, Terminal, size};
 
+/// The number of the form of its JSON.
+const SCHEMA: u32 = 1;
+
 const HELP: &str = "\
 With all packs the files are what they were, byte for byte. Where a pack is not there, or --only leaves it out, they \
 are what `offkit thin` makes of them without its architecture.
@@ -82,7 +85,7 @@ pub(crate) fn run(options: &Join, terminal: Terminal) -> Result<(), Failure> {
     }
     drop(progress);
     if options.json {
-        return terminal.line(object(options, &files, &absent));
+        return terminal.json(SCHEMA, &object(options, &files, &absent));
     }
     for file in &files {
         let what = match (file.missing, file.split.exact) {
@@ -229,7 +232,6 @@ fn object(options: &Join, files: &[Whole<'_>], absent: &[String]) -> Value {
         })
     });
     json!({
-        "schema": 1,
         "files": files.collect::<Vec<_>>(),
         "left_out": absent,
         "written": !options.dry_run,

@@ -598,9 +598,11 @@ fn report(options: &Split, manifest: &Manifest, terminal: Terminal) -> Result<()
     if options.json {
         let mut value = serde_json::to_value(manifest).map_err(Failure::input)?;
         if let Some(object) = value.as_object_mut() {
+            // Written with all JSON.
+            object.remove("schema");
             object.insert("written".to_owned(), json!(!options.dry_run));
         }
-        return terminal.line(value);
+        return terminal.json(SCHEMA, &value);
     }
     let width = manifest
         .packs
