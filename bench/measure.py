@@ -69,17 +69,17 @@ class Series:
         self.ended = all(run.ended for run in runs)
 
 
-def in_turn(commands, cwd=FOLDER, before=None, most=40, least=2):
+def in_turn(commands, cwd=FOLDER, before=None, most=40, least=2, limit=LIMIT):
     """Series of runs of each command, one after the other in each round, so that what else the machine does
     hits all alike. A first round warms caches up and says how many more there is time for; a command that reached
     the time limit is not run again."""
-    first = [run(command, cwd, before) for command in commands]
+    first = [run(command, cwd, before, limit) for command in commands]
     rounds = max(least, min(most, int(BUDGET / sum(one.wall for one in first))))
     series = [[] for _ in commands]
     for _ in range(rounds):
         for index, command in enumerate(commands):
             if first[index].ended:
-                series[index].append(run(command, cwd, before))
+                series[index].append(run(command, cwd, before, limit))
     return [Series(runs or [first[index]]) for index, runs in enumerate(series)]
 
 
