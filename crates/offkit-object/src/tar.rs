@@ -269,6 +269,57 @@ pub(crate) fn set_size(record: &mut [u8; RECORD], size: u64) -> Result<(), Error
 /// Hands over the name and content of every file of a whole tar file.
 #[cfg(feature = "write")]
 pub(crate) fn each_file(bytes: &[u8], visit: &mut dyn FnMut(&[u8], &[u8])) -> Result<(), Error> {
+    each_record(bytes, &mut |_, file, _| {
+        if let Some((path, content)) = file {
+            visit(path, content);
+        }
+        Ok(())
+    })
+}
+
+/// What a file becomes: its name and its content are given; `None` lets it be.
+#[cfg(feature = "write")]
+pub(crate) type Change<'c> = &'c mut dyn FnMut(&[u8], &[u8]) -> Result<Option<Vec<u8>>, Error>;
+
+/// The tar file with other contents of some files. All else stays as it is, to the byte.
+#[cfg(feature = "write")]
+pub(crate) fn rewrite(bytes: &[u8], change: Change<'_>) -> Result<Vec<u8>, Error> {
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut end = 0_usize;
+    each_record(bytes, &mut |whole, file, has_size_elsewhere| {
+        end = end.saturating_add(whole.len());
+        let Some((path, content)) = file else {
+            out.extend_from_slice(whole);
+            return Ok(());
+        };
+        let (Some(new), Some(header)) = (change(path, content)?, whole.first_chunk::<RECORD>()) else {
+            out.extend_from_slice(whole);
+            return Ok(());
+        };
+        if has_size_elsewhere {
+            return Err(
+                Error::unsupported("a tar file that has sizes beside its headers is not changed")
+                    .finding(String::from_utf8_lossy(path)),
+            );
+        }
+        let mut header = *header;
+        set_size(&mut header, new.len() as u64)?;
+        out.extend_from_slice(&header);
+        out.extend_from_slice(&new);
+        pad(&mut out);
+        Ok(())
+    })?;
+    out.extend_from_slice(bytes.get(end..).unwrap_or_default());
+    Ok(out)
+}
+
+/// Hands over every member as it stands in the file, what it is if it is a file, and whether its size is elsewhere than in
+/// its header.
+#[cfg(feature = "write")]
+fn each_record(
+    bytes: &[u8],
+    visit: &mut dyn FnMut(&[u8], Option<(&[u8], &[u8])>, bool) -> Result<(), Error>,
+) -> Result<(), Error> {
     let source = Source::new(bytes);
     let mut headers = Headers::default();
     let mut position = 0;
@@ -276,21 +327,28 @@ pub(crate) fn each_file(bytes: &[u8], visit: &mut dyn FnMut(&[u8], &[u8])) -> Re
         let record = source.get(position, RECORD as u64);
         let record = record.and_then(|record| record.bytes().first_chunk::<RECORD>());
         let record = record.ok_or_else(|| cut_off(position))?;
+        let has_size_elsewhere = headers.size.is_some();
         let announced = headers.read(record, position)?;
-        position = position.saturating_add(RECORD as u64);
         let size = match &announced {
             Announced::End => return Ok(()),
             Announced::File { size, .. } | Announced::Extension { size, .. } | Announced::Other { size } => {
                 *size
             }
         };
-        let content = source.get(position, size).ok_or_else(|| cut_off(position))?;
+        let start = position.saturating_add(RECORD as u64);
+        let content = source.get(start, size).ok_or_else(|| cut_off(start))?.bytes();
+        let end = start.saturating_add(padded(size));
+        let whole = source.get(position, end.saturating_sub(position));
+        let whole = whole.unwrap_or_else(|| source.from(position)).bytes();
         match announced {
-            Announced::File { path, .. } => visit(&path, content.bytes()),
-            Announced::Extension { kind, .. } => headers.extend(kind, content.bytes()),
-            _ => {}
+            Announced::File { path, .. } => visit(whole, Some((&path, content)), has_size_elsewhere)?,
+            Announced::Extension { kind, .. } => {
+                headers.extend(kind, content);
+                visit(whole, None, false)?;
+            }
+            _ => visit(whole, None, false)?,
         }
-        position = position.saturating_add(padded(size));
+        position = end;
     }
 }
 

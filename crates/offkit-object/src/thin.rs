@@ -22,6 +22,7 @@ use crate::part::{Content, Part};
 use crate::reading::Reading;
 use crate::scan;
 use crate::source::Source;
+use crate::unpacking;
 use crate::walk::{Item, walk};
 
 #[cfg(feature = "inspect")]
@@ -285,6 +286,9 @@ impl Thinner<'_> {
                 "containers are nested too deep",
             ));
         }
+        if format.unpack.is_some() {
+            return self.edit_unpacked(source, tree, location, reading, depth);
+        }
         if format.kind != ContainerKind::Host {
             return self.edit_with(format, source, tree, location, reading, room, room, depth);
         }
@@ -301,6 +305,43 @@ impl Thinner<'_> {
             }
             result => result,
         }
+    }
+
+    /// The same for what is unpacked from front to back.
+    fn edit_unpacked(
+        &mut self,
+        source: Source<'_>,
+        tree: &mut Node,
+        location: &Location,
+        reading: &mut Reading,
+        depth: usize,
+    ) -> Result<Edited, Error> {
+        let most = reading.inflation_left();
+        let new = unpacking::rewrite(source, most, &mut |name, content| {
+            reading.count_inflated(content.len() as u64);
+            let Some(node) = tree.within(name) else {
+                return Ok(None);
+            };
+            let place = location.join_name(name);
+            if node.goes {
+                return Err(Error::unsupported(
+                    "a member of a package that is an image by itself cannot be left out: the package may load it by its name",
+                )
+                .finding(place));
+            }
+            let inner = depth.saturating_add(1);
+            let edited = self.edit(
+                Source::new(content),
+                Content::File,
+                node,
+                &place,
+                reading,
+                Room::Free,
+                inner,
+            )?;
+            Ok((edited.bytes != content).then_some(edited.bytes))
+        })?;
+        Ok(Edited::whole(new))
     }
 
     /// The same by the rules of its format; `inner` is what its parts are given.

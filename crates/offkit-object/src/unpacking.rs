@@ -100,6 +100,53 @@ pub(crate) fn unpack(
     result.map_err(|error| error.or_at(source.at(0)))
 }
 
+/// A tar file that zstd compressed, with other contents of some files: the name of each is given as [`unpack`] gives it,
+/// and its content. Compressed again as small as that goes, as conda's tools do.
+#[cfg(feature = "write")]
+pub(crate) fn rewrite(
+    source: Source<'_>,
+    most: u64,
+    change: &mut dyn FnMut(&PartName, &[u8]) -> Result<Option<Vec<u8>>, Error>,
+) -> Result<Vec<u8>, Error> {
+    let mut names = PartNames::default();
+    let mut number = 0_usize;
+    rewrite_by_path(source, most, &mut |path, content| {
+        number = number.saturating_add(1);
+        let head = content.get(..HEAD).unwrap_or(content);
+        if is_archive(head) || is_stream(head) {
+            return Ok(None);
+        }
+        let name = names.file(path.strip_prefix(b"./").unwrap_or(path), number);
+        change(&name, content)
+    })
+}
+
+/// The same by the paths in the archive.
+#[cfg(feature = "write")]
+pub(crate) fn rewrite_by_path(
+    source: Source<'_>,
+    most: u64,
+    change: tar::Change<'_>,
+) -> Result<Vec<u8>, Error> {
+    const LEVEL: i32 = 19;
+    let unsupported = || {
+        Error::unsupported("of compressed files, only tar files that zstd compressed are changed")
+            .at(source.at(0))
+    };
+    if method_of(source.bytes()) != Some(Compression::Zstd) {
+        return Err(unsupported());
+    }
+    let whole = compression::inflate(Compression::Zstd, source.bytes(), None, most)?;
+    if !tar::is_tar(&whole) {
+        return Err(unsupported());
+    }
+    let new = tar::rewrite(&whole, change)?;
+    match new == whole {
+        true => Ok(source.bytes().to_vec()),
+        false => compression::zstd::compress(&new, Some(LEVEL), true),
+    }
+}
+
 /// Counts what comes out of all streams together, and ends them where that is too much.
 struct Metered<'l, R> {
     inner: R,

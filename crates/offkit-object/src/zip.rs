@@ -4,6 +4,8 @@
 //! stored, deflated, or compressed with Zstandard.
 
 #[cfg(feature = "write")]
+mod conda;
+#[cfg(feature = "write")]
 mod edit;
 #[cfg(feature = "write")]
 mod wheel;
@@ -59,6 +61,7 @@ fn edit_members(source: Source<'_>, edits: &Edits<'_>, limits: &Limits) -> Resul
     }
     let changed: Vec<usize> = edits.parts.keys().copied().collect();
     wheel::update_record(&mut archive, &changed, limits)?;
+    conda::update_paths(&mut archive, source, &changed, limits)?;
     archive.write().map(Edited::whole)
 }
 

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use offkit_image::{Compression, Error, ErrorKind};
-use zerocopy::little_endian::{U16, U32};
+use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use crate::compression::{inflate, zlib, zstd};
@@ -65,9 +65,47 @@ struct End {
     comment_size: U16,
 }
 
+/// Numbers that are too large for [`End`] (zip64).
+#[derive(Debug, Clone, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+struct WideEnd {
+    magic: [u8; 4],
+    /// Of what follows.
+    size: U64,
+    made_by: U16,
+    needed: U16,
+    disk: U32,
+    directory_disk: U32,
+    count_here: U64,
+    count: U64,
+    directory_size: U64,
+    directory_offset: U64,
+}
+
+/// Where [`WideEnd`] is; it stands right before [`End`].
+#[derive(Debug, Clone, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+struct Locator {
+    magic: [u8; 4],
+    disk: U32,
+    offset: U64,
+    disks: U32,
+}
+
 const LOCAL_MAGIC: [u8; 4] = *b"PK\x03\x04";
 const CENTRAL_MAGIC: [u8; 4] = *b"PK\x01\x02";
 const END_MAGIC: [u8; 4] = *b"PK\x05\x06";
+const WIDE_END_MAGIC: [u8; 4] = *b"PK\x06\x06";
+const LOCATOR_MAGIC: [u8; 4] = *b"PK\x06\x07";
+
+/// What stands for a number that is in zip64's extra field.
+const ELSEWHERE: u32 = u32::MAX;
+/// The extra field with numbers that are too large, in the order of the header: size, stored size, offset.
+const WIDE_FIELD: u16 = 1;
+/// The version of readers that know zip64.
+const WIDE_VERSION: u16 = 45;
+/// Python writes zip64 from here on, as it minds readers that take numbers for signed ones.
+const WIDE_OF_PYTHON: u64 = (1 << 31) - 1;
 
 const FLAG_DESCRIPTOR: u16 = 1 << 3;
 const FLAG_UTF8: u16 = 1 << 11;
@@ -82,6 +120,10 @@ pub(super) struct Archive<'data> {
     end: End,
     comment: &'data [u8],
     directory_offset: u64,
+    /// The end in zip64, if there is one.
+    wide_end: Option<WideEnd>,
+    /// From here on numbers are in zip64.
+    wide_from: u64,
     members: Vec<Member<'data>>,
 }
 
@@ -89,14 +131,18 @@ pub(super) struct Archive<'data> {
 struct Member<'data> {
     central: Central,
     name: Vec<u8>,
-    /// The extra field and the comment of the directory's entry.
-    rest: &'data [u8],
+    /// The size, the stored size, and where the local header is, and which of these were in zip64.
+    numbers: [u64; 3],
+    was_wide: [bool; 3],
+    /// The extra fields of the directory's entry, but that of zip64.
+    extra: Vec<u8>,
+    comment: &'data [u8],
     change: Option<Vec<u8>>,
     is_renamed: bool,
 }
 
 impl<'data> Archive<'data> {
-    /// Reads the directory. Only plain files of less than 4 GiB are changed.
+    /// Reads the directory.
     pub(super) fn read(source: Source<'data>) -> Result<Self, Error> {
         let bytes = source.bytes();
         let end_at = memchr::memmem::rfind(bytes, &END_MAGIC).map(|at| at as u64);
@@ -107,46 +153,53 @@ impl<'data> Archive<'data> {
             .record::<End>(end_at)
             .ok_or_else(|| damaged(source, end_at))?
             .clone();
-        let is_large = end.count.get() == u16::MAX || end.directory_offset.get() == u32::MAX;
-        if is_large || end.disk != 0 || end.directory_disk != 0 {
-            return Err(Error::unsupported(
-                "zip files of more than 4 GiB, in zip64, or of several parts are not changed",
-            )
-            .at(source.at(end_at)));
+        let wide_end = wide_end(source, end_at)?;
+        if end.disk != 0 || end.directory_disk != 0 {
+            return Err(
+                Error::unsupported("zip files of several parts are not changed").at(source.at(end_at))
+            );
         }
-        let directory_offset = u64::from(end.directory_offset.get());
+        let directory = wide_end.as_ref().map_or(
+            (end.count.get().into(), end.directory_offset.get().into()),
+            |wide| (wide.count.get(), wide.directory_offset.get()),
+        );
+        let (count, directory_offset) = directory;
         let mut members = Vec::new();
         let mut at = directory_offset;
-        for _ in 0..end.count.get() {
+        for _ in 0..count {
             let wrong = || damaged(source, at);
             let central = source
                 .record::<Central>(at)
                 .filter(|central| central.magic == CENTRAL_MAGIC);
             let central = central.ok_or_else(wrong)?.clone();
             let name_at = at.saturating_add(size_of::<Central>() as u64);
-            let name = source
-                .get(name_at, central.name_size.get().into())
-                .ok_or_else(wrong)?;
-            let rest_at = name_at.saturating_add(name.len());
-            let rest_size =
-                u64::from(central.extra_size.get()).saturating_add(central.comment_size.get().into());
-            let rest = source.get(rest_at, rest_size).ok_or_else(wrong)?;
-            let is_large =
-                [central.size, central.stored_size, central.local_offset].contains(&U32::new(u32::MAX));
-            if is_large {
-                return Err(
-                    Error::unsupported("zip files with members in zip64 are not changed: from 4 GiB on, or from 2 GiB where Python wrote them")
-                        .at(source.at(at)),
-                );
+            let part = |at: u64, size: U16| source.get(at, size.get().into()).ok_or_else(wrong);
+            let name = part(name_at, central.name_size)?;
+            let extra_at = name_at.saturating_add(name.len());
+            let extra = part(extra_at, central.extra_size)?;
+            let comment_at = extra_at.saturating_add(extra.len());
+            let comment = part(comment_at, central.comment_size)?;
+            let narrow =
+                [&central.size, &central.stored_size, &central.local_offset].map(|number| number.get());
+            let (wide, extra) = without_wide(extra.bytes());
+            let mut wide = wide.chunks_exact(size_of::<u64>());
+            let mut numbers = narrow.map(u64::from);
+            let was_wide = narrow.map(|number| number == ELSEWHERE);
+            for (number, _) in numbers.iter_mut().zip(was_wide).filter(|(_, was_wide)| *was_wide) {
+                let found = wide.next().and_then(|number| number.first_chunk());
+                *number = u64::from_le_bytes(*found.ok_or_else(wrong)?);
             }
-            at = rest_at.saturating_add(rest.len());
             members.push(Member {
                 central,
                 name: name.bytes().to_vec(),
-                rest: rest.bytes(),
+                numbers,
+                was_wide,
+                extra,
+                comment: comment.bytes(),
                 change: None,
                 is_renamed: false,
             });
+            at = comment_at.saturating_add(comment.len());
         }
         let after = end_at.saturating_add(size_of::<End>() as u64);
         Ok(Self {
@@ -154,6 +207,8 @@ impl<'data> Archive<'data> {
             comment: source.from(after).bytes(),
             end,
             directory_offset,
+            wide_end,
+            wide_from: ELSEWHERE.into(),
             members,
         })
     }
@@ -169,7 +224,12 @@ impl<'data> Archive<'data> {
         if let Some(change) = &member.change {
             return Ok(change.clone());
         }
+        self.stored_content(member, most)
+    }
+
+    fn stored_content(&self, member: &Member<'data>, most: u64) -> Result<Vec<u8>, Error> {
         let (_, stored) = self.place(member)?;
+        let [size, _, _] = member.numbers;
         let compression = match member.central.method.get() {
             STORED => return Ok(stored.bytes().to_vec()),
             DEFLATED => Compression::Deflate,
@@ -180,12 +240,13 @@ impl<'data> Archive<'data> {
                 );
             }
         };
-        inflate(
-            compression,
-            stored.bytes(),
-            Some(member.central.size.get().into()),
-            most,
-        )
+        inflate(compression, stored.bytes(), Some(size), most)
+    }
+
+    /// The content that a member had before it was changed.
+    pub(super) fn original(&self, number: usize, most: u64) -> Result<Vec<u8>, Error> {
+        let member = self.members.get(number).ok_or_else(|| damaged(self.source, 0))?;
+        self.stored_content(member, most)
     }
 
     /// Gives a member another content.
@@ -206,7 +267,7 @@ impl<'data> Archive<'data> {
     /// Where the content of a member begins in its local header's terms: the header, with name and extra field, and the
     /// stored bytes.
     fn place(&self, member: &Member<'data>) -> Result<(Local, Source<'data>), Error> {
-        let at = u64::from(member.central.local_offset.get());
+        let [_, stored_size, at] = member.numbers;
         let wrong = || damaged(self.source, at);
         let local = self
             .source
@@ -215,7 +276,7 @@ impl<'data> Archive<'data> {
         let local = local.ok_or_else(wrong)?.clone();
         let names = u64::from(local.name_size.get()).saturating_add(local.extra_size.get().into());
         let start = at.saturating_add(size_of::<Local>() as u64).saturating_add(names);
-        let stored = self.source.get(start, member.central.stored_size.get().into());
+        let stored = self.source.get(start, stored_size);
         Ok((local, stored.ok_or_else(wrong)?))
     }
 
@@ -223,7 +284,7 @@ impl<'data> Archive<'data> {
     pub(super) fn write(mut self) -> Result<Vec<u8>, Error> {
         let mut order: BTreeMap<u64, usize> = BTreeMap::new();
         for (number, member) in self.members.iter().enumerate() {
-            let at = u64::from(member.central.local_offset.get());
+            let [_, _, at] = member.numbers;
             if order.insert(at, number).is_some() {
                 return Err(Error::unrepresentable("members of the zip file share their bytes").at(at));
             }
@@ -239,30 +300,123 @@ impl<'data> Archive<'data> {
             .map_or(self.directory_offset, |(start, _, _)| *start);
         let mut out = self.source.get(0, first).map_or(&[][..], Source::bytes).to_vec();
         for (start, end, number) in spans {
-            let new_offset = narrow(out.len())?;
-            let written = self.write_member(number, start, end, &mut out)?;
+            let new_offset = out.len() as u64;
+            let (central, [size, stored_size]) = self.write_member(number, start, end, &mut out)?;
             if let Some(member) = self.members.get_mut(number) {
-                member.central = written;
-                member.central.local_offset = new_offset.into();
+                member.central = central;
+                member.numbers = [size, stored_size, new_offset];
             }
         }
-        let directory = out.len();
-        for member in &mut self.members {
-            member.central.name_size = narrow_name(&member.name)?;
-            out.extend_from_slice(member.central.as_bytes());
-            out.extend_from_slice(&member.name);
-            out.extend_from_slice(member.rest);
+        let directory = out.len() as u64;
+        for member in &self.members {
+            self.write_entry(member, &mut out)?;
         }
-        let mut end = self.end.clone();
-        end.directory_size = narrow(out.len().saturating_sub(directory))?.into();
-        end.directory_offset = narrow(directory)?.into();
-        out.extend_from_slice(end.as_bytes());
-        out.extend_from_slice(self.comment);
+        self.write_end(directory, &mut out)?;
         Ok(out)
     }
 
-    /// Writes a member and what stands behind it; its entry for the directory, but for its place.
-    fn write_member(&self, number: usize, start: u64, end: u64, out: &mut Vec<u8>) -> Result<Central, Error> {
+    /// Whether a number is in zip64: where there is no other way, and where it was before and Python would write it so.
+    fn is_wide(&self, number: u64, was_wide: bool) -> bool {
+        number >= self.wide_from || was_wide && number > WIDE_OF_PYTHON
+    }
+
+    /// A number as it is in a header, and as it is in zip64's field.
+    fn narrowed(&self, number: u64, was_wide: bool, wide: &mut Vec<u8>) -> U32 {
+        match u32::try_from(number) {
+            Ok(number) if !self.is_wide(number.into(), was_wide) => number.into(),
+            _ => {
+                wide.extend_from_slice(&number.to_le_bytes());
+                ELSEWHERE.into()
+            }
+        }
+    }
+
+    /// Writes an entry of the directory.
+    fn write_entry(&self, member: &Member<'_>, out: &mut Vec<u8>) -> Result<(), Error> {
+        let mut central = member.central.clone();
+        let mut wide = Vec::new();
+        let mut numbers = member.numbers.iter().zip(member.was_wide);
+        for place in [
+            &mut central.size,
+            &mut central.stored_size,
+            &mut central.local_offset,
+        ] {
+            if let Some((number, was_wide)) = numbers.next() {
+                *place = self.narrowed(*number, was_wide, &mut wide);
+            }
+        }
+        let extra = with_wide(&wide, &member.extra)?;
+        if !wide.is_empty() {
+            central.needed = central.needed.get().max(WIDE_VERSION).into();
+        }
+        central.name_size = narrow(&member.name)?;
+        central.extra_size = narrow(&extra)?;
+        out.extend_from_slice(central.as_bytes());
+        out.extend_from_slice(&member.name);
+        out.extend_from_slice(&extra);
+        out.extend_from_slice(member.comment);
+        Ok(())
+    }
+
+    /// Writes what stands behind the directory, which begins at this offset.
+    fn write_end(&self, directory: u64, out: &mut Vec<u8>) -> Result<(), Error> {
+        let end = out.len() as u64;
+        let size = end.saturating_sub(directory);
+        let count = self.members.len() as u64;
+        let was_wide = self.wide_end.is_some();
+        let is_wide = [size, directory]
+            .iter()
+            .any(|number| self.is_wide(*number, was_wide))
+            || count >= u16::MAX.into()
+            || was_wide
+                && self
+                    .members
+                    .iter()
+                    .any(|member| self.is_wide(member.numbers.into_iter().max().unwrap_or_default(), true));
+        if is_wide {
+            let wide = WideEnd {
+                magic: WIDE_END_MAGIC,
+                size: (size_of::<WideEnd>() as u64).saturating_sub(12).into(),
+                made_by: self
+                    .wide_end
+                    .as_ref()
+                    .map_or(WIDE_VERSION.into(), |wide| wide.made_by),
+                needed: WIDE_VERSION.into(),
+                disk: 0.into(),
+                directory_disk: 0.into(),
+                count_here: count.into(),
+                count: count.into(),
+                directory_size: size.into(),
+                directory_offset: directory.into(),
+            };
+            let locator = Locator {
+                magic: LOCATOR_MAGIC,
+                disk: 0.into(),
+                offset: end.into(),
+                disks: 1.into(),
+            };
+            out.extend_from_slice(wide.as_bytes());
+            out.extend_from_slice(locator.as_bytes());
+        }
+        let mut last = self.end.clone();
+        let number = |number: u64| u32::try_from(number).unwrap_or(ELSEWHERE);
+        last.count = u16::try_from(count).unwrap_or(u16::MAX).into();
+        last.count_here = last.count;
+        last.directory_size = number(size).into();
+        last.directory_offset = number(directory).into();
+        out.extend_from_slice(last.as_bytes());
+        out.extend_from_slice(self.comment);
+        Ok(())
+    }
+
+    /// Writes a member and what stands behind it; its entry for the directory without numbers, and its sizes.
+    fn write_member(
+        &self,
+        number: usize,
+        start: u64,
+        end: u64,
+        out: &mut Vec<u8>,
+    ) -> Result<(Central, [u64; 2]), Error> {
         let member = self
             .members
             .get(number)
@@ -271,9 +425,10 @@ impl<'data> Archive<'data> {
         let (mut local, stored) = self.place(member)?;
         let whole = self.source.get(start, end.saturating_sub(start));
         let whole = whole.ok_or_else(|| damaged(self.source, start))?;
+        let [size, stored_size, _] = member.numbers;
         if member.change.is_none() && !member.is_renamed {
             out.extend_from_slice(whole.bytes());
-            return Ok(central);
+            return Ok((central, [size, stored_size]));
         }
         let extra_at = start
             .saturating_add(size_of::<Local>() as u64)
@@ -282,39 +437,98 @@ impl<'data> Archive<'data> {
             .source
             .get(extra_at, local.extra_size.get().into())
             .map_or(&[][..], Source::bytes);
-        local.name_size = narrow_name(&member.name)?;
-        let compressed;
-        let content = match &member.change {
-            None => stored.bytes(),
-            Some(new) => {
-                compressed = compress(new, central.method.get(), central.flags.get())?;
-                central.crc = rawzip::crc32(new).into();
-                central.size = narrow(new.len())?.into();
-                central.stored_size = narrow(compressed.len())?.into();
-                // The sizes are known, and nothing follows that says them.
-                central.flags = (central.flags.get() & !FLAG_DESCRIPTOR).into();
-                local.flags = (local.flags.get() & !FLAG_DESCRIPTOR).into();
-                local.crc = central.crc;
-                local.size = central.size;
-                local.stored_size = central.stored_size;
-                compressed.as_slice()
-            }
-        };
         if !member.name.is_ascii() {
             central.flags = (central.flags.get() | FLAG_UTF8).into();
             local.flags = (local.flags.get() | FLAG_UTF8).into();
         }
-        out.extend_from_slice(local.as_bytes());
-        out.extend_from_slice(&member.name);
-        out.extend_from_slice(extra);
-        out.extend_from_slice(content);
-        if member.change.is_none() {
+        local.name_size = narrow(&member.name)?;
+        let Some(new) = &member.change else {
+            out.extend_from_slice(local.as_bytes());
+            out.extend_from_slice(&member.name);
+            out.extend_from_slice(extra);
+            out.extend_from_slice(stored.bytes());
             // A descriptor, and what else follows.
             let behind = stored.at(stored.len()).saturating_sub(self.source.at(start));
             out.extend_from_slice(whole.from(behind).bytes());
+            return Ok((central, [size, stored_size]));
+        };
+        let compressed = compress(new, central.method.get(), central.flags.get())?;
+        let sizes = [new.len() as u64, compressed.len() as u64];
+        central.crc = rawzip::crc32(new).into();
+        // The sizes are known, and nothing follows that says them.
+        central.flags = (central.flags.get() & !FLAG_DESCRIPTOR).into();
+        local.flags = (local.flags.get() & !FLAG_DESCRIPTOR).into();
+        local.crc = central.crc;
+        // Of the two sizes, either both are in zip64 here or neither is.
+        let was_wide = member.was_wide.first().copied().unwrap_or_default();
+        let mut wide = Vec::new();
+        if sizes.iter().any(|size| self.is_wide(*size, was_wide)) {
+            sizes
+                .iter()
+                .for_each(|size| wide.extend_from_slice(&size.to_le_bytes()));
+            (local.size, local.stored_size) = (ELSEWHERE.into(), ELSEWHERE.into());
+            local.needed = local.needed.get().max(WIDE_VERSION).into();
+        } else {
+            let [size, stored_size] = sizes.map(|size| U32::new(u32::try_from(size).unwrap_or(ELSEWHERE)));
+            (local.size, local.stored_size) = (size, stored_size);
         }
-        Ok(central)
+        let (_, extra) = without_wide(extra);
+        let extra = with_wide(&wide, &extra)?;
+        local.extra_size = narrow(&extra)?;
+        out.extend_from_slice(local.as_bytes());
+        out.extend_from_slice(&member.name);
+        out.extend_from_slice(&extra);
+        out.extend_from_slice(&compressed);
+        Ok((central, sizes))
     }
+}
+
+/// The end in zip64, whose place stands right before the other.
+fn wide_end(source: Source<'_>, end_at: u64) -> Result<Option<WideEnd>, Error> {
+    let locator = end_at.checked_sub(size_of::<Locator>() as u64);
+    let locator = locator.and_then(|at| source.record::<Locator>(at));
+    let Some(locator) = locator.filter(|locator| locator.magic == LOCATOR_MAGIC) else {
+        return Ok(None);
+    };
+    let at = locator.offset.get();
+    let found = source
+        .record::<WideEnd>(at)
+        .filter(|end| end.magic == WIDE_END_MAGIC);
+    let found = found.ok_or_else(|| damaged(source, at))?;
+    match found.disk == 0 && found.directory_disk == 0 {
+        true => Ok(Some(found.clone())),
+        false => Err(Error::unsupported("zip files of several parts are not changed").at(source.at(at))),
+    }
+}
+
+/// What zip64's field has, and the other extra fields.
+fn without_wide(extra: &[u8]) -> (&[u8], Vec<u8>) {
+    const HEADER: usize = 4;
+    let (mut wide, mut others): (&[u8], _) = (&[], Vec::new());
+    let mut rest = extra;
+    while let Some(([id_low, id_high, low, high], _)) = rest.split_first_chunk::<HEADER>() {
+        let size = usize::from(u16::from_le_bytes([*low, *high]));
+        let Some((field, behind)) = rest.split_at_checked(size.saturating_add(HEADER)) else {
+            break;
+        };
+        match u16::from_le_bytes([*id_low, *id_high]) {
+            WIDE_FIELD => wide = field.get(HEADER..).unwrap_or_default(),
+            _ => others.extend_from_slice(field),
+        }
+        rest = behind;
+    }
+    // What is no field stays as it is.
+    others.extend_from_slice(rest);
+    (wide, others)
+}
+
+/// Extra fields with zip64's before the others, if it has anything in it.
+fn with_wide(wide: &[u8], others: &[u8]) -> Result<Vec<u8>, Error> {
+    if wide.is_empty() {
+        return Ok(others.to_vec());
+    }
+    let size = narrow(wide)?;
+    Ok([WIDE_FIELD.to_le_bytes().as_slice(), size.as_bytes(), wide, others].concat())
 }
 
 /// Compresses by a member's method, as hard as its flags say that it was.
@@ -336,17 +550,105 @@ fn compress(content: &[u8], method: u16, flags: u16) -> Result<Vec<u8>, Error> {
     }
 }
 
-fn narrow(size: usize) -> Result<u32, Error> {
-    let fits = u32::try_from(size).ok().filter(|size| *size != u32::MAX);
-    fits.ok_or_else(|| Error::unrepresentable("the zip file becomes larger than 4 GiB"))
-}
-
-fn narrow_name(name: &[u8]) -> Result<U16, Error> {
-    let size = u16::try_from(name.len());
-    size.map(U16::new)
-        .map_err(|_| Error::unrepresentable("the name of a zip member is too long"))
+/// The size of a name or an extra field.
+fn narrow(bytes: &[u8]) -> Result<U16, Error> {
+    let size = u16::try_from(bytes.len());
+    size.map(U16::new).map_err(|_| {
+        Error::unrepresentable("the name of a zip member, or what else is said of it, is too long")
+    })
 }
 
 fn damaged(source: Source<'_>, at: u64) -> Error {
     Error::malformed("zip directory is damaged").at(source.at(at))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A zip file with one stored member.
+    fn one() -> Vec<u8> {
+        let local = Local {
+            magic: LOCAL_MAGIC,
+            needed: 20.into(),
+            flags: 0.into(),
+            method: STORED.into(),
+            time: 0.into(),
+            date: 0.into(),
+            crc: rawzip::crc32(b"content").into(),
+            stored_size: 7.into(),
+            size: 7.into(),
+            name_size: 1.into(),
+            extra_size: 0.into(),
+        };
+        let central = Central {
+            magic: CENTRAL_MAGIC,
+            made_by: 20.into(),
+            needed: 20.into(),
+            flags: 0.into(),
+            method: STORED.into(),
+            time: 0.into(),
+            date: 0.into(),
+            crc: local.crc,
+            stored_size: 7.into(),
+            size: 7.into(),
+            name_size: 1.into(),
+            extra_size: 0.into(),
+            comment_size: 0.into(),
+            disk: 0.into(),
+            internal: 0.into(),
+            external: 0.into(),
+            local_offset: 0.into(),
+        };
+        let mut out = [local.as_bytes(), b"a", b"content"].concat();
+        let offset = out.len() as u32;
+        out.extend([central.as_bytes(), b"a"].concat());
+        let end = End {
+            magic: END_MAGIC,
+            disk: 0.into(),
+            directory_disk: 0.into(),
+            count_here: 1.into(),
+            count: 1.into(),
+            directory_size: (out.len() as u32 - offset).into(),
+            directory_offset: offset.into(),
+            comment_size: 0.into(),
+        };
+        out.extend(end.as_bytes());
+        out
+    }
+
+    #[test]
+    fn large_numbers_are_in_zip64_and_come_back() {
+        let old = one();
+        let mut archive = Archive::read(Source::new(&old)).unwrap();
+        archive.wide_from = 8;
+        archive.replace(0, b"another content".to_vec());
+        let wide = archive.write().unwrap();
+        // Readers of other people's find it, too.
+        let found = rawzip::ZipArchive::from_slice(wide.as_slice()).unwrap();
+        let mut entries = found.entries();
+        let entry = entries.next_entry().unwrap().unwrap();
+        assert_eq!(entry.uncompressed_size_hint(), 15);
+        assert_eq!(
+            found.get_entry(entry.wayfinder()).unwrap().data(),
+            b"another content"
+        );
+        assert!(memchr::memmem::find(&wide, &LOCATOR_MAGIC).is_some());
+
+        let mut archive = Archive::read(Source::new(&wide)).unwrap();
+        assert!(archive.wide_end.is_some());
+        assert_eq!(archive.members[0].was_wide, [true, true, false]);
+        assert_eq!(archive.content(0, 100).unwrap(), b"another content");
+        archive.replace(0, b"content".to_vec());
+        assert_eq!(archive.write().unwrap(), {
+            let mut narrow = old;
+            // Readers that know zip64 were needed before.
+            let central = memchr::memmem::find(&narrow, &CENTRAL_MAGIC).unwrap();
+            (narrow[4], narrow[central + 6]) = (45, 45);
+            narrow
+        });
+        for length in 0..wide.len() {
+            assert!(Archive::read(Source::new(&wide[..length])).is_err(), "{length}");
+        }
+    }
 }
