@@ -152,22 +152,27 @@ fn debian_s_packages_are_read() {
     }
 }
 
+/// Makes `a-1-1.noarch.rpm` of the folder `t`.
+fn rpm(folder: &Folder, method: &str) {
+    folder.write(
+        "a.spec",
+        format!(
+            "%global _topdir {0}/rpm\n%global _binary_payload {method}\nName: a\nVersion: 1\nRelease: 1\nSummary: a\nLicense: none\n\
+             BuildArch: noarch\n%description\na\n%install\nmkdir -p %{{buildroot}}/opt\n\
+             cp -r {0}/t %{{buildroot}}/opt/t\n%files\n/opt/t\n",
+            folder.path().display()
+        ),
+    );
+    folder.run("rpmbuild -bb --quiet a.spec");
+}
+
 #[test]
 fn rpm_packages_are_read() {
     need!("rpmbuild");
     let folder = Folder::new();
     tree(&folder);
     for method in ["w9.gzdio", "w6.xzdio", "w3.zstdio"] {
-        folder.write(
-            "a.spec",
-            format!(
-                "%global _topdir {0}/rpm\n%global _binary_payload {method}\nName: a\nVersion: 1\nRelease: 1\nSummary: a\nLicense: none\n\
-                 BuildArch: noarch\n%description\na\n%install\nmkdir -p %{{buildroot}}/opt\n\
-                 cp -r {0}/t %{{buildroot}}/opt/t\n%files\n/opt/t\n",
-                folder.path().display()
-            ),
-        );
-        folder.run("rpmbuild -bb --quiet a.spec");
+        rpm(&folder, method);
         let bytes = folder.read("rpm/RPMS/noarch/a-1-1.noarch.rpm");
         assert_eq!(read(&bytes).container, ContainerKind::Rpm);
         let found = sorted_locations(&bytes);
@@ -275,6 +280,47 @@ fn every_truncation_and_many_flipped_bits_are_harmless() {
                 bytes[position] ^= 1 << bit;
             }
         }
+    }
+}
+
+#[test]
+fn every_truncation_of_rpm_and_cpio_is_harmless() {
+    need!("rpmbuild", "cpio", "gzip");
+    let folder = Folder::new();
+    std::fs::create_dir_all(folder.path().join("t/lib")).unwrap();
+    folder.write("t/lib/code.bin", offload_v1());
+    rpm(&folder, "w9.gzdio");
+    let package = folder.read("rpm/RPMS/noarch/a-1-1.noarch.rpm");
+    folder.write("make.sh", "find t -depth | cpio --quiet -o -H newc > a.cpio");
+    // Outside of packages an archive is known once it comes out of something compressed.
+    folder.run("sh make.sh");
+    let archive = folder.read("a.cpio");
+    let whole = locations(&read(&package));
+    assert_eq!(whole, ["file!opt/t/lib/code.bin/0"]);
+    for length in 0..package.len() {
+        let contents = read(&package[..length]);
+        assert!(contents.images.len() <= 1, "cut to {length}");
+        assert!(
+            contents.images.len() == 1 || !contents.problems.is_empty(),
+            "cut to {length}"
+        );
+    }
+    let compressed = |bytes: &[u8]| {
+        let folder = Folder::new();
+        folder.write("a.cpio", bytes);
+        folder.run("gzip -1 a.cpio");
+        folder.read("a.cpio.gz")
+    };
+    assert_eq!(locations(&read(&compressed(&archive))), ["file!t/lib/code.bin/0"]);
+    // Less than its magic is anything.
+    for length in (6..archive.len()).step_by(5) {
+        let bytes = compressed(&archive[..length]);
+        let contents = read(&bytes);
+        assert!(contents.images.len() <= 1, "cut to {length}");
+        assert!(
+            contents.images.len() == 1 || !contents.problems.is_empty(),
+            "cut to {length}"
+        );
     }
 }
 
