@@ -15,13 +15,8 @@ use crate::part_names::PartNames;
 use crate::reading::Reading;
 use crate::source::Source;
 
-#[cfg(feature = "write")]
-mod write;
-
-#[cfg(feature = "write")]
-pub use write::{host_file, images, write};
-
-const MAGIC: &[u8] = b"KPAK";
+/// What an archive begins with.
+pub(crate) const MAGIC: &[u8] = b"KPAK";
 const HEADER: u64 = 16;
 /// Maps of maps of maps of maps.
 const DEPTH: usize = 16;

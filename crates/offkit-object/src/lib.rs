@@ -104,7 +104,7 @@ mod inspect;
 #[cfg(not(feature = "inspect"))]
 #[path = "inspect/none.rs"]
 mod inspect;
-pub mod kpack;
+mod kpack;
 mod layout;
 mod message_pack;
 pub mod offload_binary;

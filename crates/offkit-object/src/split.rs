@@ -4,6 +4,7 @@
 //! again, byte for byte. Where images are missing, the result is what `thin` makes of the file without them.
 
 mod delta;
+pub mod kpack;
 mod pack;
 mod pieces;
 mod recipe;

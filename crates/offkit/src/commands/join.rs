@@ -163,7 +163,9 @@ fn unpacked(
         let failed = |error: offkit_object::Error| Failure::input(format!("{}: {error}", stored.file));
         match manifest.layout {
             Layout::Offkit => images.extend(read_pack(&content, limits).map_err(failed)?),
-            Layout::Kpack => images.extend(offkit_object::kpack::images(&content, limits).map_err(failed)?),
+            Layout::Kpack => {
+                images.extend(offkit_object::split::kpack::images(&content, limits).map_err(failed)?)
+            }
             Layout::Copies => {
                 let found = machine_images(&split.path, &content, limits)?
                     .into_iter()

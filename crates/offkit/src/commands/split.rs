@@ -273,7 +273,7 @@ impl Splitter<'_> {
                 continue;
             }
             let (host, names) = match is_kpack {
-                true => offkit_object::kpack::host_file(
+                true => offkit_object::split::kpack::host_file(
                     &input.content,
                     &input.path,
                     &self.search_paths(&input.path),
@@ -343,7 +343,7 @@ impl Splitter<'_> {
                     let images = members
                         .iter()
                         .map(|(name, image)| (name.as_str(), image.as_slice()));
-                    let content = offkit_object::kpack::write(&self.name, arch, images);
+                    let content = offkit_object::split::kpack::write(&self.name, arch, images);
                     (file, content.map_err(Failure::input)?)
                 }
                 false => {

@@ -1,14 +1,14 @@
-//! Archives, and libraries whose code is in them.
+//! AMD's kpack archives, and libraries whose code is in them.
 
 use std::collections::{BTreeMap, HashMap};
 
 use offkit_image::{DeviceImage, Error, Limits, Location};
 use rmpv::Value;
 
-use super::MAGIC;
 use crate::compression::zstd;
 use crate::contents::images as images_of;
 use crate::host::{self, Redirected};
+use crate::kpack::MAGIC;
 use crate::source::Source;
 
 /// Code begins there, in whatever way it is stored.
@@ -18,8 +18,8 @@ const FIRST_BLOB: usize = 64;
 /// is for, and the architecture: `lib/libfoo.so#0/gfx1100`.
 ///
 /// ```
-/// let archive = offkit_object::kpack::write("foo", "gfx1100", [("lib/libfoo.so#0/gfx1100", b"code".as_slice())])?;
-/// let images = offkit_object::kpack::images(&archive, &Default::default())?;
+/// let archive = offkit_object::split::kpack::write("foo", "gfx1100", [("lib/libfoo.so#0/gfx1100", b"code".as_slice())])?;
+/// let images = offkit_object::split::kpack::images(&archive, &Default::default())?;
 /// assert_eq!(images["lib/libfoo.so#0/gfx1100"], b"code");
 /// # Ok::<(), offkit_object::Error>(())
 /// ```
