@@ -13,6 +13,7 @@ pub mod pi_releases;
 pub mod schemas;
 pub mod sycl_runtime;
 pub mod ur_adapters;
+pub mod workshop;
 
 use std::env;
 use std::ffi::OsStr;
