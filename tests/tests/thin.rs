@@ -447,6 +447,107 @@ fn wheels_stay_true_to_their_record() {
     );
 }
 
+/// What the pointers of CUDA's wrappers in a DLL lead to, when it is loaded: the sizes of fatbins.
+fn fatbins_of_dll(bytes: &[u8]) -> Vec<u64> {
+    let number = |at: usize, size: usize| {
+        let bytes = bytes[at..at + size].iter().rev();
+        bytes.fold(0_u64, |number, byte| number << 8 | u64::from(*byte))
+    };
+    let header = number(0x3c, 4) as usize + 4;
+    let base = number(header + 20 + 24, 8);
+    let table = header + 20 + number(header + 16, 2) as usize;
+    let sections: Vec<usize> = (0..number(header + 2, 2) as usize)
+        .map(|n| table + 40 * n)
+        .collect();
+    let at = |address: u64| {
+        let section = sections.iter().find(|section| {
+            let start = number(**section + 12, 4);
+            (start..start + number(**section + 16, 4)).contains(&address)
+        });
+        let section = section.expect("an address in the file");
+        (address - number(section + 12, 4) + number(section + 20, 4)) as usize
+    };
+    let wrappers = sections
+        .iter()
+        .find(|section| bytes[**section..].starts_with(b".nvFatBi"));
+    let wrappers = number(wrappers.unwrap() + 20, 4) as usize;
+    (0..3)
+        .map(|n| {
+            let fatbin = at(number(wrappers + 24 * n + 8, 8) - base);
+            assert_eq!(number(fatbin, 4), 0xba55_ed50);
+            number(fatbin + 8, 8)
+        })
+        .collect()
+}
+
+#[test]
+fn windows_libraries_lose_what_the_loader_fills_with_zeros() {
+    let Some(workshop) = Workshop::cuda("") else {
+        return;
+    };
+    let (Some(objcopy), Some(link)) = (tool("llvm-objcopy"), tool("lld-link")) else {
+        return;
+    };
+    let mut code = ".globl f\nf: ret\n.section .nv_fatb,\"dr\"\n".to_owned();
+    let mut wrappers = ".section .nvFatBi,\"dw\"\n.p2align 3\n".to_owned();
+    for name in ["one", "two", "three"] {
+        let section = format!(".nv_fatbin={name}.fatbin");
+        let object = format!("{name}.o");
+        workshop
+            .folder
+            .run(&objcopy, ["--dump-section", &section, &object, "none.o"])
+            .ok();
+        code += &format!(".p2align 3\n{name}: .incbin \"{name}.fatbin\"\n");
+        wrappers += &format!(".long 0x466243b1, 1\n.quad {name}, 0\n");
+    }
+    workshop.folder.write(
+        "dll.s",
+        format!("{code}{wrappers}.section zzz,\"dr\"\n.asciz \"behind it\"\n"),
+    );
+    workshop.clang("--target=x86_64-pc-windows-msvc -c dll.s -o dll.obj");
+    for (options, is_fixed) in [("/debug:none", false), ("/release", false), ("/fixed", true)] {
+        let line = ["/dll", "/noentry", "/export:f", options, "dll.obj", "/out:a.dll"];
+        workshop.folder.run(&link, line).ok();
+        let said = workshop.thin("a.dll --drop sm_86 -o thin.dll");
+        let (old, new) = (workshop.folder.read("a.dll"), workshop.folder.read("thin.dll"));
+        // Without base relocations there is no telling what points where.
+        assert_eq!(said.contains("keeps its size"), is_fixed, "{said}");
+        if is_fixed {
+            assert_eq!(old.len(), new.len());
+        } else {
+            let saved = old.len() - new.len();
+            assert!(saved > 50_000 && saved.is_multiple_of(512), "{saved}");
+        }
+        let (before, after) = (fatbins_of_dll(&old), fatbins_of_dll(&new));
+        assert!(
+            before
+                .iter()
+                .zip(&after)
+                .all(|(before, after)| after < before && *after > 0),
+            "{before:?} {after:?}"
+        );
+        assert!(memchr(&new, b"behind it"), "what stands behind it");
+        workshop.folder.offkit("verify thin.dll").ok();
+        let listed = workshop.folder.offkit("ls --json thin.dll").json();
+        assert_eq!(listed.iter().filter(|line| line["format"] == "cubin").count(), 6);
+        if let Some(readobj) = tool("llvm-readobj") {
+            workshop
+                .folder
+                .run(
+                    readobj,
+                    ["--sections", "--coff-basereloc", "--coff-exports", "thin.dll"],
+                )
+                .ok();
+        }
+        workshop.thin("thin.dll --drop sm_86 -o twice.dll");
+        assert_eq!(workshop.folder.read("twice.dll"), new);
+    }
+}
+
+fn memchr(bytes: &[u8], text: &[u8]) -> bool {
+    bytes.windows(text.len()).any(|window| window == text)
+}
+
 #[test]
 fn conda_packages_stay_true_to_their_list() {
     let Some(workshop) = Workshop::cuda("") else {

@@ -28,6 +28,8 @@ mod linked;
 mod macho;
 mod needed;
 mod output;
+#[cfg(feature = "write")]
+mod pe;
 mod section;
 mod splice;
 mod write;

@@ -99,7 +99,7 @@ pub(super) fn cpu(source: Source<'_>) -> Option<HostCpu> {
 }
 
 /// Where the COFF header of a PE program is.
-fn program_header(source: Source<'_>) -> Option<u64> {
+pub(super) fn program_header(source: Source<'_>) -> Option<u64> {
     if !source.bytes().starts_with(b"MZ") {
         return None;
     }

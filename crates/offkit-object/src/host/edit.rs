@@ -166,7 +166,9 @@ fn edit_windows_program(
         );
     }
     if room == Room::Free {
-        return Err(Error::unrepresentable("programs of Windows keep their size"));
+        let header = super::coff::program_header(source);
+        let header = header.ok_or_else(|| Error::malformed("there is no PE header"))?;
+        return super::pe::cut(source, header, changed);
     }
     let mut bytes = source.bytes().to_vec();
     for (index, edited) in changed {
