@@ -7,6 +7,7 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use crate::commands::cache::Cache;
 use crate::commands::cc::Cc;
 use crate::commands::check::Check;
+use crate::commands::completions::Completions;
 use crate::commands::convert::Convert;
 use crate::commands::devices::Devices;
 use crate::commands::devlib::Devlib;
@@ -19,6 +20,7 @@ use crate::commands::icd::Icd;
 use crate::commands::join::Join;
 use crate::commands::link::Link;
 use crate::commands::ls::Ls;
+use crate::commands::man::Man;
 use crate::commands::mark::Mark;
 use crate::commands::pack::Pack;
 use crate::commands::post_link::PostLinkArguments;
@@ -51,7 +53,7 @@ Exit codes: 0 done; 1 the answer is no (no match, a difference, a broken rule, a
 const COMMON: &str = "Common options";
 
 /// The commands as `offkit --help` groups them.
-const GROUPS: [(&str, &[&str]); 4] = [
+const GROUPS: [(&str, &[&str]); 5] = [
     (
         "Look",
         &[
@@ -77,6 +79,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
         ],
     ),
     ("Run", &["run", "devices", "doctor", "cache", "icd"]),
+    ("Install", &["completions", "man"]),
 ];
 
 /// The command line, with the commands in groups.
@@ -89,7 +92,7 @@ pub(crate) fn command() -> clap::Command {
         for name in names {
             let about = command.find_subcommand(name).and_then(clap::Command::get_about);
             let about = about.map(ToString::to_string).unwrap_or_default();
-            template += &format!("  {name:<10} {about}\n");
+            template += &format!("  {name:<11} {about}\n");
         }
     }
     template += &format!(
@@ -223,6 +226,10 @@ pub(crate) enum Command {
     Cxx(Cc),
     /// Mark kernels and exported functions in bitcode with the source file they come from
     Mark(Mark),
+    /// Write what a shell completes offkit's command line by
+    Completions(Completions),
+    /// Write a manual page for each command
+    Man(Man),
 }
 
 #[cfg(test)]
@@ -286,7 +293,7 @@ mod tests {
         commands.sort_unstable();
         assert_eq!(grouped, commands);
         let help = super::command().render_help().to_string();
-        for line in ["Look:", "  ls         List the device code inside files", "Run:"] {
+        for line in ["Look:", "  ls          List the device code inside files", "Run:"] {
             assert!(help.lines().any(|shown| shown == line), "{help}");
         }
     }

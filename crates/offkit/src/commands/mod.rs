@@ -3,6 +3,7 @@
 pub(crate) mod cache;
 pub(crate) mod cc;
 pub(crate) mod check;
+pub(crate) mod completions;
 pub(crate) mod convert;
 pub(crate) mod devices;
 pub(crate) mod devlib;
@@ -20,6 +21,7 @@ mod kernels;
 pub(crate) mod limits;
 pub(crate) mod link;
 pub(crate) mod ls;
+pub(crate) mod man;
 pub(crate) mod mark;
 mod module_source;
 mod needed;

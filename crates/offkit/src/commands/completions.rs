@@ -1,0 +1,29 @@
+//! `offkit completions`: what a shell completes offkit's command line by.
+
+use clap::Args;
+use clap_complete::Shell;
+
+use crate::failure::Failure;
+use crate::terminal::Terminal;
+
+const EXAMPLES: &str = "\
+Examples:
+  offkit completions bash > ~/.local/share/bash-completion/completions/offkit
+  offkit completions fish > ~/.config/fish/completions/offkit.fish
+  offkit completions zsh > ~/.zfunc/_offkit";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Completions {
+    /// The shell to write for
+    shell: Shell,
+}
+
+pub(crate) fn run(options: &Completions, terminal: Terminal) -> Result<(), Failure> {
+    let mut script = Vec::new();
+    let mut command = crate::cli::command();
+    clap_complete::generate(options.shell, &mut command, "offkit", &mut script);
+    let mut output = terminal.output();
+    output.lines(&String::from_utf8_lossy(&script))?;
+    output.finish()
+}

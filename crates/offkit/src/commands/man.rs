@@ -1,0 +1,29 @@
+//! `offkit man`: a manual page for each command.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::failure::Failure;
+use crate::terminal::Terminal;
+
+const EXAMPLES: &str = "\
+Examples:
+  offkit man ~/.local/share/man/man1
+  offkit man pages && man pages/offkit-ls.1";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Man {
+    /// The folder to write pages into, such as `offkit-ls.1`; it is made if it is not there
+    folder: PathBuf,
+}
+
+pub(crate) fn run(options: &Man, terminal: Terminal) -> Result<(), Failure> {
+    let folder = &options.folder;
+    let failure = |error| Failure::input(format!("cannot write pages into {}: {error}", folder.display()));
+    std::fs::create_dir_all(folder).map_err(failure)?;
+    clap_mangen::generate_to(crate::cli::command(), folder).map_err(failure)?;
+    terminal.note(format_args!("wrote pages into {}", folder.display()));
+    Ok(())
+}
