@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use offkit_tests::documentation::commands;
 use offkit_tests::{Folder, need, offkit, tool};
 
 #[test]
@@ -71,4 +72,15 @@ fn every_command_has_a_manual_page() {
     folder.write("file", "");
     let message = folder.offkit("man file").fails(2);
     assert!(message.contains("cannot write pages into file"), "{message}");
+}
+
+#[test]
+fn the_page_on_installing_shows_what_happens() {
+    let folder = Folder::new();
+    for example in commands("docs/install.md") {
+        let home = folder.path(".").display().to_string();
+        let line = example.line.replace('~', &home);
+        offkit_tests::documentation::Example { line, ..example }.check(&folder);
+    }
+    assert!(folder.path(".local/share/man/man1/offkit.1").is_file());
 }
