@@ -581,7 +581,8 @@ fn a_device_takes_one_image_of_a_fatbin_and_what_only_others_have_is_not_there()
         cubin(&cuda, &folder, "app", arch, &[]);
     }
     let portable = ("ptx", "sm_86", "app.ptx".to_owned());
-    cuda.fatbin(
+    fatbin(
+        &cuda,
         &folder,
         "b.fatbin",
         "none",

@@ -215,7 +215,7 @@ fn wheels_come_together_again() {
             ],
         )
         .ok();
-    folder.offkit(&format!("join packs -o whole")).ok();
+    folder.offkit("join packs -o whole").ok();
     for (file, to) in [(wheel.to_owned(), "before"), (format!("whole/{wheel}"), "after")] {
         folder
             .run(&python, ["-m", "wheel", "unpack", &file, "-d", to])

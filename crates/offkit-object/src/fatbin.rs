@@ -215,10 +215,12 @@ pub(crate) fn entry_ranges(
 /// The header of a fatbin with one entry of this size.
 #[cfg(feature = "write")]
 pub(crate) fn header_of_one(entry: u64) -> Vec<u8> {
+    const SIZE: u16 = 16;
+    const { assert!(size_of::<raw::Header>() == SIZE as usize) };
     let header = raw::Header {
         magic: MAGIC,
         version: 1.into(),
-        header_size: (size_of::<raw::Header>() as u16).into(),
+        header_size: SIZE.into(),
         size: entry.into(),
     };
     zerocopy::IntoBytes::as_bytes(&header).to_vec()

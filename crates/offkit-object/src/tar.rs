@@ -313,13 +313,14 @@ pub(crate) fn rewrite(bytes: &[u8], change: Change<'_>) -> Result<Vec<u8>, Error
     Ok(out)
 }
 
-/// Hands over every member as it stands in the file, what it is if it is a file, and whether its size is elsewhere than in
-/// its header.
+/// Is given a member as it stands in the file, the path and the content if it is a file, and whether its size is elsewhere
+/// than in its header.
 #[cfg(feature = "write")]
-fn each_record(
-    bytes: &[u8],
-    visit: &mut dyn FnMut(&[u8], Option<(&[u8], &[u8])>, bool) -> Result<(), Error>,
-) -> Result<(), Error> {
+type VisitRecord<'a> = &'a mut dyn FnMut(&[u8], Option<(&[u8], &[u8])>, bool) -> Result<(), Error>;
+
+/// Hands over every member.
+#[cfg(feature = "write")]
+fn each_record(bytes: &[u8], visit: VisitRecord<'_>) -> Result<(), Error> {
     let source = Source::new(bytes);
     let mut headers = Headers::default();
     let mut position = 0;

@@ -100,14 +100,14 @@ pub(crate) fn unpack(
     result.map_err(|error| error.or_at(source.at(0)))
 }
 
+/// What a file becomes: its name as that of a part and its content are given; `None` lets it be.
+#[cfg(feature = "write")]
+pub(crate) type ChangeOfPart<'c> = &'c mut dyn FnMut(&PartName, &[u8]) -> Result<Option<Vec<u8>>, Error>;
+
 /// A tar file that zstd compressed, with other contents of some files: the name of each is given as [`unpack`] gives it,
 /// and its content. Compressed again as small as that goes, as conda's tools do.
 #[cfg(feature = "write")]
-pub(crate) fn rewrite(
-    source: Source<'_>,
-    most: u64,
-    change: &mut dyn FnMut(&PartName, &[u8]) -> Result<Option<Vec<u8>>, Error>,
-) -> Result<Vec<u8>, Error> {
+pub(crate) fn rewrite(source: Source<'_>, most: u64, change: ChangeOfPart<'_>) -> Result<Vec<u8>, Error> {
     let mut names = PartNames::default();
     let mut number = 0_usize;
     rewrite_by_path(source, most, &mut |path, content| {

@@ -109,6 +109,15 @@ struct Rolling {
 
 impl Rolling {
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+    /// What the first byte of a block has been multiplied with when the block is past.
+    const FACTOR_OF_FIRST: u64 = {
+        let (mut factor, mut number) = (1_u64, 0);
+        while number < BLOCK {
+            factor = factor.wrapping_mul(Self::FACTOR);
+            number += 1;
+        }
+        factor
+    };
 
     fn over(block: &[u8]) -> Self {
         let hash = block.iter().fold(0_u64, |hash, byte| {
@@ -123,7 +132,7 @@ impl Rolling {
     }
 
     fn roll(&mut self, leaves: u8, comes: u8) {
-        let gone = Self::value(leaves).wrapping_mul(Self::FACTOR.wrapping_pow(BLOCK as u32));
+        let gone = Self::value(leaves).wrapping_mul(Self::FACTOR_OF_FIRST);
         let next = self.hash.wrapping_mul(Self::FACTOR);
         self.hash = next.wrapping_sub(gone).wrapping_add(Self::value(comes));
     }
