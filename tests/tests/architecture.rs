@@ -276,6 +276,11 @@ const ALLOWED: &[(&str, &[&str], &str)] = &[
         "what this program is compiled for",
     ),
     (
+        "offkit-llvm-worker/src/targets.rs",
+        &["x86_64", "aarch64"],
+        "what this program is compiled for",
+    ),
+    (
         "sycl_linker.rs",
         &["spirv-dump-device-code"],
         "an option of clang-sycl-linker",

@@ -120,8 +120,8 @@ fn main() -> ExitCode {
             return commands::cc::run(offkit_driver::Language::Cxx, options.arguments.clone(), terminal);
         }
         Command::Mark(options) => commands::mark::run(options),
-        Command::Completions(options) => commands::completions::run(options, terminal),
-        Command::Man(options) => commands::man::run(options, terminal),
+        Command::Completions(options) => commands::completions::run(options, cli::command(), terminal),
+        Command::Man(options) => commands::man::run(options, cli::command(), terminal),
     };
     exit_code(result, terminal)
 }

@@ -1,6 +1,6 @@
 //! `offkit completions`: what a shell completes offkit's command line by.
 
-use clap::Args;
+use clap::{Args, Command};
 use clap_complete::Shell;
 
 use crate::failure::Failure;
@@ -19,9 +19,9 @@ pub(crate) struct Completions {
     shell: Shell,
 }
 
-pub(crate) fn run(options: &Completions, terminal: Terminal) -> Result<(), Failure> {
+/// Writes what a shell needs to know of a command line.
+pub(crate) fn run(options: &Completions, mut command: Command, terminal: Terminal) -> Result<(), Failure> {
     let mut script = Vec::new();
-    let mut command = crate::cli::command();
     clap_complete::generate(options.shell, &mut command, "offkit", &mut script);
     let mut output = terminal.output();
     output.lines(&String::from_utf8_lossy(&script))?;

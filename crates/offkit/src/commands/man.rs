@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, Command};
 
 use crate::failure::Failure;
 use crate::terminal::Terminal;
@@ -19,11 +19,12 @@ pub(crate) struct Man {
     folder: PathBuf,
 }
 
-pub(crate) fn run(options: &Man, terminal: Terminal) -> Result<(), Failure> {
+/// Writes the pages of a command line.
+pub(crate) fn run(options: &Man, command: Command, terminal: Terminal) -> Result<(), Failure> {
     let folder = &options.folder;
     let failure = |error| Failure::input(format!("cannot write pages into {}: {error}", folder.display()));
     std::fs::create_dir_all(folder).map_err(failure)?;
-    clap_mangen::generate_to(crate::cli::command(), folder).map_err(failure)?;
+    clap_mangen::generate_to(command, folder).map_err(failure)?;
     terminal.note(format_args!("wrote pages into {}", folder.display()));
     Ok(())
 }
