@@ -8,8 +8,8 @@ use crate::terminal::Terminal;
 
 const EXAMPLES: &str = "\
 Examples:
-  offkit completions bash > ~/.local/share/bash-completion/completions/offkit
-  offkit completions fish > ~/.config/fish/completions/offkit.fish
+  offkit completions bash > /etc/bash_completion.d/offkit
+  offkit completions fish | source
   offkit completions zsh > ~/.zfunc/_offkit";
 
 #[derive(Debug, Args)]

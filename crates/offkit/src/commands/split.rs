@@ -31,8 +31,8 @@ they are installed on, or write `--to copies`: for each group of architectures o
 Programs with AMD's code find `--to kpack` packs by themselves, given a HIP runtime that knows them.
 
 Examples:
-  offkit split libfoo.so -o packs
-  offkit split libfoo.so --to copies --group sm_80,sm_86 --group sm_90 -o copies
+  offkit split lib.so -o packs
+  offkit split lib.so --to copies --group sm_80,sm_86 -o out
   offkit split prefix/ --to kpack --name foo -o split
   offkit join packs --only sm_90 -o here";
 
