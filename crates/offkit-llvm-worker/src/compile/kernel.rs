@@ -18,6 +18,7 @@ use llvm_sys::LLVMIntPredicate as IntPredicate;
 
 use super::builder::{Block, Builder, Type, Value};
 use super::lanes::Lanes;
+use super::memory::Access;
 use super::values::{alignment_of, size_of};
 
 /// Scratch memory of a group and of its vectors begins at multiples of this.
@@ -630,10 +631,16 @@ impl<'m> Emitter<'_, 'm> {
                 continue;
             };
             let words = self.constant(constant);
-            let place = self.fixed[&variable.address].clone();
             let leaves = self.module.types.all_leaves(variable.kind);
+            let access = Access {
+                leaves: &leaves,
+                place: self.fixed[&variable.address][0],
+                shape: Shape::Varying,
+                align: 1,
+                mask: self.current.as_ref().and_then(|current| current.mask),
+            };
             for (leaf, word) in leaves.iter().zip(words) {
-                self.store_leaf(leaf, place[0], Shape::Varying, word, Shape::Uniform, 1)?;
+                self.store_word(access, leaf, word, Shape::Uniform);
             }
         }
         Ok(())

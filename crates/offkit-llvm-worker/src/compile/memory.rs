@@ -11,6 +11,30 @@ use super::kernel::{Emitter, Result, refuse};
 /// Pieces that a copy of known size is made of at most.
 const MOST_PIECES: u64 = 256;
 
+/// An access of work-items to scalars at their offsets from addresses.
+#[derive(Clone, Copy)]
+pub(super) struct Access<'l, 'm> {
+    pub(super) leaves: &'l [Leaf],
+    /// The addresses, which are of the shape.
+    pub(super) place: Value<'m>,
+    pub(super) shape: Shape,
+    /// Of the addresses, in bytes.
+    pub(super) align: u64,
+    /// Who takes part, if not everybody.
+    pub(super) mask: Option<Value<'m>>,
+}
+
+impl Access<'_, '_> {
+    /// The alignment of a scalar.
+    fn alignment(&self, leaf: &Leaf) -> u32 {
+        let at = match leaf.offset {
+            0 => self.align,
+            offset => self.align.min(1 << offset.trailing_zeros().min(12)),
+        };
+        u32::try_from(at.clamp(1, 4096)).unwrap_or(1)
+    }
+}
+
 impl<'m> Emitter<'_, 'm> {
     /// Who takes part, as a mask.
     fn everybody(&self, mask: Option<Value<'m>>) -> Value<'m> {
@@ -43,15 +67,6 @@ impl<'m> Emitter<'_, 'm> {
         }
     }
 
-    /// The alignment of a scalar at an offset from an address.
-    fn alignment(&self, leaf: &Leaf, align: u64) -> u32 {
-        let at = match leaf.offset {
-            0 => align,
-            offset => align.min(1 << offset.trailing_zeros().min(12)),
-        };
-        u32::try_from(at.clamp(1, 4096)).unwrap_or(1)
-    }
-
     fn align_of(&self, instruction: &Instruction, kind: TypeId) -> u64 {
         // What the module doesn't tell is the alignment that OpenCL demands of the type.
         instruction
@@ -69,14 +84,18 @@ impl<'m> Emitter<'_, 'm> {
             return Ok(Vec::new());
         };
         let kind = self.code.values[result.0 as usize];
-        let align = self.align_of(instruction, kind);
         let leaves = self.module.types.leaves(kind);
         let pointer = instruction.operands[0];
-        let shape = self.shapes(pointer)[0];
-        let place = self.place(pointer, mask);
+        let access = Access {
+            leaves: &leaves,
+            place: self.place(pointer, mask),
+            shape: self.shapes(pointer)[0],
+            align: self.align_of(instruction, kind),
+            mask,
+        };
         let words = match self.possible_stride(pointer, &leaves, mask) {
-            Some(stride) => self.load_perhaps_side_by_side(&leaves, place, stride, align, mask),
-            None => self.load_leaves(&leaves, place, shape, align, mask),
+            Some(stride) => self.load_perhaps_side_by_side(access, stride),
+            None => self.load_leaves(access),
         };
         let types = self.scalar_types(kind);
         Ok(words
@@ -86,29 +105,29 @@ impl<'m> Emitter<'_, 'm> {
             .collect())
     }
 
-    /// Scalars at their offsets from addresses of a shape.
-    pub(super) fn load_leaves(
-        &mut self,
-        leaves: &[Leaf],
-        place: Value<'m>,
-        shape: Shape,
-        align: u64,
-        mask: Option<Value<'m>>,
-    ) -> Vec<Value<'m>> {
+    /// The scalars, one after the other.
+    pub(super) fn load_leaves(&mut self, access: Access<'_, 'm>) -> Vec<Value<'m>> {
         let b = self.b;
+        let Access {
+            leaves,
+            place,
+            shape,
+            mask,
+            ..
+        } = access;
         if let (Shape::Strided(stride), None, Some(width)) = (shape, mask, self.width)
-            && let Some(words) = self.load_interleaved(leaves, place, stride, align, width)
+            && let Some(words) = self.load_interleaved(access, stride, width)
         {
             return words;
         }
         if self.are_pairs(leaves, shape) {
-            return self.gather_pairs(leaves, place, shape, align, mask);
+            return self.gather_pairs(access);
         }
         leaves
             .iter()
             .map(|leaf| {
                 let ty = self.memory_type(leaf.scalar);
-                let at = self.alignment(leaf, align);
+                let at = access.alignment(leaf);
                 let offset = self.word(leaf.offset);
                 let size = scalar_size(leaf.scalar) as i64;
                 let value = match (shape, self.width) {
@@ -120,10 +139,12 @@ impl<'m> Emitter<'_, 'm> {
                             Some(mask) => b.masked_load(place, at, mask, b.zero(ty.vector(self.width))),
                         }
                     }
-                    (_, Some(_)) => {
-                        let places = self.spread(b.offset(place, self.like(offset, place)), shape);
-                        b.gather(places, at, self.everybody(mask), b.zero(ty.vector(self.width)))
-                    }
+                    (_, Some(_)) => b.gather(
+                        self.places(access, leaf),
+                        at,
+                        self.everybody(mask),
+                        b.zero(ty.vector(self.width)),
+                    ),
                 };
                 self.as_value(leaf.scalar, value)
             })
@@ -149,25 +170,16 @@ impl<'m> Emitter<'_, 'm> {
     }
 
     /// Loads scalars of 32 bits two by two: a gather takes as long as it has elements.
-    fn gather_pairs(
-        &self,
-        leaves: &[Leaf],
-        place: Value<'m>,
-        shape: Shape,
-        align: u64,
-        mask: Option<Value<'m>>,
-    ) -> Vec<Value<'m>> {
+    fn gather_pairs(&self, access: Access<'_, 'm>) -> Vec<Value<'m>> {
         let b = self.b;
         let both = b.int(64).vector(self.width);
         let width = self.width.unwrap_or(1);
         let mut words = Vec::new();
-        for pair in leaves.chunks(2) {
-            let offset = self.word(pair[0].offset);
-            let places = self.spread(b.offset(place, self.like(offset, place)), shape);
+        for pair in access.leaves.chunks(2) {
             let found = b.gather(
-                places,
-                self.alignment(&pair[0], align),
-                self.everybody(mask),
+                self.places(access, &pair[0]),
+                access.alignment(&pair[0]),
+                self.everybody(access.mask),
                 b.zero(both),
             );
             let ty = self.memory_type(pair[0].scalar);
@@ -180,29 +192,24 @@ impl<'m> Emitter<'_, 'm> {
         words
     }
 
-    /// An offset in the form of an address.
-    fn like(&self, offset: Value<'m>, place: Value<'m>) -> Value<'m> {
-        if place.ty().width().is_some() {
-            self.b.broadcast(offset, self.width)
-        } else {
-            offset
-        }
+    /// The addresses of a scalar, one for each work-item.
+    fn places(&self, access: Access<'_, 'm>, leaf: &Leaf) -> Value<'m> {
+        let offset = self.word(leaf.offset);
+        let offset = match access.place.ty().width() {
+            Some(_) => self.b.broadcast(offset, self.width),
+            None => offset,
+        };
+        self.spread(self.b.offset(access.place, offset), access.shape)
     }
 
     /// Scalars of one kind, side by side and without gaps from one work-item to the next: one access, taken apart.
-    fn load_interleaved(
-        &self,
-        leaves: &[Leaf],
-        place: Value<'m>,
-        stride: i64,
-        align: u64,
-        width: u32,
-    ) -> Option<Vec<Value<'m>>> {
+    fn load_interleaved(&self, access: Access<'_, 'm>, stride: i64, width: u32) -> Option<Vec<Value<'m>>> {
         let b = self.b;
-        let count = dense(leaves, stride)?;
-        let scalar = leaves[0].scalar;
+        let count = dense(access.leaves, stride)?;
+        let first = &access.leaves[0];
+        let scalar = first.scalar;
         let ty = self.memory_type(scalar).vector(Some(width * count));
-        let all = b.load(ty, place, self.alignment(&leaves[0], align));
+        let all = b.load(ty, access.place, access.alignment(first));
         let words = (0..count).map(|part| {
             let lanes: Vec<_> = (0..width).map(|lane| Some(lane * count + part)).collect();
             self.as_value(scalar, b.shuffle(all, all, &lanes))
@@ -213,42 +220,28 @@ impl<'m> Emitter<'_, 'm> {
     pub(super) fn store(&mut self, instruction: &Instruction, mask: Option<Value<'m>>) -> Result<()> {
         let [pointer, value] = [instruction.operands[0], instruction.operands[1]];
         let kind = self.module.operand_type(self.code, value);
-        let align = self.align_of(instruction, kind);
         let leaves = self.module.types.leaves(kind);
-        self.store_leaves(&leaves, pointer, value, align, mask)
-    }
-
-    fn store_leaves(
-        &mut self,
-        leaves: &[Leaf],
-        pointer: Operand,
-        value: Operand,
-        align: u64,
-        mask: Option<Value<'m>>,
-    ) -> Result<()> {
-        let place_shape = self.shapes(pointer)[0];
-        let place = self.place(pointer, mask);
+        let access = Access {
+            leaves: &leaves,
+            place: self.place(pointer, mask),
+            shape: self.shapes(pointer)[0],
+            align: self.align_of(instruction, kind),
+            mask,
+        };
         let shapes = self.shapes(value);
         let words: Vec<_> = self.operand(value).into_iter().zip(shapes).collect();
-        match self.possible_stride(pointer, leaves, mask) {
-            Some(stride) => self.store_perhaps_side_by_side(leaves, place, stride, &words, align, mask),
-            None => self.store_words(leaves, place, place_shape, &words, align, mask),
+        match self.possible_stride(pointer, &leaves, mask) {
+            Some(stride) => self.store_perhaps_side_by_side(access, stride, &words),
+            None => self.store_words(access, &words),
         }
         Ok(())
     }
 
-    /// Stores scalars, with their shapes, at their offsets from addresses of a shape.
-    pub(super) fn store_words(
-        &mut self,
-        leaves: &[Leaf],
-        place: Value<'m>,
-        place_shape: Shape,
-        words: &[(Value<'m>, Shape)],
-        align: u64,
-        mask: Option<Value<'m>>,
-    ) {
+    /// Stores scalars, each of a shape.
+    pub(super) fn store_words(&mut self, access: Access<'_, 'm>, words: &[(Value<'m>, Shape)]) {
         let b = self.b;
-        if let (Shape::Strided(stride), None, Some(width)) = (place_shape, mask, self.width)
+        let leaves = access.leaves;
+        if let (Shape::Strided(stride), None, Some(width)) = (access.shape, access.mask, self.width)
             && let Some(count) = dense(leaves, stride)
             && count <= 4
         {
@@ -258,10 +251,10 @@ impl<'m> Emitter<'_, 'm> {
                 .map(|(word, shape)| self.as_stored(scalar, self.spread(*word, *shape)))
                 .collect();
             let all = self.interleave(&parts, width);
-            b.store(all, place, self.alignment(&leaves[0], align));
+            b.store(all, access.place, access.alignment(&leaves[0]));
             return;
         }
-        if let (true, Some(width)) = (self.are_pairs(leaves, place_shape), self.width) {
+        if let (true, Some(width)) = (self.are_pairs(leaves, access.shape), self.width) {
             for (pair, words) in leaves.chunks(2).zip(words.chunks(2)) {
                 let scalar = pair[0].scalar;
                 let parts: Vec<_> = words
@@ -269,20 +262,17 @@ impl<'m> Emitter<'_, 'm> {
                     .map(|(word, shape)| self.as_stored(scalar, self.spread(*word, *shape)))
                     .collect();
                 let both = b.bit_cast(self.interleave(&parts, width), b.int(64).vector(self.width));
-                let offset = self.word(pair[0].offset);
-                let places = self.spread(b.offset(place, self.like(offset, place)), place_shape);
                 b.scatter(
                     both,
-                    places,
-                    self.alignment(&pair[0], align),
-                    self.everybody(mask),
+                    self.places(access, &pair[0]),
+                    access.alignment(&pair[0]),
+                    self.everybody(access.mask),
                 );
             }
             return;
         }
         for (leaf, (word, shape)) in leaves.iter().zip(words) {
-            let at = self.alignment(leaf, align);
-            self.store_word(leaf, place, place_shape, *word, *shape, at, mask);
+            self.store_word(access, leaf, *word, *shape);
         }
     }
 
@@ -310,27 +300,14 @@ impl<'m> Emitter<'_, 'm> {
         b.shuffle(all[0], all[0], &lanes)
     }
 
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "an address, a value, and what is known of both"
-    )]
-    fn store_word(
-        &mut self,
-        leaf: &Leaf,
-        place: Value<'m>,
-        place_shape: Shape,
-        word: Value<'m>,
-        shape: Shape,
-        align: u32,
-        mask: Option<Value<'m>>,
-    ) {
+    /// Stores one of the scalars.
+    pub(super) fn store_word(&self, access: Access<'_, 'm>, leaf: &Leaf, word: Value<'m>, shape: Shape) {
         let b = self.b;
-        let offset = self.word(leaf.offset);
+        let place = || b.offset(access.place, self.word(leaf.offset));
+        let (align, mask) = (access.alignment(leaf), access.mask);
         let size = scalar_size(leaf.scalar) as i64;
-        match (place_shape, self.width) {
-            (_, None) => {
-                b.store(self.as_stored(leaf.scalar, word), b.offset(place, offset), align);
-            }
+        match (access.shape, self.width) {
+            (_, None) => _ = b.store(self.as_stored(leaf.scalar, word), place(), align),
             (Shape::Uniform, Some(width)) => {
                 // All write to one place: the last prevails.
                 let value = match shape {
@@ -343,37 +320,20 @@ impl<'m> Emitter<'_, 'm> {
                         }
                     }
                 };
-                b.store(self.as_stored(leaf.scalar, value), b.offset(place, offset), align);
+                b.store(self.as_stored(leaf.scalar, value), place(), align);
             }
             (Shape::Strided(stride), Some(_)) if stride == size => {
                 let value = self.as_stored(leaf.scalar, self.spread(word, shape));
-                let place = b.offset(place, offset);
                 match mask {
-                    None => _ = b.store(value, place, align),
-                    Some(mask) => b.masked_store(value, place, align, mask),
+                    None => _ = b.store(value, place(), align),
+                    Some(mask) => b.masked_store(value, place(), align, mask),
                 }
             }
             (_, Some(_)) => {
                 let value = self.as_stored(leaf.scalar, self.spread(word, shape));
-                let places = self.spread(b.offset(place, self.like(offset, place)), place_shape);
-                b.scatter(value, places, align, self.everybody(mask));
+                b.scatter(value, self.places(access, leaf), align, self.everybody(mask));
             }
         }
-    }
-
-    /// Stores a scalar of a variable for all work-items.
-    pub(super) fn store_leaf(
-        &mut self,
-        leaf: &Leaf,
-        place: Value<'m>,
-        place_shape: Shape,
-        word: Value<'m>,
-        shape: Shape,
-        align: u32,
-    ) -> Result<()> {
-        let mask = self.current.as_ref().and_then(|current| current.mask);
-        self.store_word(leaf, place, place_shape, word, shape, align, mask);
-        Ok(())
     }
 
     /// The number of the last work-item of a mask that somebody is in.
@@ -400,12 +360,15 @@ impl<'m> Emitter<'_, 'm> {
             return refuse("a second result without a pointer");
         };
         let leaves = self.module.types.leaves(pointee);
-        let align = self.module.types.layout(pointee).align;
-        let shape = self.shapes(pointer)[0];
-        let place = self.operand(pointer)[0];
+        let access = Access {
+            leaves: &leaves,
+            place: self.operand(pointer)[0],
+            shape: self.shapes(pointer)[0],
+            align: self.module.types.layout(pointee).align,
+            mask,
+        };
         for (leaf, word) in leaves.iter().zip(words) {
-            let at = self.alignment(leaf, align);
-            self.store_word(leaf, place, shape, word, Shape::Varying, at, mask);
+            self.store_word(access, leaf, word, Shape::Varying);
         }
         Ok(())
     }
@@ -438,17 +401,21 @@ impl<'m> Emitter<'_, 'm> {
             leaves.push(Leaf { offset: at, scalar });
             at += piece;
         }
-        let (from_shape, to_shape) = (self.shapes(from)[0], self.shapes(to)[0]);
-        let (source, target) = (self.operand(from)[0], self.operand(to)[0]);
-        let words = self.load_leaves(&leaves, source, from_shape, align, mask);
+        let [source, target] = [from, to].map(|pointer| Access {
+            leaves: &leaves,
+            place: self.operand(pointer)[0],
+            shape: self.shapes(pointer)[0],
+            align,
+            mask,
+        });
+        let words = self.load_leaves(source);
         for (leaf, word) in leaves.iter().zip(words) {
             let shape = if word.ty().width().is_some() {
                 Shape::Varying
             } else {
                 Shape::Uniform
             };
-            let at = self.alignment(leaf, align);
-            self.store_word(leaf, target, to_shape, word, shape, at, mask);
+            self.store_word(target, leaf, word, shape);
         }
         Ok(())
     }

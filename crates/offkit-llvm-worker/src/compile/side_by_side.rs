@@ -8,12 +8,12 @@ use offkit_llvm::Effort;
 
 use super::builder::{Block, Value};
 use super::kernel::Emitter;
-use super::memory::dense;
+use super::memory::{Access, dense};
 
 /// A way for addresses that are side by side, one for others, and where both end.
-struct Ways<'m> {
-    /// The first work-item's address.
-    first: Value<'m>,
+struct Ways<'l, 'm> {
+    /// The access from the first work-item's address on.
+    together: Access<'l, 'm>,
     side_by_side: Block<'m>,
     apart: Block<'m>,
     end: Block<'m>,
@@ -44,20 +44,17 @@ impl<'m> Emitter<'_, 'm> {
     /// Loads from addresses that may be so far from each other.
     pub(super) fn load_perhaps_side_by_side(
         &mut self,
-        leaves: &[Leaf],
-        places: Value<'m>,
+        access: Access<'_, 'm>,
         stride: i64,
-        align: u64,
-        mask: Option<Value<'m>>,
     ) -> Vec<Value<'m>> {
         let b = self.b;
-        let ways = self.look(places, stride, mask);
+        let ways = self.look(access, stride);
         b.at_end(ways.side_by_side);
-        let together = self.load_leaves(leaves, ways.first, Shape::Strided(stride), align, mask);
+        let together = self.load_leaves(ways.together);
         let from_together = b.current();
         b.jump(ways.end);
         b.at_end(ways.apart);
-        let apart = self.load_leaves(leaves, places, Shape::Varying, align, mask);
+        let apart = self.load_leaves(access);
         let from_apart = b.current();
         b.jump(ways.end);
         b.at_end(ways.end);
@@ -73,41 +70,42 @@ impl<'m> Emitter<'_, 'm> {
     /// Stores to addresses that may be so far from each other.
     pub(super) fn store_perhaps_side_by_side(
         &mut self,
-        leaves: &[Leaf],
-        places: Value<'m>,
+        access: Access<'_, 'm>,
         stride: i64,
         words: &[(Value<'m>, Shape)],
-        align: u64,
-        mask: Option<Value<'m>>,
     ) {
         let b = self.b;
-        let ways = self.look(places, stride, mask);
+        let ways = self.look(access, stride);
         b.at_end(ways.side_by_side);
-        self.store_words(leaves, ways.first, Shape::Strided(stride), words, align, mask);
+        self.store_words(ways.together, words);
         b.jump(ways.end);
         b.at_end(ways.apart);
-        self.store_words(leaves, places, Shape::Varying, words, align, mask);
+        self.store_words(access, words);
         b.jump(ways.end);
         b.at_end(ways.end);
     }
 
     /// Looks whether the addresses of those that take part are so far from each other.
-    fn look(&self, places: Value<'m>, stride: i64, mask: Option<Value<'m>>) -> Ways<'m> {
+    fn look<'l>(&self, access: Access<'l, 'm>, stride: i64) -> Ways<'l, 'm> {
         let b = self.b;
         let [side_by_side, apart, end] =
             ["side_by_side", "apart", "accessed"].map(|name| b.block(self.function, name));
         // The first may not take part: then it is where it would be, and nothing depends on what it is if it is nothing.
-        let first = b.freeze(b.extract(places, 0));
+        let first = b.freeze(b.extract(access.place, 0));
         let expected = self.spread(first, Shape::Strided(stride));
-        let differ = b.icmp(IntPredicate::LLVMIntNE, places, expected);
+        let differ = b.icmp(IntPredicate::LLVMIntNE, access.place, expected);
         // Chosen, so that an address that is nothing counts only where a work-item takes part.
-        let differ = match mask {
+        let differ = match access.mask {
             Some(mask) => b.select(mask, differ, b.truth(differ.ty().width(), false)),
             None => differ,
         };
         b.branch(b.freeze(self.any(differ)), apart, side_by_side);
         Ways {
-            first,
+            together: Access {
+                place: first,
+                shape: Shape::Strided(stride),
+                ..access
+            },
             side_by_side,
             apart,
             end,
