@@ -166,7 +166,7 @@ fn list(folder: &Folder, name: &str) -> Vec<String> {
 fn a_line_of_json_has_exactly_these_keys() {
     let Some((folder, files)) = made() else { return };
     let keys: BTreeSet<_> =
-        "file location container version format producer triple arch offset size stored_size \
+        "schema file location container version format producer triple arch offset size stored_size \
         compression kernels entries imports exports properties sha256"
             .split_whitespace()
             .collect();

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::process::Command;
 
+use offkit_image::Compression;
 use offkit_tests::drivers::alone;
 use offkit_tests::{Folder, Outcome, need, offkit, root, schemas};
 
@@ -97,7 +98,7 @@ fn prepared() -> Folder {
     folder.write("library/test.cl", LIBRARY);
     folder.write(
         "library/libdevice.toml",
-        "name = \"test\"\nsources = [\"test.cl\"]\nlanguage = \"opencl\"\ntargets = [\"gfx90a\"]\n",
+        "name = \"test\"\nsources = [\"test.cl\"]\ntargets = [\"gfx90a\"]\n",
     );
     folder
 }
@@ -168,6 +169,22 @@ fn totals_are_sums_of_the_lines_above() {
     );
     // Nothing is printed that was not asked for.
     assert_eq!(folder.offkit("ls --json hip.o k.syclbin").json(), images);
+}
+
+/// A method that is rare in tests' files is none the less one.
+#[test]
+fn schemas_know_all_compressions() {
+    for name in ["ls", "show"] {
+        let text = std::fs::read_to_string(root().join(format!("docs/schemas/{name}.json"))).unwrap();
+        let schema: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let known = schema["oneOf"][0]["properties"]["compression"]["enum"].as_array();
+        let known: BTreeSet<_> = known.unwrap().iter().filter_map(|name| name.as_str()).collect();
+        assert_eq!(
+            known,
+            Compression::ALL.iter().map(|one| one.name()).collect(),
+            "{name}"
+        );
+    }
 }
 
 #[test]
