@@ -615,19 +615,22 @@ fn wheels_in_zip64_are_thinned() {
     workshop.clang(&format!("-shared {LINKED} -o lib.so"));
     // As Python writes what is larger than 2 GiB.
     workshop.wheel_with(&python, "import zipfile; zipfile.ZIP64_LIMIT = 20");
-    workshop.thin("pack-1.0-py3-none-any.whl --keep sm_80 -o thin.whl");
-    let check = "import zipfile; print(zipfile.ZipFile('thin.whl').testzip())";
-    assert_eq!(workshop.folder.run(&python, ["-c", check]).ok(), "None\n");
+    const WHEEL: &str = "pack-1.0-py3-none-any.whl";
+    std::fs::create_dir(workshop.folder.path("thin")).unwrap();
+    workshop.thin(&format!("{WHEEL} --keep sm_80 -o thin/{WHEEL}"));
+    let check = format!("import zipfile; print(zipfile.ZipFile('thin/{WHEEL}').testzip())");
+    assert_eq!(workshop.folder.run(&python, ["-c", &check]).ok(), "None\n");
     workshop
         .folder
-        .run(&python, ["-m", "wheel", "unpack", "thin.whl", "-d", "out"])
+        .run(
+            &python,
+            ["-m", "wheel", "unpack", &format!("thin/{WHEEL}"), "-d", "out"],
+        )
         .ok();
     assert_eq!(workshop.registers("out/pack-1.0/pack/lib.so"), fatbins("sm_80"));
-    let said = workshop
-        .folder
-        .offkit("split --json pack-1.0-py3-none-any.whl -o packs");
+    let said = workshop.folder.offkit(&format!("split --json {WHEEL} -o packs"));
     let is_exact = said.json()[0]["files"][0]["exact"] == true;
     workshop.folder.offkit("join packs -o whole").ok();
-    let whole = workshop.folder.read("whole/pack-1.0-py3-none-any.whl");
-    assert!(!is_exact || whole == workshop.folder.read("pack-1.0-py3-none-any.whl"));
+    let whole = workshop.folder.read(&format!("whole/{WHEEL}"));
+    assert!(!is_exact || whole == workshop.folder.read(WHEEL));
 }
