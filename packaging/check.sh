@@ -42,7 +42,7 @@ tar -xzf "$archive" -C "$work/program" --strip-components=1
 tar -xzf "$dist"/offkit-libraries-*.tar.gz -C "$work/libraries" --strip-components=1
 
 say "glibc and size"
-for file in "$work"/program/bin/* "$work"/libraries/lib/liboffkit*.so "$work"/libraries/lib/offkit/*.so; do
+for file in "$work"/program/bin/*; do
   check_linking "$file"
 done
 [ "$(stat -c %s "$work/program/bin/offkit")" -le $most ] || wrong "the program is larger than $most bytes"
@@ -54,8 +54,8 @@ for package in "$dist"/*.deb; do
   dpkg-deb -f "$package" Package Depends
 done
 "$work/debian/usr/bin/offkit" --version
-for worker in "$work"/debian/usr/bin/*-worker; do
-  ldd "$worker" | grep 'not found' && wrong "$worker lacks libraries"
+for file in "$work"/debian/usr/bin/*-worker "$work"/debian/usr/lib/*.so "$work"/debian/usr/lib/offkit/*.so; do
+  ldd "$file" | grep 'not found' && wrong "$file lacks libraries"
 done
 man --warnings -l "$work/debian/usr/share/man/man1/offkit-ls.1.gz" 2>&1 >/dev/null | grep . &&
   wrong "a manual page has mistakes"

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Makes what is handed out, in target/dist: `./dev dist` calls this with what it needs installed.
 #
-# The program and the libraries are linked for glibc 2.28 by zig, which has the symbols of every glibc. The workers are
-# not: they are made of Debian's LLVM, and run where that LLVM would.
+# The program is linked for glibc 2.28 by zig, which has the symbols of every glibc. The workers are not: they are made of
+# Debian's LLVM, and run where that LLVM would. Nor are the libraries: zig's linker knows no way to hide the functions of
+# the plugins that are inside.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=$(realpath -m "${CARGO_TARGET_DIR:-target}")
@@ -21,11 +22,11 @@ umask 022
 say() { printf '\033[1m== %s\033[0m\n' "$*" >&2; }
 
 build_all() {
-  say "building for glibc $glibc"
-  cargo zigbuild --quiet --locked --profile packages --target "$triple.$glibc" -p offkit -p offkit-capi \
-    -p offkit-opencl-front -p offkit-plugin-opencl -p offkit-plugin-ur
-  say "building the workers, with Debian's LLVM"
-  cargo build --quiet --locked --release -p offkit-llvm-worker
+  say "building the program for glibc $glibc"
+  cargo zigbuild --quiet --locked --profile packages --target "$triple.$glibc" -p offkit
+  say "building the libraries, and the workers with Debian's LLVM"
+  cargo build --quiet --locked --release -p offkit-capi -p offkit-opencl-front -p offkit-plugin-opencl \
+    -p offkit-plugin-ur -p offkit-llvm-worker
 }
 
 # The crates in the program. cargo-sbom lists those of features that it is built without, too: cargo knows which they are.
@@ -61,11 +62,12 @@ worker_tree() {
 # Everything to build and run programs with: the library and its headers, plugins, the OpenCL driver, device libraries.
 library_tree() {
   local tree=$1 library
-  install -D -m 755 "$linked/liboffkit.so" "$tree/lib/liboffkit.so.$version"
+  install -D -s -m 755 "$build/release/liboffkit.so" "$tree/lib/liboffkit.so.$version"
   ln -sf "liboffkit.so.$version" "$tree/lib/liboffkit.so.0"
   ln -sf liboffkit.so.0 "$tree/lib/liboffkit.so"
-  install -m 755 "$linked/liboffkit_opencl.so" "$tree/lib/"
-  install -D -m 755 -t "$tree/lib/offkit" "$linked/liboffkit_plugin_opencl.so" "$linked/liboffkit_plugin_ur.so"
+  install -s -m 755 "$build/release/liboffkit_opencl.so" "$tree/lib/"
+  install -D -s -m 755 -t "$tree/lib/offkit" "$build/release/liboffkit_plugin_opencl.so" \
+    "$build/release/liboffkit_plugin_ur.so"
   install -D -m 644 -t "$tree/include" include/offkit.h include/offkit.hpp
   install -D -m 644 -t "$tree/include/offkit" include/offkit/*.hpp include/offkit/device.h
   install -D -m 644 -t "$tree/include/offkit/parallel" include/offkit/parallel/*.hpp
@@ -151,7 +153,7 @@ deb "$work/program" offkit "libc6 (>= $glibc)" "lists, links and runs the GPU co
 deb "$work/worker" offkit-llvm "offkit (= $version-1), $(needed_packages "$work"/worker/bin/*)" \
   "links device code and compiles kernels for offkit
  The part of offkit that has LLVM inside."
-deb "$work/library" liboffkit-dev "libc6 (>= $glibc)" "runtime for device code, for C and C++
+deb "$work/library" liboffkit-dev "$(needed_packages "$work"/library/lib/*.so "$work"/library/lib/offkit/*.so)" "runtime for device code, for C and C++
  Library, headers, plugins, the OpenCL driver and device libraries of offkit."
 wheel
 (cd "$dist" && sha256sum -- *.tar.gz *.deb *.whl *.json >SHA256SUMS)
