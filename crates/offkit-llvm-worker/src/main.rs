@@ -31,16 +31,8 @@ static TARGETS: [Target; 7] = [
             LLVMInitializeAMDGPUTargetInfo LLVMInitializeAMDGPUTarget LLVMInitializeAMDGPUTargetMC
             LLVMInitializeAMDGPUAsmPrinter LLVMInitializeAMDGPUAsmParser
     ),
-    target!(
-        Family::Host(HostCpu::X86_64) =>
-            LLVMInitializeX86TargetInfo LLVMInitializeX86Target LLVMInitializeX86TargetMC LLVMInitializeX86AsmPrinter
-            LLVMInitializeX86AsmParser
-    ),
-    target!(
-        Family::Host(HostCpu::Aarch64) =>
-            LLVMInitializeAArch64TargetInfo LLVMInitializeAArch64Target LLVMInitializeAArch64TargetMC
-            LLVMInitializeAArch64AsmPrinter LLVMInitializeAArch64AsmParser
-    ),
+    target!(x86),
+    target!(arm),
     target!(
         Family::Host(HostCpu::Riscv64) =>
             LLVMInitializeRISCVTargetInfo LLVMInitializeRISCVTarget LLVMInitializeRISCVTargetMC LLVMInitializeRISCVAsmPrinter

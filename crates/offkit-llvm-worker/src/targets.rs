@@ -27,9 +27,23 @@ impl Target {
 }
 
 /// A [`Target`] for some families, by the functions that tell LLVM of it. Parsers are for assembly inside of code; where
-/// there is none, such assembly is printed as it is.
+/// there is none, such assembly is printed as it is. Those that may be this machine's have names.
 #[macro_export]
 macro_rules! target {
+    (x86) => {
+        $crate::target!(
+            offkit_image::Family::Host(offkit_image::target::HostCpu::X86_64) =>
+                LLVMInitializeX86TargetInfo LLVMInitializeX86Target LLVMInitializeX86TargetMC LLVMInitializeX86AsmPrinter
+                LLVMInitializeX86AsmParser
+        )
+    };
+    (arm) => {
+        $crate::target!(
+            offkit_image::Family::Host(offkit_image::target::HostCpu::Aarch64) =>
+                LLVMInitializeAArch64TargetInfo LLVMInitializeAArch64Target LLVMInitializeAArch64TargetMC
+                LLVMInitializeAArch64AsmPrinter LLVMInitializeAArch64AsmParser
+        )
+    };
     ($families:pat => $($function:ident)+) => {{
         // llvm-sys declares them for some targets only.
         unsafe extern "C" {
@@ -44,18 +58,10 @@ macro_rules! target {
 }
 
 #[cfg(target_arch = "x86_64")]
-static HOST: [Target; 1] = [crate::target!(
-    Family::Host(offkit_image::target::HostCpu::X86_64) =>
-        LLVMInitializeX86TargetInfo LLVMInitializeX86Target LLVMInitializeX86TargetMC LLVMInitializeX86AsmPrinter
-        LLVMInitializeX86AsmParser
-)];
+static HOST: [Target; 1] = [crate::target!(x86)];
 
 #[cfg(target_arch = "aarch64")]
-static HOST: [Target; 1] = [crate::target!(
-    Family::Host(offkit_image::target::HostCpu::Aarch64) =>
-        LLVMInitializeAArch64TargetInfo LLVMInitializeAArch64Target LLVMInitializeAArch64TargetMC
-        LLVMInitializeAArch64AsmPrinter LLVMInitializeAArch64AsmParser
-)];
+static HOST: [Target; 1] = [crate::target!(arm)];
 
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 static HOST: [Target; 0] = [];
