@@ -112,7 +112,7 @@ pub fn thin(
         });
     }
     let whole = Location::of_file(file_name);
-    let (bytes_left, kept_size, not_recompressed) = edit_whole(
+    let mut thinned = edit_whole(
         &whole,
         bytes,
         dropped,
@@ -121,12 +121,6 @@ pub fn thin(
         limits,
         progress,
     )?;
-    let mut thinned = Thinned {
-        bytes: bytes_left,
-        kept_size,
-        not_recompressed,
-        least_driver: None,
-    };
     let before = Inventory::of(bytes, &whole, dropped, thinning, limits);
     let after = Inventory::of(&thinned.bytes, &whole, &[], thinning, limits);
     thinned.least_driver = after.least_driver;
@@ -148,11 +142,10 @@ pub(crate) fn without(
     limits: &Limits,
 ) -> Result<Vec<u8>, Error> {
     let whole = Location::of_file(file_name);
-    edit_whole(&whole, bytes, dropped, known, thinning, limits, &|_| {}).map(|(bytes, ..)| bytes)
+    edit_whole(&whole, bytes, dropped, known, thinning, limits, &|_| {}).map(|thinned| thinned.bytes)
 }
 
-/// The new file, what kept its size, and what was not compressed anew.
-#[expect(clippy::type_complexity, reason = "each is named where it is taken apart")]
+/// Edits a file. Which driver the result needs is not looked for.
 fn edit_whole(
     whole: &Location,
     bytes: &[u8],
@@ -161,7 +154,7 @@ fn edit_whole(
     thinning: Thinning,
     limits: &Limits,
     progress: &(dyn Fn(u64) + Sync),
-) -> Result<(Vec<u8>, Vec<Problem>, Vec<Problem>), Error> {
+) -> Result<Thinned, Error> {
     let mut tree = Node::default();
     for location in dropped {
         tree.add(location);
@@ -193,7 +186,12 @@ fn edit_whole(
     if edited.bytes.is_empty() {
         return Err(Error::unrepresentable("nothing would be left of the file"));
     }
-    Ok((edited.bytes, thinner.kept_size, thinner.not_recompressed))
+    Ok(Thinned {
+        bytes: edited.bytes,
+        kept_size: thinner.kept_size,
+        not_recompressed: thinner.not_recompressed,
+        least_driver: None,
+    })
 }
 
 /// The locations of images that go, as a tree.

@@ -32,6 +32,12 @@ pub(super) fn is_in_file(section: &SectionHeader) -> bool {
 }
 
 impl Elf {
+    /// Where a section's header is in a file of 64 bits.
+    pub(super) fn header_of_64(&self, index: usize) -> u64 {
+        let size = 64_u64.saturating_mul(index as u64);
+        self.headers_offset.saturating_add(size)
+    }
+
     /// Reads the headers, and only these.
     pub(super) fn read(source: Source<'_>) -> Result<Self, Error> {
         let header = Header::read(source);

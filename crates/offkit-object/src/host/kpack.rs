@@ -31,7 +31,6 @@ const NUMBER: u64 = 16;
 /// Where section headers have the place and the size of their sections.
 const OFFSET: u64 = 24;
 const SIZE: u64 = 32;
-const HEADER_SIZE: u64 = 64;
 
 /// A program without its bundles.
 pub(crate) struct Redirected {
@@ -144,15 +143,11 @@ fn rename(bytes: &mut Vec<u8>, index: usize) -> Result<(), Error> {
     let mut names = elf.names(Source::new(bytes)).to_vec();
     let at = u32::try_from(names.len()).map_err(|_| unsupported())?;
     names.extend_from_slice(REFERENCE);
-    let header = |index: usize| {
-        let size = HEADER_SIZE.saturating_mul(index as u64);
-        elf.headers_offset.saturating_add(size)
-    };
     let (place, size) = (bytes.len() as u64, names.len() as u64);
-    let table = header(elf.names_index);
+    let table = elf.header_of_64(elf.names_index);
     put(bytes, table.saturating_add(OFFSET), &place.to_le_bytes())?;
     put(bytes, table.saturating_add(SIZE), &size.to_le_bytes())?;
-    put(bytes, header(index), &at.to_le_bytes())?;
+    put(bytes, elf.header_of_64(index), &at.to_le_bytes())?;
     bytes.extend(names);
     Ok(())
 }

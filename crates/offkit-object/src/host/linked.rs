@@ -458,15 +458,9 @@ impl Program<'_, '_> {
         Ok(())
     }
 
-    /// Where a section's header is in the file.
-    fn section_header(&self, index: usize) -> u64 {
-        let size = 64_u64.saturating_mul(index as u64);
-        self.elf.headers_offset.saturating_add(size)
-    }
-
     /// Where the table of section headers is in the file.
     fn section_headers(&self) -> Range<u64> {
-        self.elf.headers_offset..self.section_header(self.elf.sections.len())
+        self.elf.headers_offset..self.elf.header_of_64(self.elf.sections.len())
     }
 
     fn resize_sections(&mut self) -> Result<(), Error> {
@@ -475,7 +469,7 @@ impl Program<'_, '_> {
             let Some(changed) = self.changed.get(number) else {
                 break;
             };
-            let at = self.section_header(changed.index).saturating_add(SIZE);
+            let at = self.elf.header_of_64(changed.index).saturating_add(SIZE);
             let size = changed.edited.bytes.len() as u64;
             self.file.put_word(at, size)?;
         }
@@ -702,7 +696,7 @@ impl Program<'_, '_> {
         self.file.fill(block.start, size, &[])?;
         self.file.put(start, &content)?;
         for index in 0..self.elf.sections.len() {
-            let at = self.section_header(index);
+            let at = self.elf.header_of_64(index);
             let Some(section) = self.elf.sections.get_mut(index) else {
                 break;
             };
@@ -843,7 +837,7 @@ impl Program<'_, '_> {
             }
         }
         for index in 0..self.elf.sections.len() {
-            let at = self.section_header(index).saturating_add(OFFSET);
+            let at = self.elf.header_of_64(index).saturating_add(OFFSET);
             let Some(section) = self.elf.sections.get(index) else {
                 break;
             };
