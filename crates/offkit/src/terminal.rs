@@ -4,11 +4,12 @@ use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
+use std::sync::mpsc::{self, Sender};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anstyle::{AnsiColor, Style};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle, WeakProgressBar};
 use serde::Serialize;
 
 use crate::failure::{ExitStatus, Failure};
@@ -116,17 +117,29 @@ impl Terminal {
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
-        let waiting = bar.downgrade();
-        std::thread::spawn(move || {
-            std::thread::sleep(UNSEEN);
-            if let Some(bar) = waiting.upgrade().filter(|bar| !bar.is_finished()) {
-                bar.set_draw_target(ProgressDrawTarget::stderr());
-                bar.enable_steady_tick(Duration::from_millis(100));
-            }
-        });
+        show_later(bar.downgrade());
         *shown() = Some(bar.clone());
         Progress(bar)
     }
+}
+
+/// Shows progress that is still there after a while. One thread waits for all of it: a folder has many files.
+fn show_later(bar: WeakProgressBar) {
+    static WAITING: LazyLock<Sender<(Instant, WeakProgressBar)>> = LazyLock::new(|| {
+        let (waiting, bars) = mpsc::channel::<(Instant, WeakProgressBar)>();
+        std::thread::spawn(move || {
+            for (due, bar) in bars {
+                std::thread::sleep(due.saturating_duration_since(Instant::now()));
+                if let Some(bar) = bar.upgrade().filter(|bar| !bar.is_finished()) {
+                    bar.set_draw_target(ProgressDrawTarget::stderr());
+                    bar.enable_steady_tick(Duration::from_millis(100));
+                }
+            }
+        });
+        waiting
+    });
+    // Without the thread nothing is shown.
+    let _ = WAITING.send((Instant::now() + UNSEEN, bar));
 }
 
 /// Whether standard output is to have colours.
