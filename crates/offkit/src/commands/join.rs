@@ -52,7 +52,14 @@ pub(crate) struct Join {
 struct Whole<'m> {
     split: &'m SplitFile,
     bytes: Vec<u8>,
+    sha256: String,
     missing: usize,
+}
+
+impl Whole<'_> {
+    fn is_as_before(&self) -> bool {
+        self.sha256 == self.split.sha256
+    }
 }
 
 pub(crate) fn run(options: &Join, terminal: Terminal) -> Result<(), Failure> {
@@ -193,6 +200,7 @@ fn whole<'m>(
     if split.images == 0 {
         return Ok(Whole {
             split,
+            sha256: digest(&host),
             bytes: host.to_vec(),
             missing: 0,
         });
@@ -209,18 +217,19 @@ fn whole<'m>(
     };
     let joined = join(&split.path, &host, recipe, &image, limits)
         .map_err(|error| Failure::input(format!("{}: {error}", split.path)))?;
-    let is_as_before = digest(&joined.bytes) == split.sha256;
-    if joined.missing.is_empty() && split.exact && !is_as_before {
+    let whole = Whole {
+        split,
+        sha256: digest(&joined.bytes),
+        bytes: joined.bytes,
+        missing: joined.missing.len(),
+    };
+    if whole.missing == 0 && split.exact && !whole.is_as_before() {
         return Err(Failure::input(format!(
             "{}: does not come together as it was: nothing was written",
             split.path
         )));
     }
-    Ok(Whole {
-        split,
-        bytes: joined.bytes,
-        missing: joined.missing.len(),
-    })
+    Ok(whole)
 }
 
 fn object(options: &Join, files: &[Whole<'_>], absent: &[String]) -> Value {
@@ -228,9 +237,9 @@ fn object(options: &Join, files: &[Whole<'_>], absent: &[String]) -> Value {
         json!({
             "path": file.split.path,
             "size": file.bytes.len(),
-            "sha256": digest(&file.bytes),
+            "sha256": file.sha256,
             "missing_images": file.missing,
-            "as_before": digest(&file.bytes) == file.split.sha256,
+            "as_before": file.is_as_before(),
         })
     });
     json!({

@@ -268,7 +268,7 @@ impl Splitter<'_> {
                 self.notes
                     .push(format!("{} has no machine code for devices", input.path));
                 let host = Stored::of(format!("host/{}", input.path), &input.content);
-                split_files.push(host_only(input, host.clone()));
+                split_files.push(split_file(input, &host, 0, true));
                 files.push((host.file, input.content.to_vec(), Some(input.source.clone())));
                 continue;
             }
@@ -323,14 +323,7 @@ impl Splitter<'_> {
                 }
             }
             let stored = Stored::of(format!("host/{}", input.path), &host);
-            split_files.push(SplitFile {
-                path: input.path.clone(),
-                size: input.content.len() as u64,
-                sha256: digest(&input.content),
-                host: stored.clone(),
-                images: count,
-                exact: inexact.is_empty(),
-            });
+            split_files.push(split_file(input, &stored, count, inexact.is_empty()));
             files.push((stored.file, host, Some(input.source.clone())));
             recipes.push((input.path.clone(), recipe));
         }
@@ -397,7 +390,7 @@ impl Splitter<'_> {
             })
             .collect();
         for (input, images) in inputs.iter().zip(found) {
-            let mut copies: Vec<Vec<u8>> = Vec::new();
+            let first_copy = files.len();
             let mut destinations = BTreeMap::new();
             let mut packed = BTreeMap::new();
             let failed = |error: offkit_object::Error| Failure::input(format!("{}: {error}", input.path));
@@ -427,25 +420,18 @@ impl Splitter<'_> {
                     pack.images += 1;
                 }
                 let stored = Stored::of(format!("{}/{}", in_file_name(&pack.arch), input.path), &copy);
-                files.push((stored.file.clone(), copy.clone(), Some(input.source.clone())));
+                files.push((stored.file.clone(), copy, Some(input.source.clone())));
                 pack.files.push(stored);
-                copies.push(copy);
             }
-            let (Some(first), Some(pack)) = (copies.first(), packs.first()) else {
+            let host = packs.first().and_then(|pack| pack.files.last());
+            let (Some((_, first, _)), Some(host)) = (files.get(first_copy), host) else {
                 continue;
             };
             let apart = Apart::of(&input.path, &input.content, destinations, self.limits).map_err(failed)?;
             let (recipe, inexact) = apart.recipe(first, false).map_err(failed)?;
             self.check(input, first, &recipe, &packed, inexact.is_empty())?;
             self.say_inexact(&inexact);
-            split_files.push(SplitFile {
-                path: input.path.clone(),
-                size: input.content.len() as u64,
-                sha256: digest(&input.content),
-                host: Stored::of(format!("{}/{}", in_file_name(&pack.arch), input.path), first),
-                images: packed.len(),
-                exact: inexact.is_empty(),
-            });
+            split_files.push(split_file(input, host, packed.len(), inexact.is_empty()));
             recipes.push((input.path.clone(), recipe));
         }
         self.finish(split_files, packs, recipes, files)
@@ -538,14 +524,14 @@ impl Splitter<'_> {
     }
 }
 
-fn host_only(input: &Input, host: Stored) -> SplitFile {
+fn split_file(input: &Input, host: &Stored, images: usize, exact: bool) -> SplitFile {
     SplitFile {
         path: input.path.clone(),
-        size: host.size,
-        sha256: host.sha256.clone(),
-        host,
-        images: 0,
-        exact: true,
+        size: input.content.len() as u64,
+        sha256: digest(&input.content),
+        host: host.clone(),
+        images,
+        exact,
     }
 }
 
