@@ -298,6 +298,21 @@ fn signed(old: u64, new: u64) -> String {
     }
 }
 
+/// How much came, went and changed.
+fn counts<T>(changes: &[Change<T>]) -> Value {
+    let count = |was_there, is_there| {
+        let found = changes
+            .iter()
+            .filter(|change| change.old.is_some() == was_there && change.new.is_some() == is_there);
+        found.count()
+    };
+    json!({
+        "added": count(false, true),
+        "gone": count(true, false),
+        "changed": count(true, true),
+    })
+}
+
 /// What is different, as one object.
 pub(super) fn object(found: &Found) -> Value {
     let images = found.images.iter().map(|change| {
@@ -333,24 +348,14 @@ pub(super) fn object(found: &Found) -> Value {
             "new": numbers(&change.new),
         })
     });
-    let counts = |olds: Vec<[bool; 2]>| {
-        let count = |wanted: [bool; 2]| olds.iter().filter(|change| **change == wanted).count();
-        json!({
-            "added": count([false, true]),
-            "gone": count([true, false]),
-            "changed": count([true, true]),
-        })
-    };
-    let image_changes = found.images.iter();
-    let kernel_changes = found.kernels.iter();
     let stored = |side: fn(&Change<Images>) -> Option<Images>| -> u64 {
         let images = found.images.iter().filter_map(side);
         images.map(|images| images.stored).sum()
     };
     json!({
         "total": {
-            "images": counts(image_changes.map(|change| [change.old.is_some(), change.new.is_some()]).collect()),
-            "kernels": counts(kernel_changes.map(|change| [change.old.is_some(), change.new.is_some()]).collect()),
+            "images": counts(&found.images),
+            "kernels": counts(&found.kernels),
             "old_stored": stored(|change| change.old),
             "new_stored": stored(|change| change.new),
         },

@@ -223,16 +223,12 @@ fn wanted(options: &Check, policy: &Policy) -> Result<Vec<Wanted>, Failure> {
         return Err(Failure::input("there is no device to check for")
             .hint("name some with `--targets sm_80,gfx90a`, or this machine's with `--device auto`"));
     }
-    let driver = match (&options.driver, &policy.check.driver) {
-        (Some(driver), _) => Some(*driver),
-        (None, Some(text)) => Some(text.parse().map_err(Failure::input)?),
-        (None, None) => None,
+    let version = |given: Option<DriverVersion>, named: Option<&String>| match (given, named) {
+        (None, Some(text)) => text.parse().map(Some).map_err(Failure::input),
+        (given, _) => Ok(given),
     };
-    let rocm = match (&options.rocm, &policy.check.rocm) {
-        (Some(rocm), _) => Some(*rocm),
-        (None, Some(text)) => Some(text.parse().map_err(Failure::input)?),
-        (None, None) => None,
-    };
+    let driver = version(options.driver, policy.check.driver.as_ref())?;
+    let rocm = version(options.rocm, policy.check.rocm.as_ref())?;
     if let Some(wrong) = driver.filter(|driver| driver.is_rocm()) {
         let failure = Failure::input(format!("{wrong} is no version of NVIDIA's driver"));
         return Err(failure.hint(
