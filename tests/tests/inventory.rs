@@ -645,6 +645,36 @@ fn devices_of_this_machine_say_which_spirv_they_take() {
 }
 
 #[test]
+fn spirv_that_computes_in_doubles_runs_on_no_gpu_without_them() {
+    need!("clang-22");
+    let folder = Folder::new();
+    for number in ["double", "float"] {
+        folder.write(
+            "k.cl",
+            format!("kernel void scale(global {number} *p) {{ p[0] *= 2; }}"),
+        );
+        let words = format!("--target=spirv64 -x cl -cl-std=CL3.0 -c k.cl -o {number}.spv");
+        folder
+            .run(tool("clang-22").unwrap(), words.split_whitespace())
+            .ok();
+    }
+    let verdicts = |file: &str| {
+        let outcome = folder.offkit(&format!("check --json {file} --targets a770,max1100"));
+        let coverage = object(outcome)["coverage"].clone();
+        let coverage = coverage.as_array().unwrap().iter();
+        let verdicts: Vec<_> = coverage
+            .map(|one| match one["holes"].get(0) {
+                Some(hole) => hole["reason"].as_str().unwrap().to_owned(),
+                None => one["verdict"].as_str().unwrap().to_owned(),
+            })
+            .collect();
+        verdicts
+    };
+    assert_eq!(verdicts("float.spv"), ["JIT", "JIT"]);
+    assert_eq!(verdicts("double.spv"), ["the device has no fp64", "JIT"]);
+}
+
+#[test]
 fn libraries_that_are_needed_are_checked_when_that_is_asked() {
     need!("clang-22", "ld.lld", "python3");
     let Some(cuda) = Cuda::get() else { return };

@@ -27,6 +27,8 @@ pub struct Inspection {
     /// Symbols that other images may use; no kernels, and not the copies that clang makes of these
     /// (`__clang_ocl_kern_imp_…`).
     pub exports: Vec<String>,
+    /// The abilities that the code needs of a device, by SYCL's numbers: of SPIR-V, those that its capabilities mean.
+    pub aspects: Vec<u32>,
     /// What else there is to say, in an order made for reading.
     pub details: Vec<Detail>,
     /// What is wrong with the image.

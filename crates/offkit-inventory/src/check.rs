@@ -164,7 +164,7 @@ struct Judged<'a> {
 fn judge<'a>(images: &[&'a Listed], device: &Device) -> Vec<Judged<'a>> {
     let judged = images.iter().map(|&image| Judged {
         image,
-        verdict: image.image.runs_on(device),
+        verdict: image.image.runs_on(device).with_needs(&image.aspects, device),
     });
     let mut judged: Vec<_> = judged.collect();
     let mut taken = HashMap::<Location, Rank>::new();

@@ -59,6 +59,7 @@ impl Batch<'_> {
 struct Found {
     kernels: Vec<(String, Resources)>,
     digest: Option<[u8; 32]>,
+    aspects: Vec<u32>,
     problems: Vec<Problem>,
 }
 
@@ -158,6 +159,7 @@ impl Collector<'_, '_> {
             size: image.size(),
             kernels: 0..0,
             digest: None,
+            aspects: Vec::new(),
         });
         if let Some(library) = self.inventory.libraries.get_mut(library) {
             library.stored = library.stored.saturating_add(stored);
@@ -220,6 +222,7 @@ impl Collector<'_, '_> {
             if let Some(listed) = self.inventory.images.get_mut(number) {
                 listed.kernels = start..end;
                 listed.digest = found.digest;
+                listed.aspects = found.aspects;
             }
         }
     }
@@ -245,6 +248,7 @@ fn look(image: &DeviceImage<'_>) -> Found {
             return Found {
                 kernels: told(image),
                 digest: None,
+                aspects: Vec::new(),
                 problems: vec![problem(error)],
             };
         }
@@ -258,6 +262,7 @@ fn look(image: &DeviceImage<'_>) -> Found {
     Found {
         kernels,
         digest: Some(Sha256::digest(bytes).into()),
+        aspects: inspection.aspects,
         problems: inspection.problems.into_iter().map(problem).collect(),
     }
 }

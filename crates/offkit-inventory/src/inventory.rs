@@ -95,6 +95,8 @@ pub struct Listed {
     pub kernels: Range<usize>,
     /// SHA-256 of its bytes, unpacked, where kernels were asked for.
     pub digest: Option<[u8; 32]>,
+    /// What its bytes say that it needs of a device, by SYCL's numbers, where kernels were asked for.
+    pub aspects: Vec<u32>,
 }
 
 impl Listed {

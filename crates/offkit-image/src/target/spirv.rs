@@ -44,7 +44,8 @@ impl SpirvSupport {
     }
 }
 
-/// An ability of devices that code may demand, and the extensions of OpenCL that devices with it have.
+/// An ability of devices that code may demand: the extensions of OpenCL that devices with it have, and the capability that
+/// SPIR-V in need of it declares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Aspect {
@@ -54,23 +55,31 @@ pub struct Aspect {
     pub name: &'static str,
     /// All of these.
     pub extensions: &'static [&'static str],
+    /// SPIR-V's number of the capability.
+    pub capability: u32,
 }
 
-const fn aspect(number: u32, name: &'static str, extensions: &'static [&'static str]) -> Aspect {
-    Aspect {
-        number,
-        name,
-        extensions,
-    }
-}
-
-/// The abilities that extensions of OpenCL tell of, by DPC++'s `aspects.def`.
+/// The abilities that extensions of OpenCL tell of, by DPC++'s `aspects.def`; the capabilities by SPIR-V's specification.
 pub const ASPECTS: [Aspect; 3] = [
-    aspect(5, "fp16", &["cl_khr_fp16"]),
-    aspect(6, "fp64", &["cl_khr_fp64"]),
-    aspect(
-        27,
-        "atomic64",
-        &["cl_khr_int64_base_atomics", "cl_khr_int64_extended_atomics"],
-    ),
+    Aspect {
+        number: 5,
+        name: "fp16",
+        extensions: &["cl_khr_fp16"],
+        // Float16; Float16Buffer alone stores and loads.
+        capability: 9,
+    },
+    Aspect {
+        number: 6,
+        name: "fp64",
+        extensions: &["cl_khr_fp64"],
+        // Float64.
+        capability: 10,
+    },
+    Aspect {
+        number: 27,
+        name: "atomic64",
+        extensions: &["cl_khr_int64_base_atomics", "cl_khr_int64_extended_atomics"],
+        // Int64Atomics.
+        capability: 12,
+    },
 ];

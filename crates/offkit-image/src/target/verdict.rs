@@ -36,6 +36,16 @@ impl Verdict {
         }
     }
 
+    /// The same for code whose bytes say that it needs abilities, as [`Inspection::aspects`](crate::Inspection::aspects) has
+    /// them: some images are nowhere recorded to need anything.
+    #[must_use]
+    pub fn with_needs(self, aspects: &[u32], device: &Device) -> Self {
+        match device.lacking_aspect(aspects).filter(|_| self.runs.is_ok()) {
+            Some(lacking) => Self::no(Misfit::Aspect(lacking)),
+            None => self,
+        }
+    }
+
     /// Whether it runs as it is.
     #[must_use]
     pub fn is_native(&self) -> bool {
@@ -94,7 +104,9 @@ impl DeviceImage<'_> {
         if let Some(misfit) = self.spirv_misfit(device) {
             return Verdict::no(misfit);
         }
-        if let Some(aspect) = self.lacking_aspect(device) {
+        let demanded = self.properties.get(DEVICE_REQUIREMENTS, "aspects");
+        let demanded = demanded.and_then(|aspects| aspects.as_u32s()).unwrap_or_default();
+        if let Some(aspect) = device.lacking_aspect(&demanded) {
             return Verdict::no(Misfit::Aspect(aspect));
         }
         let (least_driver, doubt_of_driver) = self.least_driver(runs, device.driver);
@@ -197,18 +209,19 @@ impl DeviceImage<'_> {
         };
         (of_version.max(of_target), doubt)
     }
+}
 
-    /// What the code needs of a device and this one is known to lack, by SYCL's name of it.
-    fn lacking_aspect(&self, device: &Device) -> Option<&'static str> {
+impl Device {
+    /// Which of these abilities it is known to lack, by SYCL's name of it.
+    fn lacking_aspect(&self, aspects: &[u32]) -> Option<&'static str> {
         /// SYCL's numbers of aspects that tell devices apart by their target.
         const CPU: u32 = 1;
         const ACCELERATOR: u32 = 3;
         const FP64: u32 = 6;
-        let aspects = self.properties.get(DEVICE_REQUIREMENTS, "aspects")?.as_u32s()?;
         let demands = |aspect| aspects.contains(&aspect);
-        let gpu = intel::gpu_of_processor(&device.target.arch);
-        let is_gpu = gpu.is_some() || device.target.family().needs_processor();
-        if let Some(spirv) = &device.spirv
+        let gpu = intel::gpu_of_processor(&self.target.arch);
+        let is_gpu = gpu.is_some() || self.target.family().needs_processor();
+        if let Some(spirv) = &self.spirv
             && let Some(lacking) = ASPECTS
                 .iter()
                 .find(|aspect| demands(aspect.number) && !spirv.has(aspect))
@@ -452,6 +465,27 @@ mod tests {
             "no: the device has no atomic64"
         );
         assert_eq!(says("SPIR-V_1.6", &all, &spirv), "JIT");
+    }
+
+    #[test]
+    fn code_may_say_itself_what_it_needs() {
+        let spirv = image("spir64", ImageFormat::Spirv);
+        let said =
+            |aspects: &[u32], device: &Device| spirv.runs_on(device).with_needs(aspects, device).to_string();
+        let [with, without] = ["max1100", "a770"].map(|name| Device::named(name).unwrap());
+        assert_eq!(said(&[6], &with), "JIT");
+        assert_eq!(said(&[6], &without), "no: the device has no fp64");
+        assert_eq!(said(&[], &without), "JIT");
+        let mut asked = Device::new(Target::named("spirv64"));
+        // Nobody has asked it.
+        assert_eq!(said(&[5], &asked), "JIT");
+        asked.spirv = Some(SpirvSupport::new("SPIR-V_1.4", vec!["cl_khr_fp64".to_owned()]));
+        assert_eq!(said(&[5], &asked), "no: the device has no fp16");
+        assert_eq!(said(&[6], &asked), "JIT");
+        // What it does not run anyway, it does not run for that reason.
+        let cubin = image("sm_80", ImageFormat::Cubin);
+        let verdict = cubin.runs_on(&asked);
+        assert_eq!(verdict.clone().with_needs(&[5], &asked), verdict);
     }
 
     #[test]

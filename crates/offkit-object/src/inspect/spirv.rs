@@ -3,6 +3,7 @@
 use offkit_spirv::grammar::{ExecutionMode, SourceLanguage};
 use offkit_spirv::{EntryPoint, Outline, ReadError};
 
+use offkit_image::target::{ASPECTS, Aspect};
 use offkit_image::{CodeVersion, Error, ErrorKind, Target};
 
 use super::InspectedKernel;
@@ -43,6 +44,12 @@ pub(super) fn inspect(source: Source<'_>, findings: &mut Findings) -> Result<(),
     inspection.version = outline.version.map(|version| version.to_string());
     inspection.producer = outline.generator.map(|generator| generator.to_string());
     inspection.target = outline.triple().map(target).unwrap_or_default();
+    let declares = |aspect: &&Aspect| {
+        let mut declared = outline.capabilities.iter();
+        declared.any(|capability| capability.0 == aspect.capability)
+    };
+    let needed = ASPECTS.iter().filter(declares).map(|aspect| aspect.number);
+    inspection.aspects = needed.collect();
     for entry_point in outline.kernels() {
         let kernel = kernel(entry_point, findings)?;
         findings.inspection.kernels.push(kernel);
