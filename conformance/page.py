@@ -13,19 +13,20 @@ Khronos' OpenCL conformance suite, run on [offkit's OpenCL driver](opencl-driver
 the results that are kept in `target/conformance`.
 
 ```console
-$ ./dev conformance --cts BUILD               # every row, a few minutes each: run it again to go on
-$ ./dev conformance --cts BUILD printf svm/svm_migrate
-$ ./dev conformance --cts BUILD --spirv       # compiled by clang 22 before, and passed as SPIR-V
-$ ./dev conformance --cts BUILD --again failed --limit 3600 --each 1800
+$ ./dev conformance                           # every row, a few minutes each: run it again to go on
+$ ./dev conformance printf svm/svm_migrate
+$ ./dev conformance --spirv                   # compiled by clang 22 before, and passed as SPIR-V
+$ ./dev conformance --again failed --limit 3600 --each 1800
 $ ./dev conformance --list
 ```
 
-BUILD is the folder that [OpenCL-CTS](https://github.com/KhronosGroup/OpenCL-CTS) was built in, as its README says. Its
-headers and loader have to be as new as itself: those of KhronosGroup's OpenCL-Headers and OpenCL-ICD-Loader.
+The suite and what it is built with, Khronos' [OpenCL-CTS](https://github.com/KhronosGroup/OpenCL-CTS), headers and loader
+of one day, are fetched and built in `target/cts`, in some minutes. `--cts` names another folder: one in which it was built,
+or one with clones of the repositories.
 
 **Ran** is how many of a row's tests came to an end. A test that was stopped for its time was not run: it is not counted
-as passed. Rows are run in the suite's short ways where it has them (`-w`, `quick_`). The device interprets, so that rows
-that take minutes on a compiler take hours here; those, and the full ways, are run when the device compiles.
+as passed. Rows are run in the suite's short ways where it has them (`-w`, `quick_`). The first device is tested, which
+[compiles](cpu-device.md).
 """
 
 KINDS = {"source": "OpenCL C, compiled by the driver", "spirv": "SPIR-V, compiled by clang 22 before"}

@@ -34,7 +34,8 @@ VERDICTS = (
 def arguments():
     parser = argparse.ArgumentParser(prog="./dev conformance", description=__doc__)
     parser.add_argument("tests", nargs="*", metavar="TEST", help="a row, or ROW/SUBTEST; all rows without any")
-    parser.add_argument("--cts", type=Path, metavar="DIR", help="a built OpenCL-CTS: the folder with test_conformance in it")
+    parser.add_argument("--cts", type=Path, metavar="DIR", default=KEPT.parent / "cts", help="the folder that OpenCL-CTS was"
+                        " built in, or one to build it in, with clones of Khronos' repositories or none (target/cts)")
     parser.add_argument("--driver", type=Path, metavar="FILE", help="another OpenCL driver's library, to compare with")
     parser.add_argument("--full", action="store_true", help="all of it: days on a device that interprets")
     parser.add_argument("--spirv", action="store_true", help="compile to SPIR-V by clang before, instead of passing source")
@@ -67,17 +68,25 @@ def wanted(patterns):
     return rows
 
 
+def programs_of(folder, rows):
+    """The folder with the programs of these rows, which are built there unless it is a build of somebody else's."""
+    if (folder / "test_conformance").is_dir():
+        return folder / "test_conformance"
+    folder.mkdir(parents=True, exist_ok=True)
+    programs = {Path(ROWS[name].program).name for name in rows}
+    built = folder / "build/test_conformance"
+    if subprocess.run([HERE / "build.sh", folder, *sorted(programs)], stdin=subprocess.DEVNULL).returncode != 0:
+        if not built.is_dir():
+            fail(f"OpenCL-CTS was not built in {folder}: see above")
+        print(f"conformance: not all of OpenCL-CTS was built in {folder}: see above", file=sys.stderr)
+    return built
+
+
 class Suite:
     """The suite's programs, and how they are started so that they see one driver and no other."""
 
-    def __init__(self, options):
-        self.options = options
-        for folder in (options.cts, options.cts / "build"):
-            if (folder / "test_conformance").is_dir():
-                self.programs = folder / "test_conformance"
-                break
-        else:
-            fail(f"{options.cts} has no folder test_conformance: name the folder that OpenCL-CTS was built in")
+    def __init__(self, options, programs):
+        self.options, self.programs = options, programs
         # It goes with the suite.
         self.folder = tempfile.TemporaryDirectory(prefix="offkit-conformance-")
         self.work = Path(self.folder.name)
@@ -286,12 +295,9 @@ def main():
     if options.page:
         (ROOT / "docs/conformance.md").write_text(page.page())
         return
-    if options.cts is None:
-        fail("name a built OpenCL-CTS by --cts DIR; docs/conformance.md says which")
-    options.cts = options.cts.resolve()
     if not options.driver.exists():
         fail(f"there is no {options.driver}")
-    suite = Suite(options)
+    suite = Suite(options, programs_of(options.cts.resolve(), rows))
     print(f"logs are in {kept(options.spirv, options.full, options.driver.stem)}/logs", flush=True)
     for name, only in rows.items():
         if suite.program(ROWS[name]) is None:
