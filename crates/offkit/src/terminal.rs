@@ -319,7 +319,7 @@ pub(crate) fn hide_progress() {
 impl Progress {
     /// Says how many images of a file were met; not each time, as there are very many.
     pub(crate) fn images(&self, file: &Path, count: usize) {
-        if !self.0.is_hidden() && count.is_multiple_of(64) {
+        if count.is_multiple_of(64) && !self.0.is_hidden() {
             self.step(format!("{}: {count} images", escape(&file.display().to_string())));
         }
     }
