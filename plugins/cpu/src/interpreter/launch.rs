@@ -100,12 +100,6 @@ impl Launch<'_> {
         variables.chain(locals).chain(copies)
     }
 
-    /// The name of the program-scope variable at an address.
-    pub(super) fn variable_at(&self, address: u64) -> Option<&str> {
-        let index = self.addresses.iter().position(|other| *other == address)?;
-        self.module.globals.get(index).map(|global| global.name.as_str())
-    }
-
     /// The words of a built-in variable at a place.
     pub(super) fn input(&self, place: &Place<'_>, global: u32) -> [u64; 4] {
         match self.module.globals.get(global as usize).map(|global| global.home) {

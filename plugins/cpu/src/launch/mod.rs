@@ -1,5 +1,6 @@
 //! What a launch is given, how its range is cut into groups, and how it fails: for every kind of kernel.
 
+pub(crate) mod access;
 mod argument;
 mod fault;
 mod info;

@@ -16,15 +16,13 @@ use offkit_kernel::builtins::{Scalar, Shape};
 
 use super::NativeLaunch;
 use crate::LaunchError;
+use crate::launch::access::NULL_PAGE;
 use crate::launch::{Fault, Geometry, KernelFault, Place, Print, printf};
 use crate::memory::{AccessKind, Reason, Violation};
 use crate::sync::{Mutex, PoisonError};
 
 /// Bytes of text that a thread keeps at most.
 const MOST_KEPT: usize = 1 << 16;
-
-/// Addresses up to here are taken for null pointers.
-const NULL_PAGE: u64 = 4096;
 
 /// Where the printfs of a launch go, and how it fails.
 #[derive(Debug)]
