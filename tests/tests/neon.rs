@@ -152,6 +152,7 @@ fn code_for_neon_does_what_the_interpreter_does() {
                 full: false,
                 narrow_ids: true,
                 contract: false,
+                check_bounds: false,
             };
             let request = CompileRequest {
                 kernel: kernel.to_owned(),

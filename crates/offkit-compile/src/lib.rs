@@ -55,7 +55,14 @@
 //!   end return none
 //! "#,
 //! )?;
-//! let variant = Variant { width: 8, rows: true, full: true, narrow_ids: true, contract: true };
+//! let variant = Variant {
+//!     width: 8,
+//!     rows: true,
+//!     full: true,
+//!     narrow_ids: true,
+//!     contract: true,
+//!     check_bounds: false,
+//! };
 //! let plan = Plan::new(&prepare(&module, 0)?, 0, variant)?;
 //!
 //! // The argument is the same for all; addresses are four bytes apart, so that one access serves eight work-items.
@@ -70,6 +77,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod bounds;
 mod definitions;
 mod facts;
 mod graph;

@@ -17,6 +17,8 @@ pub struct Variant {
     pub narrow_ids: bool,
     /// Whether products and sums may be made one operation where the kernel allows it, as OpenCL does.
     pub contract: bool,
+    /// Whether accesses are checked before they are made.
+    pub check_bounds: bool,
 }
 
 impl Variant {

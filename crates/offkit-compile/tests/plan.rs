@@ -32,6 +32,7 @@ fn planned(body: &str) -> (Module, Plan) {
         full: true,
         narrow_ids: true,
         contract: true,
+        check_bounds: false,
     };
     let plan = Plan::new(&prepared, 0, variant).expect("a plan");
     (prepared, plan)

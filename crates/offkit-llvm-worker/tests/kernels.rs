@@ -46,6 +46,7 @@ fn request(level: Effort, processor: &str) -> CompileRequest {
             full: true,
             narrow_ids: true,
             contract: true,
+            check_bounds: false,
         },
         triple: String::new(),
         processor: processor.into(),

@@ -915,6 +915,7 @@ mod tests {
                 full: true,
                 narrow_ids: true,
                 contract: true,
+                check_bounds: false,
             },
             triple: String::new(),
             processor: String::new(),

@@ -27,8 +27,9 @@
 //!
 //! # Compiled kernels
 //!
-//! The first device has kernels compiled to machine code when they are launched ([`Compiler`]) and checks nothing; what cannot
-//! be compiled is interpreted. The second one interprets. Where `OFFKIT_CPU_COMPILE` is 0 it is the only one.
+//! The first device has kernels compiled to machine code when they are launched ([`Compiler`]) and checks nothing, unless
+//! their program is built with [`CHECK_BOUNDS_OPTION`]; what cannot be compiled is interpreted. The second one interprets.
+//! Where `OFFKIT_CPU_COMPILE` is 0 it is the only one.
 //!
 //! # Limits
 //!
@@ -111,9 +112,12 @@ mod pool;
 use offkit_sync as sync;
 
 pub use code::{GDB_VARIABLE, PERF_VARIABLE};
-pub use compiled::{COMPILE_VARIABLE, Compiler, Expected, Processor, expected, time_waited};
+pub use compiled::{
+    CHECK_BOUNDS_OPTION, CHECK_BOUNDS_VARIABLE, COMPILE_VARIABLE, Compiler, Expected, Processor, expected,
+    time_waited,
+};
 #[doc(hidden)]
-pub use compiled::{Trial, compile_with, launch_compiled};
+pub use compiled::{Trial, TrialOptions, compile_with, launch_compiled};
 pub use error::BuildError;
 pub use interpreter::Program;
 pub use launch::{

@@ -6,11 +6,12 @@ use llvm_sys::core::{
 use llvm_sys::{
     LLVMAtomicOrdering, LLVMAtomicRMWBinOp, LLVMIntPredicate as IntPredicate, LLVMOpcode as Opcode,
 };
-use offkit_compile::Shape;
+use offkit_compile::{Shape, bounds};
 use offkit_kernel::builtins::{self, Scalar};
 use offkit_kernel::ir::{AtomicOperation, Instruction, Operation, Type as Kind, scalar_size};
 use offkit_spirv::grammar::{Op, StorageClass};
 
+use super::bounds::Checked;
 use super::builder::{Type, Value};
 use super::kernel::{Emitter, Result, refuse};
 use super::values::alignment_of;
@@ -113,7 +114,11 @@ impl<'m> Emitter<'_, 'm> {
         self.each(mask, &mut |emitter, lane| {
             let [to, from] = [0, 1].map(|index| emitter.of_lane(words[index], lane));
             let [to, from] = [to, from].map(|place| emitter.coerce(place, pointer));
-            b.call(ty, function, &[to, from, emitter.word_of_lane(words[2], lane)]);
+            let size = emitter.word_of_lane(words[2], lane);
+            let line = instruction.line;
+            emitter.check_range(bounds::LOAD, instruction.operands[1], line, [from, size, lane]);
+            emitter.check_range(bounds::STORE, instruction.operands[0], line, [to, size, lane]);
+            b.call(ty, function, &[to, from, size]);
             Ok(())
         })
     }
@@ -162,6 +167,16 @@ impl<'m> Emitter<'_, 'm> {
             let word = self.vectors(*operand)[0];
             words.push(self.apart(word));
         }
+        let place = self.vectors(operands[0])[0];
+        self.check(&Checked {
+            kind: bounds::ATOMIC,
+            pointer: operands[0],
+            line: instruction.line,
+            place,
+            shape: Shape::Varying,
+            mask,
+            pieces: vec![(0, scalar_size(scalar))],
+        })?;
         let ty = b.scalar(scalar);
         let form = ty.vector(self.width);
         let slot = instruction.result.map(|_| {

@@ -302,7 +302,7 @@ impl<'m> Emitter<'_, 'm> {
         };
         if let Some(pointer) = pointer {
             let second = words.split_off(shape.lanes as usize);
-            self.store_second(pointer, second, mask)?;
+            self.store_second(instruction, pointer, second, mask)?;
         }
         Ok(words)
     }

@@ -16,6 +16,7 @@ use offkit_spirv::grammar::StorageClass;
 
 use llvm_sys::LLVMIntPredicate as IntPredicate;
 
+use super::bounds::Checks;
 use super::builder::{Block, Builder, Type, Value};
 use super::lanes::Lanes;
 use super::memory::Access;
@@ -101,8 +102,8 @@ pub(super) struct Emitter<'e, 'm> {
     /// Where the mask of the vectors that begin a region is kept, for regions that not all work-items may come to.
     pub(super) partial: HashMap<usize, u64>,
     /// Private variables, from the start of a vector's scratch memory: work-item after work-item.
-    variables: HashMap<ValueId, u64>,
-    private_size: u64,
+    pub(super) variables: HashMap<ValueId, u64>,
+    pub(super) private_size: u64,
     scratch: u64,
     /// Variables in local memory, from the start of a group's.
     pub(super) locals: HashMap<u32, u64>,
@@ -114,6 +115,8 @@ pub(super) struct Emitter<'e, 'm> {
     pub(super) next: Option<Value<'m>>,
     /// The masks of those that have come to barriers, by the region behind.
     pub(super) arrived: HashMap<usize, Value<'m>>,
+    /// Where accesses are checked.
+    pub(super) checks: Option<Checks<'m>>,
 }
 
 /// A kernel as LLVM has it, before it is optimised.
@@ -169,6 +172,7 @@ pub(super) fn emit<'m>(
         printed: None,
         next: None,
         arrived: HashMap::new(),
+        checks: None,
     };
     emitter.emit()
 }
@@ -182,6 +186,7 @@ impl<'m> Emitter<'_, 'm> {
         b.at_end(start);
         self.read_launch();
         self.read_arguments()?;
+        self.begin_checks();
         if self.plan.regions.len() > 1 {
             self.next = Some(self.slot(b.int(32)));
         }
@@ -262,6 +267,17 @@ impl<'m> Emitter<'_, 'm> {
         let here = self.b.current();
         self.b.at_end(self.entry);
         let slot = self.b.alloca(ty, 1, alignment_of(ty));
+        self.b.at_end(here);
+        slot
+    }
+
+    /// So many words in the stack, which are zero when the function is called.
+    pub(super) fn zeroed_slot(&self, words: u32) -> Value<'m> {
+        let ty = self.b.int(64).vector(Some(words));
+        let slot = self.slot(ty);
+        let here = self.b.current();
+        self.b.at_end(self.entry);
+        self.b.store(self.b.zero(ty), slot, alignment_of(ty));
         self.b.at_end(here);
         slot
     }
@@ -623,6 +639,7 @@ impl<'m> Emitter<'_, 'm> {
             scratch,
             mask,
         });
+        self.place_checks();
     }
 
     fn initialize_variables(&mut self) -> Result<()> {

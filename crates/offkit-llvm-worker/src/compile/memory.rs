@@ -1,10 +1,11 @@
 //! Memory: which accesses are one of a vector, which are one for all, and which are one for each work-item.
 
 use llvm_sys::LLVMIntPredicate as IntPredicate;
-use offkit_compile::Shape;
+use offkit_compile::{Shape, bounds};
 use offkit_kernel::builtins::Scalar;
 use offkit_kernel::ir::{Instruction, Leaf, Operand, Type as Kind, TypeId, scalar_size};
 
+use super::bounds::Checked;
 use super::builder::{Type, Value};
 use super::kernel::{Emitter, Result, refuse};
 
@@ -93,6 +94,7 @@ impl<'m> Emitter<'_, 'm> {
             align: self.align_of(instruction, kind),
             mask,
         };
+        self.check(&Checked::new(bounds::LOAD, pointer, instruction, access))?;
         let words = match self.possible_stride(pointer, &leaves, mask) {
             Some(stride) => self.load_perhaps_side_by_side(access, stride),
             None => self.load_leaves(access),
@@ -228,6 +230,7 @@ impl<'m> Emitter<'_, 'm> {
             align: self.align_of(instruction, kind),
             mask,
         };
+        self.check(&Checked::new(bounds::STORE, pointer, instruction, access))?;
         let shapes = self.shapes(value);
         let words: Vec<_> = self.operand(value).into_iter().zip(shapes).collect();
         match self.possible_stride(pointer, &leaves, mask) {
@@ -348,6 +351,7 @@ impl<'m> Emitter<'_, 'm> {
     /// Stores the second result of a function where its pointer leads.
     pub(super) fn store_second(
         &mut self,
+        instruction: &Instruction,
         pointer: Operand,
         words: Vec<Value<'m>>,
         mask: Option<Value<'m>>,
@@ -367,6 +371,7 @@ impl<'m> Emitter<'_, 'm> {
             align: self.module.types.layout(pointee).align,
             mask,
         };
+        self.check(&Checked::new(bounds::STORE, pointer, instruction, access))?;
         for (leaf, word) in leaves.iter().zip(words) {
             self.store_word(access, leaf, word, Shape::Varying);
         }
@@ -408,6 +413,12 @@ impl<'m> Emitter<'_, 'm> {
             align,
             mask,
         });
+        for (kind, pointer, access) in [(bounds::LOAD, from, source), (bounds::STORE, to, target)] {
+            let mut checked = Checked::new(kind, pointer, instruction, access);
+            // All of it, as one.
+            checked.pieces = (size > 0).then_some((0, size)).into_iter().collect();
+            self.check(&checked)?;
+        }
         let words = self.load_leaves(source);
         for (leaf, word) in leaves.iter().zip(words) {
             let shape = if word.ty().width().is_some() {

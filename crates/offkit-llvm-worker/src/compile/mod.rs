@@ -14,6 +14,7 @@
 //! | `memory` | loads, stores, copies |
 //! | `side_by_side` | those whose addresses turn out to be side by side |
 //! | `apart` | what is done for one work-item after the other |
+//! | `bounds` | accesses that are checked before they are made |
 //! | `print` | what work-items tell the device |
 //! | `spaces` | which memory addresses lead to |
 //! | `ids` | built-in variables |
@@ -24,6 +25,7 @@
 
 mod addresses;
 mod apart;
+mod bounds;
 mod builder;
 mod control;
 mod ids;

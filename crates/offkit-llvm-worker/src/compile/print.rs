@@ -82,7 +82,7 @@ impl<'m> Emitter<'_, 'm> {
     }
 
     /// The group's number in the launch.
-    fn group_number(&self) -> Option<Value<'m>> {
+    pub(super) fn group_number(&self) -> Option<Value<'m>> {
         let (b, [x, y, z]) = (self.b, self.group.as_ref()?.id);
         let [columns, rows, _] = self.launch.as_ref()?.groups;
         Some(b.add(b.mul(b.add(b.mul(z, rows), y), columns), x))

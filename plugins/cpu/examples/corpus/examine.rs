@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use offkit_kernel::ir::{self, CollectiveKind, Operation};
-use offkit_plugin_cpu::{LaunchError, LaunchOptions, Memory, Program, Trial};
+use offkit_plugin_cpu::{LaunchError, LaunchOptions, Memory, Program, Trial, TrialOptions};
 use offkit_spirv::{Module, kernel_parameters};
 
 use crate::compare::{Difference, compare};
@@ -71,7 +71,12 @@ pub(crate) fn examine(
     let kernels = built.program.kernels().iter().enumerate();
     let records = kernels.map(|(index, info)| {
         tell(&info.name, "compiling");
-        let trial = Trial::new(&built.program, spirv, index, false, true);
+        let options = TrialOptions {
+            at_full_effort: false,
+            contract: true,
+            check_bounds: false,
+        };
+        let trial = Trial::new(&built.program, spirv, index, options);
         let started = Instant::now();
         let compiled = trial.compile(None);
         let milliseconds = started.elapsed().as_millis() as u64;
@@ -123,7 +128,14 @@ struct Comparison<'c> {
 impl<'c> Comparison<'c> {
     fn new(built: &'c Built<'c>, index: usize, tell: &'c dyn Fn(&str, &str)) -> Comparison<'c> {
         let info = &built.program.kernels()[index];
-        let trial = |full, contract| Trial::new(&built.program, built.spirv, index, full, contract);
+        let trial = |at_full_effort, contract| {
+            let options = TrialOptions {
+                at_full_effort,
+                contract,
+                check_bounds: false,
+            };
+            Trial::new(&built.program, built.spirv, index, options)
+        };
         let functions = built
             .module
             .functions

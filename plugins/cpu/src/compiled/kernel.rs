@@ -14,7 +14,7 @@ use super::service;
 use super::shape::Widths;
 use crate::kernel::{KernelCode, Pace};
 use crate::launch::{Arguments, Geometry};
-use crate::native::GroupCode;
+use crate::native::{GroupCode, Origin};
 use crate::{KernelInfo, LaunchError, LaunchOptions, Program};
 
 /// Steps of the interpreter, of all work-items together, that compiled code does in a few microseconds.
@@ -37,12 +37,19 @@ pub(crate) struct CompiledKernel {
     slots: Arc<[Slot]>,
     /// Whether a launch had groups that its code needs too much memory for.
     was_too_large: AtomicBool,
+    /// Whether its code checks accesses before they are made.
+    check_bounds: bool,
     pace: Pace,
 }
 
 impl CompiledKernel {
     /// The kernel with this number of a program, which is built of a module.
-    pub(crate) fn new(program: &Arc<Program>, index: usize, source: &Arc<Source>) -> CompiledKernel {
+    pub(crate) fn new(
+        program: &Arc<Program>,
+        index: usize,
+        source: &Arc<Source>,
+        check_bounds: bool,
+    ) -> CompiledKernel {
         let info = &program.kernels()[index];
         let module = program.module();
         let facts = Facts::of(module, index);
@@ -68,6 +75,7 @@ impl CompiledKernel {
             sees_groups: facts.groups || has_local_memory,
             slots: (0..variants).map(|_| Slot::default()).collect(),
             was_too_large: AtomicBool::new(false),
+            check_bounds,
             pace: Pace::default(),
         }
     }
@@ -78,7 +86,16 @@ impl CompiledKernel {
             .widths
             .as_ref()?
             .variant(geometry, self.program.memory().has_large());
-        Some((self.slots.get(number)?, number, variant))
+        Some((self.slots.get(number)?, number, self.checking(variant)))
+    }
+
+    /// A variant with or without checks, as the kernel's code is to be.
+    fn checking(&self, variant: Variant) -> Variant {
+        let check_bounds = self.check_bounds;
+        Variant {
+            check_bounds,
+            ..variant
+        }
     }
 
     /// The slot with a number.
@@ -88,7 +105,8 @@ impl CompiledKernel {
 
     /// The number of the slot for the launches that are most likely, and what belongs into it.
     pub(super) fn likely(&self) -> Option<(usize, Variant)> {
-        self.widths.as_ref().map(Widths::likely)
+        let (number, variant) = self.widths.as_ref()?.likely();
+        Some((number, self.checking(variant)))
     }
 
     /// The code for a launch, which is asked for if nobody has; with `wait`, this waits for it.
@@ -189,7 +207,11 @@ impl KernelCode for CompiledKernel {
             function: code.function,
             scratch: memory as usize,
             externals: &code.externals,
-            files: &self.program.module().files,
+            origin: Some(Origin {
+                program: &self.program,
+                kernel: self.index,
+                is_checked: self.check_bounds,
+            }),
             pace: &self.pace,
         };
         #[expect(unsafe_code, reason = "machine code is called")]

@@ -8,7 +8,7 @@ use offkit_kernel::builtins::{self, Scalar, Shape};
 use offkit_spirv::grammar::OpenclStd100Op;
 
 use crate::Program;
-use crate::native::printing;
+use crate::native::{bounds, printing};
 
 /// The most operands of a function of OpenCL.std, without a pointer.
 const MOST_OPERANDS: usize = 7;
@@ -41,6 +41,8 @@ pub(super) fn address(program: &Program, name: &str) -> Result<u64, String> {
     match name {
         "builtin" => return Ok(builtin as *const () as u64),
         "copy" => return Ok(copy as *const () as u64),
+        "bounds" => return Ok(bounds::access as *const () as u64),
+        "bounds_of_range" => return Ok(bounds::range as *const () as u64),
         "overflow" => return Ok(printing::overflow as *const () as u64),
         "nowhere" => return Ok(printing::nowhere as *const () as u64),
         "print" => return Ok(printing::print as *const () as u64),

@@ -97,6 +97,7 @@ impl Widths {
             full,
             narrow_ids,
             contract: true,
+            check_bounds: false,
         };
         (number, variant)
     }

@@ -21,28 +21,28 @@ const LIMIT: Duration = Duration::from_secs(90);
 #[doc(hidden)]
 pub struct Trial {
     kernel: CompiledKernel,
-    effort: Effort,
-    contract: bool,
+    options: TrialOptions,
+}
+
+/// How the code of a trial is made.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct TrialOptions {
+    /// With all passes, not with few.
+    pub at_full_effort: bool,
+    /// A product and a sum may be one operation.
+    pub contract: bool,
+    /// Accesses are checked.
+    pub check_bounds: bool,
 }
 
 impl Trial {
-    /// A kernel of a program that was built of a module, by its number. Its code is made with all passes or with few, and
-    /// may make a product and a sum one operation or not.
-    pub fn new(
-        program: &Arc<Program>,
-        spirv: &[u8],
-        kernel: usize,
-        at_full_effort: bool,
-        contract: bool,
-    ) -> Trial {
+    /// A kernel of a program that was built of a module, by its number.
+    pub fn new(program: &Arc<Program>, spirv: &[u8], kernel: usize, options: TrialOptions) -> Trial {
         let source = Arc::new(Source::new(spirv.to_vec()));
         Trial {
-            kernel: CompiledKernel::new(program, kernel, &source),
-            effort: match at_full_effort {
-                true => Effort::Full,
-                false => Effort::Light,
-            },
-            contract,
+            kernel: CompiledKernel::new(program, kernel, &source, options.check_bounds),
+            options,
         }
     }
 
@@ -73,10 +73,14 @@ impl Trial {
     fn make(&self, number: usize, variant: Variant) -> Option<&Result<super::code::Code, String>> {
         let slot = self.kernel.numbered(number)?;
         if slot.is_to_be_asked_for() {
-            let contract = self.contract;
+            let contract = self.options.contract;
             let mut order = self.kernel.order(number, Variant { contract, ..variant });
             order.is_improved = false;
-            order.make(self.effort, Instant::now());
+            let effort = match self.options.at_full_effort {
+                true => Effort::Full,
+                false => Effort::Light,
+            };
+            order.make(effort, Instant::now());
         }
         // A launch is interpreted where that takes long; what asks for the code itself wants it.
         let asked = Instant::now();
@@ -129,12 +133,10 @@ pub fn launch_compiled(
     range: &NdRange,
     arguments: &[Argument],
     options: &LaunchOptions<'_>,
-    at_full_effort: bool,
+    trial: TrialOptions,
 ) -> Result<Option<String>, LaunchError> {
     match program.kernels().iter().position(|info| info.name == kernel) {
-        Some(index) => {
-            Trial::new(program, spirv, index, at_full_effort, true).launch(range, arguments, options)
-        }
+        Some(index) => Trial::new(program, spirv, index, trial).launch(range, arguments, options),
         None => program.launch(kernel, range, arguments, options).map(|()| None),
     }
 }

@@ -356,6 +356,11 @@ impl Program {
         &self.module
     }
 
+    /// The addresses of the program-scope variables, by their numbers.
+    pub(crate) fn addresses(&self) -> &[u64] {
+        &self.addresses
+    }
+
     /// The address of the program-scope variable with this number, if there is one for all work-groups.
     pub(crate) fn variable_address(&self, number: usize) -> Option<u64> {
         let global = self.module.globals.get(number)?;

@@ -59,6 +59,13 @@ pub(crate) struct Hint {
     read_only: bool,
 }
 
+impl Hint {
+    /// The start and the size of the allocation.
+    pub(crate) fn range(&self) -> (u64, u64) {
+        (self.base, self.size)
+    }
+}
+
 impl Snapshot {
     /// The allocation closest to `address`, containing it or not.
     pub(crate) fn nearest(&self, address: u64) -> Option<Allocation> {

@@ -16,6 +16,7 @@
 
 #![expect(unsafe_code, reason = "machine code is called")]
 
+pub(crate) mod bounds;
 pub(crate) mod printing;
 
 use std::collections::HashMap;
@@ -29,10 +30,12 @@ use offkit_compile::launch;
 use offkit_spirv::Parameter;
 
 use crate::kernel::{Claims, KernelCode, Pace, TakenBy, share_groups};
+use crate::launch::access::Reachable;
 use crate::launch::{Arguments, Geometry};
 use crate::pool::{self, Arena, FloatMode, LOCAL_ALIGNMENT};
 use crate::sync::{LazyLock, Mutex, PoisonError};
-use crate::{KernelInfo, LaunchError, LaunchOptions, sub_group_size};
+use crate::{KernelInfo, LaunchError, LaunchOptions, Program, sub_group_size};
+use bounds::Bounds;
 use printing::Printing;
 
 /// What the bytes begin with that name a table in the place of a module.
@@ -147,7 +150,7 @@ impl KernelCode for NativeKernel {
             function: self.function,
             scratch: 0,
             externals: &[],
-            files: &[],
+            origin: None,
             pace: &self.pace,
         };
         // SAFETY: who made the kernel vouches for the function.
@@ -168,9 +171,18 @@ pub(crate) struct GroupCode<'c> {
     pub(crate) scratch: usize,
     /// The addresses of what it needs from outside.
     pub(crate) externals: &'c [u64],
-    /// The source files that it may name.
-    pub(crate) files: &'c [String],
+    /// What it was compiled from.
+    pub(crate) origin: Option<Origin<'c>>,
     pub(crate) pace: &'c Pace,
+}
+
+/// What code was compiled from.
+pub(crate) struct Origin<'c> {
+    pub(crate) program: &'c Program,
+    /// Which of the program's kernels.
+    pub(crate) kernel: usize,
+    /// Whether the code checks its accesses.
+    pub(crate) is_checked: bool,
 }
 
 impl GroupCode<'_> {
@@ -191,7 +203,40 @@ impl GroupCode<'_> {
             0 => arguments.local_size(),
             _ => arguments.local_size().next_multiple_of(LOCAL_ALIGNMENT),
         };
-        let printing = Printing::new(options.printer(), self.kernel, self.files, geometry, &stop);
+        let size = scratch.saturating_add(self.scratch);
+        let checked = self.origin.as_ref().filter(|origin| origin.is_checked);
+        let snapshot = checked.map(|origin| origin.program.memory().snapshot());
+        let bounds = checked.zip(snapshot.as_ref()).map(|(origin, global)| {
+            let module = origin.program.module();
+            let kernel = &module.kernels[origin.kernel];
+            Bounds {
+                reachable: Reachable {
+                    global,
+                    arguments,
+                    module,
+                    addresses: origin.program.addresses(),
+                },
+                function: &module.functions[kernel.function.0 as usize],
+                memory: size as u64,
+            }
+        });
+        // The first work-group that fails is the one that counts, and so all before it are run.
+        let taken_by = match bounds {
+            Some(_) => TakenBy::Order,
+            None => TakenBy::Thread,
+        };
+        let files = self
+            .origin
+            .as_ref()
+            .map(|origin| &origin.program.module().files[..]);
+        let printing = Printing::new(
+            options.printer(),
+            self.kernel,
+            files.unwrap_or_default(),
+            geometry,
+            &stop,
+            bounds,
+        );
         let launch = NativeLaunch {
             arguments: arguments.words().as_ptr(),
             cancel: options.cancel.unwrap_or(&never),
@@ -205,7 +250,6 @@ impl GroupCode<'_> {
             printing: (&raw const printing).cast(),
         };
         let launch = Shared(&launch);
-        let size = scratch.saturating_add(self.scratch);
         let cancelled = |number, after| LaunchError::Cancelled {
             kernel: self.kernel.to_owned(),
             after,
@@ -249,7 +293,7 @@ impl GroupCode<'_> {
         let chunk = count / (pool::threads() as u64 * CHUNKS);
         let outcome = share_groups(
             count,
-            (chunk.max(1), TakenBy::Thread),
+            (chunk.max(1), taken_by),
             self.pace,
             &stop,
             options.cancel,

@@ -15,10 +15,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use offkit_kernel::builtins::{Scalar, Shape};
 
 use super::NativeLaunch;
+use super::bounds::Bounds;
 use crate::LaunchError;
-use crate::launch::access::NULL_PAGE;
+use crate::launch::access::{Meant, NULL_PAGE};
 use crate::launch::{Fault, Geometry, KernelFault, Place, Print, printf};
-use crate::memory::{AccessKind, Reason, Violation};
+use crate::memory::{AccessKind, Hint, Reason, Violation};
 use crate::sync::{Mutex, PoisonError};
 
 /// Bytes of text that a thread keeps at most.
@@ -33,6 +34,8 @@ pub(crate) struct Printing<'l> {
     geometry: &'l Geometry,
     /// Has the launch stop.
     stop: &'l AtomicBool,
+    /// What accesses are checked against, where they are.
+    pub(super) bounds: Option<Bounds<'l>>,
     failure: Mutex<Option<Failure>>,
 }
 
@@ -83,6 +86,7 @@ impl<'l> Printing<'l> {
         files: &'l [String],
         geometry: &'l Geometry,
         stop: &'l AtomicBool,
+        bounds: Option<Bounds<'l>>,
     ) -> Printing<'l> {
         Printing {
             to: To(to),
@@ -90,6 +94,7 @@ impl<'l> Printing<'l> {
             files,
             geometry,
             stop,
+            bounds,
             failure: Mutex::new(None),
         }
     }
@@ -150,6 +155,35 @@ impl<'l> Printing<'l> {
     }
 
     fn error(&self, group: u64, item: u64, [file, line]: Line, fault: Fault) -> LaunchError {
+        let file = (file as usize)
+            .checked_sub(1)
+            .and_then(|file| self.files.get(file));
+        let (what, address) = match fault {
+            Fault::Access(violation) => {
+                let what = match &self.bounds {
+                    Some(bounds) => bounds.reachable.describe(violation, Meant::Global),
+                    None => format!("printf reads a string at {:#x}: null pointer", violation.address),
+                };
+                (what, Some(violation.address))
+            }
+            Fault::Undefined(what) => (what, None),
+            other => (format!("printf: {other:?}"), None),
+        };
+        let location = match file {
+            Some(file) => format!("at {file}:{line}"),
+            None => "in compiled code".to_owned(),
+        };
+        self.fault((group, item), what, location, address)
+    }
+
+    /// What a work-item did, and where.
+    fn fault(
+        &self,
+        (group, item): (u64, u64),
+        what: String,
+        location: String,
+        address: Option<u64>,
+    ) -> LaunchError {
         let group = self.geometry.group(group);
         let local_id = group.local_id(item);
         let place = Place {
@@ -158,29 +192,21 @@ impl<'l> Printing<'l> {
             local_id,
             number: item,
         };
-        let file = (file as usize)
-            .checked_sub(1)
-            .and_then(|file| self.files.get(file));
-        let (what, address) = match fault {
-            Fault::Access(violation) => (
-                format!("printf reads a string at {:#x}: null pointer", violation.address),
-                Some(violation.address),
-            ),
-            Fault::Undefined(what) => (what, None),
-            other => (format!("printf: {other:?}"), None),
-        };
         LaunchError::Kernel(Box::new(KernelFault {
             kernel: self.kernel.to_owned(),
             what,
             global_id: place.global_id(),
             local_id,
             group_id: group.id,
-            location: match file {
-                Some(file) => format!("at {file}:{line}"),
-                None => "in compiled code".to_owned(),
-            },
+            location,
             address,
         }))
+    }
+
+    /// Has the launch fail, since a work-item, by its group and its number there, must not make an access.
+    pub(super) fn refuse(&self, item: (u64, u64), what: String, location: String, address: u64) {
+        let error = self.fault(item, what, location, Some(address));
+        self.fail(Failure::Error(item.0, error));
     }
 }
 
@@ -216,15 +242,24 @@ pub(crate) unsafe extern "C" fn print(
         }
     });
     let given: Vec<_> = given.collect();
-    let mut read = |address: u64| match address {
-        ..NULL_PAGE => Err(Fault::Access(Violation {
+    // SAFETY: the caller's; it lives as long as the launch.
+    let bounds = unsafe { &(*(*launch).printing).bounds };
+    let mut hint = Hint::default();
+    let mut read = |address: u64| {
+        if let Some(bounds) = bounds {
+            let byte = bounds.reachable.global.load(address, 1, &mut hint);
+            return byte.map(|byte| byte as u8).map_err(Fault::Access);
+        }
+        if address >= NULL_PAGE {
+            // SAFETY: the caller's: a string is there.
+            return Ok(unsafe { (address as *const u8).read() });
+        }
+        Err(Fault::Access(Violation {
             kind: AccessKind::Load,
             address,
             size: 1,
             reason: Reason::OutOfBounds,
-        })),
-        // SAFETY: the caller's: a string is there.
-        _ => Ok(unsafe { (address as *const u8).read() }),
+        }))
     };
     let mut text = Some(Text {
         group,

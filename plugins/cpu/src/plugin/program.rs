@@ -54,12 +54,18 @@ struct Executable {
 }
 
 /// Builds a module whose specialization constants have their values.
-fn build(module: &Module, memory: &Arc<Memory>, compiles: bool) -> Result<Executable, BuildError> {
+fn build(
+    module: &Module,
+    memory: &Arc<Memory>,
+    compiles: bool,
+    check_bounds: bool,
+) -> Result<Executable, BuildError> {
     let program = Arc::new(crate::Program::from_module(module, Arc::clone(memory))?);
     let kernels = 0..program.kernels().len();
     let kernels = if compiles {
         let source = Arc::new(compiled::Source::new(module.to_bytes()));
-        let kernels = kernels.map(|index| Arc::new(CompiledKernel::new(&program, index, &source)));
+        let kernels =
+            kernels.map(|index| Arc::new(CompiledKernel::new(&program, index, &source, check_bounds)));
         let kernels: Vec<_> = kernels.collect();
         if let Some(kernel) = kernels.first() {
             kernel.expect_launch(kernels.len() == 1);
@@ -125,13 +131,15 @@ impl CpuProgram {
         let library = options
             .split_ascii_whitespace()
             .any(|option| option == "-create-library");
+        let compiled_so = |program: &Ref<CpuProgram>| compiled::checks_bounds(&program.state().build.options);
+        let check_bounds = compiled::checks_bounds(options) || programs.iter().any(compiled_so);
         let _mode = FloatMode::standard();
         let linked = link(&objects, library).and_then(|linked| {
             if library {
                 return Ok((Some(linked.module), None));
             }
-            let executable =
-                build(&linked.module, memory, compiles).map_err(|error| linked.explain(error))?;
+            let executable = build(&linked.module, memory, compiles, check_bounds)
+                .map_err(|error| linked.explain(error))?;
             Ok((None, Some(executable)))
         });
         let mut state = State::default();
@@ -313,8 +321,9 @@ impl Program<Cpu> for CpuProgram {
         }
         self.make(options, PI_BUILD_PROGRAM_FAILURE, |mut module, state| {
             specialize(&mut module, &state.specialization);
-            let executable =
-                build(&module, &self.memory, self.compiles).map_err(|error| error.to_string())?;
+            let check_bounds = compiled::checks_bounds(options);
+            let executable = build(&module, &self.memory, self.compiles, check_bounds);
+            let executable = executable.map_err(|error| error.to_string())?;
             state.executable = Some(executable);
             Ok(PI_PROGRAM_BINARY_TYPE_EXECUTABLE)
         })

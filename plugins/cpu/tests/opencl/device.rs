@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 use offkit_compile::prepare;
 use offkit_kernel::ir;
 use offkit_plugin_cpu::{
-    AllocationKind, Argument, LaunchError, LaunchOptions, Memory, NdRange, Program, compile_with,
-    launch_compiled,
+    AllocationKind, Argument, LaunchError, LaunchOptions, Memory, NdRange, Program, TrialOptions,
+    compile_with, launch_compiled,
 };
 use offkit_spirv::{LinkInput, LinkOptions, Module, kernel_parameters, link};
 
@@ -15,12 +15,15 @@ use offkit_spirv::{LinkInput, LinkOptions, Module, kernel_parameters, link};
 const IS_PREPARED: bool = matches!(env!("CARGO_CRATE_NAME").as_bytes(), b"prepared");
 
 /// Whether kernels run compiled, as far as they can be.
-pub(crate) const IS_COMPILED: bool = matches!(env!("CARGO_CRATE_NAME").as_bytes(), b"vectors");
+pub(crate) const IS_COMPILED: bool = matches!(env!("CARGO_CRATE_NAME").as_bytes(), b"vectors" | b"bounds");
+
+/// Whether compiled kernels check their accesses.
+const CHECKS_BOUNDS: bool = matches!(env!("CARGO_CRATE_NAME").as_bytes(), b"bounds");
 
 /// Whether the program that compiles is there, which is built with the tests of the whole workspace. Without it kernels are
 /// interpreted, or tests fail when `OFFKIT_REQUIRE_TOOLS` is 1.
 #[expect(clippy::print_stderr, reason = "what is not tested is said")]
-fn has_worker() -> bool {
+pub(crate) fn has_worker() -> bool {
     static FOUND: OnceLock<bool> = OnceLock::new();
     *FOUND.get_or_init(|| {
         let folder = std::env::current_exe().expect("the test's program");
@@ -219,7 +222,11 @@ impl Device {
         options: &LaunchOptions<'_>,
     ) -> Result<(), LaunchError> {
         // By turns with light passes and with all.
-        let full = self.number(kernel).is_multiple_of(2);
+        let trial = TrialOptions {
+            at_full_effort: self.number(kernel).is_multiple_of(2),
+            contract: true,
+            check_bounds: CHECKS_BOUNDS,
+        };
         let reason = launch_compiled(
             &self.program,
             &self.spirv,
@@ -227,7 +234,7 @@ impl Device {
             range,
             arguments,
             options,
-            full,
+            trial,
         )?;
         // What is interpreted would be compared with itself.
         assert_eq!(reason, None);

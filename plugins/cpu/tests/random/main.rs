@@ -16,7 +16,8 @@ use std::time::{Duration, Instant};
 use kernel::{Case, HEADER_WORDS, ITEM_WORDS, kernel};
 use offkit_kernel::ir::Module;
 use offkit_plugin_cpu::{
-    AllocationKind, Argument, LaunchOptions, Memory, NdRange, Program, compile_with, launch_compiled,
+    AllocationKind, Argument, LaunchOptions, Memory, NdRange, Program, TrialOptions, compile_with,
+    launch_compiled,
 };
 use offkit_spirv::{Parameter, ParameterKind, Storage, Type};
 
@@ -68,7 +69,12 @@ fn run(case: &Case, way: Way) -> Result<Vec<u32>, String> {
             .map_err(|error| error.to_string())?,
         Way::Compiled { full } => {
             let (program, text) = (Arc::new(program), case.text.as_bytes());
-            let refused = launch_compiled(&program, text, "k", &case.range, &arguments, &options, full)
+            let trial = TrialOptions {
+                at_full_effort: full,
+                contract: true,
+                check_bounds: false,
+            };
+            let refused = launch_compiled(&program, text, "k", &case.range, &arguments, &options, trial)
                 .map_err(|error| error.to_string())?;
             // What is interpreted would be compared with itself.
             if let Some(refused) = refused {
