@@ -218,13 +218,14 @@ fn options_for_the_devices_linker_come_from_the_environment() {
 fn an_access_out_of_bounds_names_kernel_work_item_and_address() {
     need!("clang-22", "llc");
     let folder = prepared();
-    let error = folder
-        .offkit(&format!(
-            "{} --device cpu-checked",
-            SAXPY.replace("--global 64", "--global 65")
-        ))
-        .fails(2);
-    says(&error, &["saxpy", "work-item", "64", "0x"]);
+    for options in ["--device cpu-checked", "--device cpu --check-bounds"] {
+        let saxpy = SAXPY.replace("--global 64", "--global 65");
+        let error = folder.offkit(&format!("{saxpy} {options}")).fails(2);
+        says(
+            &error,
+            &["saxpy", "work-item [64, 0, 0]", "past the buffer", "0x"],
+        );
+    }
     folder.syclbin(
         "null",
         "kernel void k(global int *a) { *(global int *)0 = 1; a[0] = 1; }",

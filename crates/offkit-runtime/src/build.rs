@@ -103,8 +103,30 @@ impl ImageRegistry {
         context: &Context,
         device: &Device,
     ) -> Result<Kernel, BuildError> {
+        self.build_with(collection, context, device, "")
+    }
+
+    /// The same with further options, for the device's compiler where there is one image and for its linker where there are
+    /// several.
+    ///
+    /// # Errors
+    ///
+    /// As [`build`](Self::build).
+    pub fn build_with(
+        &self,
+        collection: &Collection,
+        context: &Context,
+        device: &Device,
+        options: &str,
+    ) -> Result<Kernel, BuildError> {
         let images = self.linkable_images(collection)?;
-        let program = recipe(&images).build(context, device, || make(&images, context, device))?;
+        let mut recipe = recipe(&images);
+        if !options.is_empty() {
+            let all = [&recipe.link_options, options].join(" ");
+            recipe.link_options = all.trim_start().to_owned();
+        }
+        let make = || make(&images, &recipe.link_options, context, device);
+        let program = recipe.build(context, device, make)?;
         let name = &collection.kernel.name;
         let kernel = program.kernel(name).map_err(|source| BuildError::Kernel {
             kernel: name.clone(),
@@ -142,6 +164,7 @@ fn recipe<'a>(images: &'a [Arc<DeviceImage<'static>>]) -> Recipe<'a> {
 /// Builds one image, or compiles several one by one and links them.
 fn make(
     images: &[Arc<DeviceImage<'static>>],
+    link_options: &str,
     context: &Context,
     device: &Device,
 ) -> Result<Program, BuildError> {
@@ -159,7 +182,7 @@ fn make(
         .collect::<Result<Vec<_>, _>>()?;
     match (programs.as_slice(), images) {
         ([program], [image]) => {
-            let options = [compile_options(image), link_options(images)];
+            let options = [&compile_options(image), link_options];
             program
                 .build_for(&[device], options.join(" ").trim())
                 .map_err(together("build"))?;
@@ -173,7 +196,7 @@ fn make(
                     .map_err(|source| BuildError::of_image("compile", image, source))?;
             }
             let references: Vec<&Program> = several.iter().collect();
-            let linked = context.link_for(&[device], &references, &link_options(images));
+            let linked = context.link_for(&[device], &references, link_options);
             linked.map_err(|source| match is_native {
                 true => BuildError::Native {
                     images: images.iter().map(|image| image.location.clone()).collect(),

@@ -10,7 +10,9 @@ use offkit_link::device_link::LLVM_FOLDER_VARIABLE;
 use offkit_llvm::WORKER_VARIABLE;
 use offkit_opencl::icd;
 use offkit_pi::host::trace;
-use offkit_plugin_cpu::{COMPILE_VARIABLE, GDB_VARIABLE, PERF_VARIABLE, THREADS_VARIABLE};
+use offkit_plugin_cpu::{
+    CHECK_BOUNDS_VARIABLE, COMPILE_VARIABLE, GDB_VARIABLE, PERF_VARIABLE, THREADS_VARIABLE,
+};
 use offkit_runtime::{COMPILE_OPTIONS_VARIABLE, LINK_OPTIONS_VARIABLE, filter, probe, search};
 
 /// Says what is logged, such as `offkit_runtime=debug`.
@@ -81,6 +83,10 @@ pub(crate) const VARIABLES: &[(&str, &str)] = &[
     (
         COMPILE_VARIABLE,
         "has the CPU device interpret every kernel, with every access checked, if it is 0; `offkit doctor` says what compiles them otherwise",
+    ),
+    (
+        CHECK_BOUNDS_VARIABLE,
+        "has compiled kernels of the CPU device check each access to memory if it is 1, as `offkit run --check-bounds` does",
     ),
     (
         PERF_VARIABLE,

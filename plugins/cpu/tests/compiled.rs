@@ -159,6 +159,10 @@ struct Machine {
 
 impl Machine {
     fn new(folder: &Path) -> Machine {
+        Machine::with_options(folder, "")
+    }
+
+    fn with_options(folder: &Path, options: &str) -> Machine {
         let plugin = Plugin::built_in(&offkit_plugin_cpu::plugin::BUILT_IN).unwrap();
         let devices = plugin
             .platforms()
@@ -169,7 +173,7 @@ impl Machine {
         let context = Context::new(&devices.iter().collect::<Vec<_>>()).unwrap();
         let spirv = std::fs::read(folder.join("kernels.spv")).unwrap();
         let program = context.program_with_il(&spirv).unwrap();
-        program.build("").unwrap();
+        program.build(options).unwrap();
         Machine {
             devices,
             context,
@@ -287,6 +291,37 @@ fn groups_are_long_rows_where_nobody_sees_them() {
             "{requests:?}"
         );
         assert!(requests[2].contains(r#""width":4,"#), "{requests:?}");
+    });
+}
+
+/// Code that checks its accesses and code that doesn't are kept apart, and asked for as the program was built.
+#[test]
+fn accesses_are_checked_as_programs_ask_for_it() {
+    with_worker("accesses_are_checked_as_programs_ask_for_it", &[], |folder| {
+        let option = offkit_plugin_cpu::CHECK_BOUNDS_OPTION;
+        let checks = || {
+            let requests = requests(folder).into_iter();
+            let checks = requests.map(|request| request.contains(r#""check_bounds":true"#));
+            checks.collect::<Vec<_>>()
+        };
+        for (options, asked) in [
+            ("-w", &[false][..]),
+            (option, &[false, true]),
+            // Both are kept.
+            ("", &[false, true]),
+            (option, &[false, true]),
+        ] {
+            Machine::with_options(folder, options).is(0, "ready", 10_000, 3.0);
+            assert_eq!(checks(), asked, "{options}");
+        }
+        // It is enough that one of the programs that are linked was compiled so.
+        let machine = Machine::new(folder);
+        let spirv = std::fs::read(folder.join("kernels.spv")).unwrap();
+        let part = machine.context.program_with_il(&spirv).unwrap();
+        part.compile(option).unwrap();
+        let program = machine.context.link(&[&part], "").unwrap();
+        Machine { program, ..machine }.is(0, "unseen", 1 << 16, 1024.0);
+        assert_eq!(checks(), [false, true, true]);
     });
 }
 

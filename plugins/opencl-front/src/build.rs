@@ -13,6 +13,7 @@ use cl::*;
 use core::ffi::{c_char, c_void};
 use offkit_pi::ffi::{pi_device, pi_program};
 use offkit_pi::host::Owned;
+use offkit_plugin_cpu::CHECK_BOUNDS_OPTION;
 use offkit_spirv::{Kernel, Module, reflect, specialize};
 use offkit_sync::Arc;
 use std::collections::HashMap;
@@ -276,7 +277,12 @@ pub(crate) fn clBuildProgram(
     state.executable = None;
     let made = modules(built, &options, &[], &state.constants, CL_BUILD_PROGRAM_FAILURE);
     let made = made.and_then(|(modules, log)| {
-        let executable = make(context, &modules, "", CL_BUILD_PROGRAM_FAILURE)?;
+        let executable = make(
+            context,
+            &modules,
+            source::for_device(&options),
+            CL_BUILD_PROGRAM_FAILURE,
+        )?;
         Ok((modules, log, executable))
     });
     let outcome = made.map(|(modules, log, executable)| {
@@ -371,11 +377,14 @@ pub(crate) fn clLinkProgram(
     let options = text(options);
     let words = source::words(&options);
     let known = |word: &String| {
-        ["-create-library", "-enable-link-options"].contains(&&**word) || word.starts_with("-cl-")
+        ["-create-library", "-enable-link-options"].contains(&&**word)
+            || word.starts_with("-cl-")
+            || word == CHECK_BOUNDS_OPTION
     };
     require(words.iter().all(known), CL_INVALID_LINKER_OPTIONS)?;
     let library = words.iter().any(|word| word == "-create-library");
     let mut modules = Modules::new();
+    let mut for_device = source::for_device(&options);
     for input in inputs {
         let input = Program::of(Out::from_pointer(*input))?;
         let state = input.object().state();
@@ -385,10 +394,14 @@ pub(crate) fn clLinkProgram(
         ];
         require(linkable.contains(&state.binary_type), CL_INVALID_OPERATION)?;
         modules.extend(state.modules.iter().cloned());
+        // As it was compiled, so it is linked.
+        if for_device.is_empty() {
+            for_device = source::for_device(&state.options);
+        }
     }
     let program: Object<Program> = Program::new(record.clone(), Origin::Linked).insert()?;
     let mut state = program.object().state();
-    let outcome = link(context, &modules, library).map(|executable| {
+    let outcome = link(context, &modules, library, for_device).map(|executable| {
         state.executable = executable.map(Arc::new);
         (modules, String::new())
     });
@@ -409,8 +422,13 @@ pub(crate) fn clLinkProgram(
 }
 
 /// Links modules: into something to run, or, if they are to be a library, to see whether they fit each other.
-fn link(context: &Context, modules: &Modules, library: bool) -> BuildResult<Option<Owned<pi_program>>> {
-    let options = if library { "-create-library" } else { "" };
+fn link(
+    context: &Context,
+    modules: &Modules,
+    library: bool,
+    for_device: &str,
+) -> BuildResult<Option<Owned<pi_program>>> {
+    let options = if library { "-create-library" } else { for_device };
     let linked = match &modules[..] {
         // A library of one module is that module.
         [_] if library => return Ok(None),

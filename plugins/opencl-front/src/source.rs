@@ -5,6 +5,7 @@ use offkit_cache::Cache;
 use offkit_driver::{DriveError, opencl};
 use offkit_host::program;
 use offkit_llvm::WORKER_PROGRAM;
+use offkit_plugin_cpu::CHECK_BOUNDS_OPTION;
 use std::ffi::OsString;
 
 /// Extensions that clang itself knows; others become macros.
@@ -28,7 +29,12 @@ const TAKEN_AWAY: &str = "-cl-ext=-cl_khr_subgroups,-cl_khr_3d_image_writes,-cl_
      -__opencl_c_pipes,-__opencl_c_device_enqueue";
 
 /// Options that are not for the compiler.
-const FOR_LINKERS: [&str; 3] = ["-create-library", "-enable-link-options", "-cl-no-subgroup-ifp"];
+const FOR_LINKERS: [&str; 4] = [
+    "-create-library",
+    "-enable-link-options",
+    "-cl-no-subgroup-ifp",
+    CHECK_BOUNDS_OPTION,
+];
 
 /// A header that the source includes: its name and its text.
 pub(crate) type Header = (String, String);
@@ -74,6 +80,12 @@ pub(crate) fn words(options: &str) -> Vec<String> {
         words.push(word);
     }
     words
+}
+
+/// What of options is for the device itself.
+pub(crate) fn for_device(options: &str) -> &'static str {
+    let asked = words(options).iter().any(|word| word == CHECK_BOUNDS_OPTION);
+    if asked { CHECK_BOUNDS_OPTION } else { "" }
 }
 
 /// The options for the compiler.

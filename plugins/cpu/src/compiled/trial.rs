@@ -96,7 +96,8 @@ impl Trial {
         }
     }
 
-    /// Runs the kernel, and tells why it was interpreted if it was.
+    /// Runs the kernel compiled. Where there is no code for it, it is not run, and this tells why; likewise where it was
+    /// interpreted all the same.
     ///
     /// # Errors
     /// As [`Program::launch`].
@@ -114,12 +115,15 @@ impl Trial {
         }
         let geometry = self.kernel.geometry(range)?;
         self.make_for(&geometry);
+        if let Some(reason) = self.kernel.note() {
+            return Ok(Some(reason));
+        }
         self.kernel.run(&geometry, &arguments, options)?;
         Ok(self.kernel.note())
     }
 }
 
-/// Runs a kernel as the device runs it that compiles, and tells why it was interpreted if it was.
+/// Runs a kernel as [`Trial::launch`] does.
 ///
 /// For tests of this crate; `spirv` is what the program was built of.
 ///

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use offkit_pi::NdRange;
 use offkit_pi::host::{Context, QueueProperties};
-use offkit_plugin_cpu::time_waited;
+use offkit_plugin_cpu::{CHECK_BOUNDS_OPTION, time_waited};
 use offkit_runtime::{Argument, CollectOptions, ExporterRule, LaunchError, Runtime, check_arguments};
 
 use super::kernels::{choice_failure, collect_failure, machine_failure, read_images, tell_left_out};
@@ -79,6 +79,10 @@ pub(crate) struct Run {
     /// The device: its number, kind (`cpu`) or a part of its name; without it, the first that takes the code
     #[arg(long)]
     device: Option<String>,
+    /// Check each access to memory in compiled code: one out of bounds fails and names the work-item, as on the device
+    /// `cpu-checked`
+    #[arg(long)]
+    check_bounds: bool,
     /// Launch this many times; the last result counts
     #[arg(long, value_name = "TIMES", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     repeat: u32,
@@ -112,6 +116,14 @@ pub(crate) fn run(options: &Run, terminal: Terminal) -> Result<(), Failure> {
     let chosen = steps.time("choose a device", || runtime.choose(selector, &registry, &kernel));
     tell_left_out(&runtime, terminal);
     let (device, kernel) = chosen.map_err(choice_failure)?;
+    // What is built into this program is the CPU device.
+    if options.check_bounds && device.plugin().path().is_some() {
+        let name = device.name().unwrap_or_default();
+        let failure = Failure::input(format!(
+            "`{name}` checks no accesses, which `--check-bounds` asks for"
+        ));
+        return Err(failure.hint("`--device cpu` takes the CPU device, which does"));
+    }
     let collection = steps.time("collect images", || {
         let options = CollectOptions {
             device: Some(&device),
@@ -130,8 +142,15 @@ pub(crate) fn run(options: &Run, terminal: Terminal) -> Result<(), Failure> {
     let queue = context
         .queue(&device, QueueProperties::default())
         .map_err(machine_failure)?;
+    let build_options = if options.check_bounds {
+        CHECK_BOUNDS_OPTION
+    } else {
+        ""
+    };
     let mut kernel = steps
-        .time("build", || registry.build(&collection, &context, &device))
+        .time("build", || {
+            registry.build_with(&collection, &context, &device, build_options)
+        })
         .map_err(Failure::input)?;
     let given = steps.time("copy in", || arguments.upload(&context))?;
     for repetition in 0..options.repeat {
