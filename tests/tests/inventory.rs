@@ -548,6 +548,43 @@ fn checks_give_a_verdict_for_each_device() {
 }
 
 #[test]
+fn checks_by_headers_alone_are_about_containers() {
+    need!("clang-22", "ld.lld", "python3");
+    let Some(cuda) = Cuda::get() else { return };
+    let folder = Folder::new();
+    wheel(&cuda, &folder, "a.whl", 64);
+    let check = |options: &str| folder.offkit(&format!("check --json a.whl --images {options}"));
+    let known = |options: &str| {
+        let found = object(check(options));
+        let one = &found["coverage"][0];
+        assert_eq!(found["totals"][0]["kernels"], Value::Null);
+        assert_eq!(found["images_without_kernels"], 0);
+        ["native", "jit", "containers"].map(|key| one[key].as_u64().unwrap())
+    };
+    // There is PTX for this one, and that a kernel has none is for those who look for kernels.
+    check("--targets sm_80,h100").ok();
+    assert_eq!(known("--targets sm_80"), [1, 0, 1]);
+    assert_eq!(known("--targets h100"), [0, 1, 1]);
+    check("--targets t4").fails(1);
+    let found = object(check("--targets t4"));
+    let hole = &found["coverage"][0]["holes"][0];
+    assert_eq!(hole["kernel"], Value::Null);
+    let container = hole["container"].as_str().unwrap();
+    assert!(container.contains("libkernels.so/"), "{container}");
+    assert_eq!(hole["reason"], "it is for newer processors");
+    // What cannot be told from headers is no part of such a check.
+    for other in ["--kernels", "--write-baseline new.txt", "--policy offkit.toml"] {
+        check(&format!("--targets sm_80 {other}")).fails(2);
+    }
+    let text = folder.offkit("check a.whl --images --targets sm_80").ok();
+    assert!(
+        text.starts_with("passed: every container has an image that runs on sm_80"),
+        "{text}"
+    );
+    assert!(text.contains("kernels were not looked into"), "{text}");
+}
+
+#[test]
 fn a_device_takes_one_image_of_a_fatbin_and_what_only_others_have_is_not_there() {
     let Some(cuda) = Cuda::get() else { return };
     let folder = Folder::new();

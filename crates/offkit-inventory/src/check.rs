@@ -1,4 +1,4 @@
-//! Which kernels run on which devices.
+//! Which kernels run on which devices; of an inventory without kernels, which containers have an image that does.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::str::FromStr;
@@ -60,6 +60,30 @@ impl FromStr for Wanted {
     }
 }
 
+/// What a verdict is about.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Subject {
+    /// A kernel.
+    Kernel(NameId),
+    /// The images among which a device chooses, where kernels were not looked into: see [`choice`].
+    ///
+    /// [`choice`]: offkit_image::DeviceImage::choice
+    Container(Location),
+}
+
+impl Subject {
+    /// What it is called: a kernel as its author wrote it, a container by the way to it.
+    #[must_use]
+    pub fn readable<'a>(&'a self, inventory: &'a Inventory) -> &'a str {
+        match self {
+            Self::Kernel(name) => inventory.names.readable(*name),
+            Self::Container(place) if place.is_file() => place.file(),
+            Self::Container(place) => place.path(),
+        }
+    }
+}
+
 /// What a device gets of one library.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -68,8 +92,9 @@ pub struct Coverage {
     pub library: usize,
     /// The number of the wanted device.
     pub wanted: usize,
-    /// How many kernels the library has, for any device.
-    pub kernels: usize,
+    /// How many kernels the library has, for any device; of an inventory without kernels, how many containers. What
+    /// follows counts the same.
+    pub subjects: usize,
     /// How many of them run as they are.
     pub native: usize,
     /// How many are compiled by the driver.
@@ -80,10 +105,10 @@ pub struct Coverage {
     pub least_driver: Option<DriverVersion>,
     /// Why it is probable rather than certain.
     pub doubts: Vec<&'static str>,
-    /// What becomes of each kernel, in the order of their symbols: how it runs, or that it does not.
-    pub verdicts: Vec<(NameId, Option<Run>)>,
-    /// The kernels without code, and why.
-    pub holes: Vec<(NameId, Misfit)>,
+    /// What becomes of each, kernels in the order of their symbols: how it runs, or that it does not.
+    pub verdicts: Vec<(Subject, Option<Run>)>,
+    /// Those without code, and why.
+    pub holes: Vec<(Subject, Misfit)>,
     /// How many kernels may be without code by a policy: see [`waive`](crate::findings::waive).
     pub waived: usize,
     /// How many kernels lack code that a driver compiles, where that is wanted.
@@ -125,14 +150,16 @@ impl Check {
     }
 }
 
-/// Finds out which kernels run on which devices. The inventory must have been collected with kernels.
+/// Finds out which kernels run on which devices. Where the inventory was collected without kernels, the verdicts are
+/// about containers: a device that has an image in each may still lack kernels that only other images have.
 #[must_use]
 pub fn check(inventory: &Inventory, wanted: &[Wanted]) -> Check {
     let mut libraries = BTreeMap::<usize, Vec<&Listed>>::new();
     let mut check = Check::default();
     for (number, image) in inventory.images.iter().enumerate() {
         libraries.entry(image.library).or_default().push(image);
-        if image.kernels.is_empty() {
+        let may_have_kernels = inventory.has_kernels && !image.image.target.family().is_host();
+        if may_have_kernels && image.kernels.is_empty() {
             check.without_kernels.push(number);
         }
     }
@@ -187,8 +214,8 @@ fn judge<'a>(images: &[&'a Listed], device: &Device) -> Vec<Judged<'a>> {
     judged
 }
 
-/// What a device gets of one kernel.
-struct OfKernel {
+/// What a device gets of one kernel or container.
+struct Gets {
     /// The number of the image that it takes.
     taken: Option<usize>,
     has_portable: bool,
@@ -199,59 +226,63 @@ struct OfKernel {
 /// What a device gets of one library; `None` where all of its code is of other kinds of devices.
 fn coverage(inventory: &Inventory, images: &[&Listed], wanted: &Wanted) -> Option<Coverage> {
     let judged = judge(images, &wanted.device);
-    let mut kernels = HashMap::<NameId, OfKernel>::new();
+    let mut all = HashMap::<Subject, Gets>::new();
     let mut is_of_kind = false;
     for (number, Judged { image, verdict }) in judged.iter().enumerate() {
         is_of_kind |= !matches!(verdict.runs, Err(Misfit::Architecture | Misfit::Format));
         // PTX is there for devices to come where this one has something better.
         let is_portable =
             image.image.is_for_devices_to_come() && matches!(verdict.runs, Ok(_) | Err(Misfit::PassedOver));
-        for kernel in inventory.kernels_of(image) {
-            let of_kernel = kernels.entry(kernel.name).or_insert(OfKernel {
+        for subject in subjects(inventory, image) {
+            let gets = all.entry(subject).or_insert(Gets {
                 taken: None,
                 has_portable: false,
                 reason: Misfit::Architecture,
             });
-            of_kernel.has_portable |= is_portable;
+            gets.has_portable |= is_portable;
             match &verdict.runs {
                 Ok(_) => {
-                    let best = of_kernel.taken.map(|taken| judged[taken].verdict.rank);
+                    let best = gets.taken.map(|taken| judged[taken].verdict.rank);
                     if best.is_none_or(|best| verdict.rank > best) {
-                        of_kernel.taken = Some(number);
+                        gets.taken = Some(number);
                     }
                 }
-                Err(reason) if telling(reason) > telling(&of_kernel.reason) => {
-                    of_kernel.reason = reason.clone();
+                Err(reason) if telling(reason) > telling(&gets.reason) => {
+                    gets.reason = reason.clone();
                 }
                 Err(_) => {}
             }
         }
     }
-    if !is_of_kind || kernels.is_empty() {
+    if !is_of_kind || all.is_empty() {
         return None;
     }
     let mut coverage = Coverage {
-        kernels: kernels.len(),
+        subjects: all.len(),
         ..Coverage::default()
     };
     let mut taken = BTreeSet::new();
-    for (name, of_kernel) in kernels {
-        coverage.without_portable += usize::from(wanted.with_portable && !of_kernel.has_portable);
-        let run = of_kernel
+    for (subject, gets) in all {
+        coverage.without_portable += usize::from(wanted.with_portable && !gets.has_portable);
+        let run = gets
             .taken
             .and_then(|number| judged[number].verdict.runs.clone().ok());
         match run {
             Some(Run::Native) => coverage.native += 1,
             Some(Run::Compiled) => coverage.compiled += 1,
-            None => coverage.holes.push((name, of_kernel.reason)),
+            None => coverage.holes.push((subject.clone(), gets.reason)),
         }
-        coverage.verdicts.push((name, run));
-        taken.extend(of_kernel.taken);
+        coverage.verdicts.push((subject, run));
+        taken.extend(gets.taken);
     }
-    let by_symbol =
-        |one: NameId, other: NameId| inventory.names.symbol(one).cmp(inventory.names.symbol(other));
-    coverage.verdicts.sort_by(|one, other| by_symbol(one.0, other.0));
-    coverage.holes.sort_by(|one, other| by_symbol(one.0, other.0));
+    let order = |one: &Subject, other: &Subject| match (one, other) {
+        (Subject::Kernel(one), Subject::Kernel(other)) => {
+            inventory.names.symbol(*one).cmp(inventory.names.symbol(*other))
+        }
+        _ => one.readable(inventory).cmp(other.readable(inventory)),
+    };
+    coverage.verdicts.sort_by(|one, other| order(&one.0, &other.0));
+    coverage.holes.sort_by(|one, other| order(&one.0, &other.0));
     for Judged { image, verdict } in taken.into_iter().map(|number| &judged[number]) {
         coverage.least_driver = coverage.least_driver.max(verdict.least_driver);
         coverage.doubts.extend(verdict.doubt);
@@ -264,6 +295,16 @@ fn coverage(inventory: &Inventory, images: &[&Listed], wanted: &Wanted) -> Optio
     coverage.doubts.sort_unstable();
     coverage.doubts.dedup();
     Some(coverage)
+}
+
+/// What verdicts about an image are about.
+fn subjects<'a>(inventory: &'a Inventory, image: &'a Listed) -> impl Iterator<Item = Subject> + 'a {
+    let kernels = inventory.kernels_of(image).iter();
+    let is_code = !image.image.target.family().is_host();
+    let container = (!inventory.has_kernels && is_code).then(|| Subject::Container(image.image.choice()));
+    kernels
+        .map(|kernel| Subject::Kernel(kernel.name))
+        .chain(container)
 }
 
 /// How much a reason says of what is to be done about it.

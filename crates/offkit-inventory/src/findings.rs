@@ -71,8 +71,8 @@ pub fn waive(inventory: &Inventory, check: &mut Check, wanted: &[Wanted], policy
     for coverage in &mut check.coverage {
         let target = wanted[coverage.wanted].device.to_string();
         let before = coverage.holes.len();
-        coverage.holes.retain(|(name, _)| {
-            let name = inventory.names.readable(*name);
+        coverage.holes.retain(|(subject, _)| {
+            let name = subject.readable(inventory);
             let about = waivers.iter().enumerate();
             let about: Vec<_> = about
                 .filter(|(_, waiver)| waiver.is_about(name, &target))
@@ -123,6 +123,10 @@ pub fn findings(
 fn coverage(inventory: &Inventory, check: &Check, wanted: &[Wanted], policy: &Policy) -> Vec<Finding> {
     // Of what is asked for only kernels without code may be let be.
     let level = policy.check.holes.unwrap_or(Level::Error);
+    let what = match inventory.has_kernels {
+        true => "kernels",
+        false => "containers",
+    };
     let mut findings = Vec::new();
     for place in &check.nothing_for {
         let target = wanted[*place].name();
@@ -150,14 +154,14 @@ fn coverage(inventory: &Inventory, check: &Check, wanted: &[Wanted], policy: &Po
                 ..Finding::new(level, rule, message)
             });
         };
-        let (all, device) = (coverage.kernels, &wanted.device);
+        let (all, device) = (coverage.subjects, &wanted.device);
         let holes = coverage.holes.len();
         if holes > 0 {
             add(
                 level,
                 "check.targets",
                 holes,
-                format!("{holes} of {all} kernels have no code for {device}"),
+                format!("{holes} of {all} {what} have no code for {device}"),
             );
         }
         if wanted.native_only && coverage.compiled > 0 {
@@ -166,7 +170,7 @@ fn coverage(inventory: &Inventory, check: &Check, wanted: &[Wanted], policy: &Po
                 Level::Error,
                 "check.native",
                 compiled,
-                format!("{compiled} of {all} kernels are compiled at load on {device}"),
+                format!("{compiled} of {all} {what} are compiled at load on {device}"),
             );
         }
         if coverage.without_portable > 0 {
@@ -175,7 +179,7 @@ fn coverage(inventory: &Inventory, check: &Check, wanted: &[Wanted], policy: &Po
                 Level::Error,
                 "check.targets",
                 without,
-                format!("{without} of {all} kernels have no PTX that fits {device}"),
+                format!("{without} of {all} {what} have no PTX that fits {device}"),
             );
         }
     }

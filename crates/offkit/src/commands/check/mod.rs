@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use offkit_host::files;
-use offkit_inventory::check::{Check as Checked, Coverage, Wanted, check};
+use offkit_inventory::check::{Check as Checked, Coverage, Subject, Wanted, check};
 use offkit_inventory::diff::Snapshot;
 use offkit_inventory::findings::{Finding, findings, waive};
 use offkit_inventory::policy::{Level, Policy};
@@ -27,6 +27,7 @@ Examples:
   offkit check libkernels.so --targets sm_75,sm_80+ptx,h100
   offkit check wheel.whl --targets sm_80 --driver 535.54
   offkit check wheel.whl --device auto
+  offkit check wheel.whl --targets sm_80 --images
   offkit check a.whl --policy offkit.toml --baseline old.txt
   offkit check a.whl --targets gfx90a,gfx942:xnack+ --json";
 
@@ -71,7 +72,11 @@ pub(crate) struct Check {
     /// Give the verdict of every kernel
     #[arg(long)]
     kernels: bool,
-    /// How many kernels without code are named for each device
+    /// Ask only whether each fatbin, bundle or section has an image that the device runs, by what the headers say: no
+    /// image is unpacked, and a kernel that only other images have is not noticed
+    #[arg(long, conflicts_with_all = ["kernels", "policy", "baseline", "write_baseline"])]
+    images: bool,
+    /// How many kernels, or containers, without code are named for each device
     #[arg(long, value_name = "N", default_value = "5")]
     top: usize,
     /// Write one JSON object
@@ -107,23 +112,21 @@ pub(crate) fn run(options: &Check, terminal: Terminal) -> Result<(), Failure> {
         }
         None => None,
     };
+    let depth = match options.images {
+        true => Depth::Headers,
+        false => Depth::Kernels,
+    };
     let mut inventory = collect(
         &options.files,
         options.recursive,
         !options.needed,
-        Depth::Kernels,
+        depth,
         &options.limits,
         terminal,
     )?;
     let mut followed = HashSet::new();
     if options.needed {
-        followed = add_needed(
-            &mut inventory,
-            &options.files,
-            Depth::Kernels,
-            &options.limits,
-            terminal,
-        )?;
+        followed = add_needed(&mut inventory, &options.files, depth, &options.limits, terminal)?;
         if inventory.images.is_empty() && inventory.problems.is_empty() {
             return Err(Failure::new(
                 ExitStatus::No,
@@ -290,14 +293,18 @@ impl Report<'_> {
             .coverage
             .iter()
             .any(|coverage| !coverage.holes.is_empty());
+        let all = match self.options.images {
+            true => "every container has an image that runs",
+            false => "every kernel runs",
+        };
         let verdict = match (self.has_failed, self.wanted) {
             (true, _) => "failed".to_owned(),
             (false, _) if !self.is_whole() => "undecided: not everything could be read".to_owned(),
             (false, _) if has_holes => "passed, but not every kernel runs on every device".to_owned(),
             (false, []) => "passed".to_owned(),
             (false, _) if waived > 0 => format!("passed, with {waived} waived by the policy"),
-            (false, [device]) => format!("passed: every kernel runs on {}", device.name()),
-            (false, devices) => format!("passed: every kernel runs on all {} devices", devices.len()),
+            (false, [device]) => format!("passed: {all} on {}", device.name()),
+            (false, devices) => format!("passed: {all} on all {} devices", devices.len()),
         };
         output.line(match self.options.markdown {
             true => format!("**{verdict}**"),
@@ -353,10 +360,14 @@ impl Report<'_> {
     }
 
     fn coverage(&self) -> Table {
+        let subjects = match self.options.images {
+            true => ">containers",
+            false => ">kernels",
+        };
         let mut table = Table::new(
             "Devices",
             &[
-                "library", "device", "verdict", ">kernels", ">native", ">JIT", ">no code", "driver",
+                "library", "device", "verdict", subjects, ">native", ">JIT", ">no code", "driver",
             ],
         );
         for coverage in &self.checked.coverage {
@@ -364,7 +375,7 @@ impl Report<'_> {
                 self.inventory.library_name(coverage.library).to_owned(),
                 self.wanted[coverage.wanted].name(),
                 verdict(coverage, &self.wanted[coverage.wanted]),
-                coverage.kernels.to_string(),
+                coverage.subjects.to_string(),
                 coverage.native.to_string(),
                 coverage.compiled.to_string(),
                 coverage.holes.len().to_string(),
@@ -383,9 +394,16 @@ impl Report<'_> {
         }
         let without = self.checked.without_kernels.len();
         if without > 0 {
-            table.note = format!(
-                "{without} images have no kernels, or none that can be read: no verdict is about these"
-            );
+            table.note = match without {
+                1 => "1 image has no kernels, or none that can be read: no verdict is about it".to_owned(),
+                _ => format!(
+                    "{without} images have no kernels, or none that can be read: no verdict is about these"
+                ),
+            };
+        }
+        if self.options.images {
+            "kernels were not looked into: one that only other images have would be missing"
+                .clone_into(&mut table.note);
         }
         table
     }
@@ -394,12 +412,12 @@ impl Report<'_> {
     fn kernels(&self) -> Table {
         let mut table = Table::new("Kernels", &["library", "device", "verdict", "kernel"]);
         for coverage in self.checked.coverage.iter().filter(|_| self.options.kernels) {
-            for (name, run) in &coverage.verdicts {
+            for (subject, run) in &coverage.verdicts {
                 table.row(vec![
                     self.inventory.library_name(coverage.library).to_owned(),
                     self.wanted[coverage.wanted].device.to_string(),
                     how(*run).to_owned(),
-                    self.inventory.names.readable(*name).to_owned(),
+                    subject.readable(self.inventory).to_owned(),
                 ]);
             }
         }
@@ -407,15 +425,19 @@ impl Report<'_> {
     }
 
     fn holes(&self) -> Table {
-        let mut table = Table::new("Kernels without code", &["library", "device", "kernel", "why"]);
+        let (title, subject) = match self.options.images {
+            true => ("Containers without code", "container"),
+            false => ("Kernels without code", "kernel"),
+        };
+        let mut table = Table::new(title, &["library", "device", subject, "why"]);
         let mut more = 0;
         for coverage in &self.checked.coverage {
             more += coverage.holes.len().saturating_sub(self.options.top);
-            for (name, reason) in coverage.holes.iter().take(self.options.top) {
+            for (subject, reason) in coverage.holes.iter().take(self.options.top) {
                 table.row(vec![
                     self.inventory.library_name(coverage.library).to_owned(),
                     self.wanted[coverage.wanted].device.to_string(),
-                    self.inventory.names.readable(*name).to_owned(),
+                    subject.readable(self.inventory).to_owned(),
                     reason.to_string(),
                 ]);
             }
@@ -439,25 +461,49 @@ impl Report<'_> {
         table
     }
 
+    /// The name of a kernel in the code.
+    fn symbol(&self, subject: &Subject) -> Option<&str> {
+        match subject {
+            Subject::Kernel(name) => Some(self.inventory.names.symbol(*name)),
+            _ => None,
+        }
+    }
+
+    /// A number of kernels, or of containers.
+    fn counts(&self, subjects: usize) -> [Option<usize>; 2] {
+        match self.options.images {
+            true => [None, Some(subjects)],
+            false => [Some(subjects), None],
+        }
+    }
+
     fn object(&self) -> Value {
         let coverage = self.checked.coverage.iter().map(|coverage| {
-            let holes = coverage.holes.iter().map(|(name, reason)| {
+            let holes = coverage.holes.iter().map(|(subject, reason)| {
+                let kernel = self.symbol(subject);
                 json!({
-                    "kernel": self.inventory.names.symbol(*name),
-                    "readable": self.inventory.names.readable(*name),
+                    "kernel": kernel,
+                    "readable": kernel.map(|_| subject.readable(self.inventory)),
+                    "container": match subject {
+                        Subject::Container(place) => Some(place.to_string()),
+                        _ => None,
+                    },
                     "reason": reason.to_string(),
                 })
             });
-            let verdicts = coverage.verdicts.iter().map(
-                |(name, run)| json!({ "kernel": self.inventory.names.symbol(*name), "verdict": how(*run) }),
-            );
+            let verdicts = coverage
+                .verdicts
+                .iter()
+                .map(|(subject, run)| json!({ "kernel": self.symbol(subject), "verdict": how(*run) }));
+            let [kernels, containers] = self.counts(coverage.subjects);
             json!({
                 "kernel_verdicts": self.options.kernels.then(|| verdicts.collect::<Vec<_>>()),
                 "library": self.inventory.library_name(coverage.library),
                 "location": self.inventory.libraries[coverage.library].location.to_string(),
                 "target": self.wanted[coverage.wanted].name(),
                 "verdict": verdict(coverage, &self.wanted[coverage.wanted]),
-                "kernels": coverage.kernels,
+                "kernels": kernels,
+                "containers": containers,
                 "native": coverage.native,
                 "jit": coverage.compiled,
                 "native_archs": coverage.native_archs,
@@ -487,10 +533,12 @@ impl Report<'_> {
                     .filter(|coverage| coverage.wanted == place)
             };
             let sum = |count: fn(&Coverage) -> usize| all().map(count).sum::<usize>();
+            let [kernels, containers] = self.counts(sum(|coverage| coverage.subjects));
             json!({
                 "target": wanted.name(),
                 "libraries": all().count(),
-                "kernels": sum(|coverage| coverage.kernels),
+                "kernels": kernels,
+                "containers": containers,
                 "native": sum(|coverage| coverage.native),
                 "jit": sum(|coverage| coverage.compiled),
                 "no_code": sum(|coverage| coverage.holes.len()),
@@ -536,7 +584,7 @@ fn verdict(coverage: &Coverage, wanted: &Wanted) -> String {
         true => "",
         false => "probably ",
     };
-    let all = coverage.kernels;
+    let all = coverage.subjects;
     let own = wanted.device.target.arch.as_str();
     let compatible: Vec<_> = coverage
         .native_archs
