@@ -29,7 +29,7 @@ def wheel(name):
     if not found:
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"]
         command += ["--python-version", "3.11", "--dest", WHEELS, PACKAGES[name]]
-        for platform in ("manylinux1_x86_64", "manylinux_2_24_x86_64", "manylinux_2_27_x86_64", "manylinux_2_28_x86_64"):
+        for platform in ("manylinux2014_x86_64", "manylinux_2_27_x86_64", "manylinux_2_28_x86_64"):
             command += ["--platform", platform]
         subprocess.run(command, check=True)
         found = list(WHEELS.glob(f"{name}-*.whl"))
