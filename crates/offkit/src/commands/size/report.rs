@@ -47,9 +47,9 @@ pub(super) fn summary(inventory: &Inventory) -> Vec<String> {
     ));
     if inventory.has_kernels {
         lines.push(format!(
-            "{} with {} names, {} of code",
+            "{} with {}, {} of code",
             count(all.kernels, "kernel"),
-            inventory.names.len(),
+            count(inventory.names.len(), "name"),
             size(all.code)
         ));
     }
