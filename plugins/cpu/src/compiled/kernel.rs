@@ -81,11 +81,9 @@ impl CompiledKernel {
     }
 
     /// The slot for a launch, and what belongs into it.
-    pub(super) fn slot(&self, geometry: &Geometry) -> Option<(&Slot, usize, Variant)> {
-        let (number, variant) = self
-            .widths
-            .as_ref()?
-            .variant(geometry, self.program.memory().has_large());
+    pub(super) fn slot(&self, asked: &Geometry) -> Option<(&Slot, usize, Variant)> {
+        let has_large = self.program.memory().has_large();
+        let (number, variant) = self.widths.as_ref()?.variant(&self.cut(asked), has_large);
         Some((self.slots.get(number)?, number, self.checking(variant)))
     }
 
@@ -95,6 +93,15 @@ impl CompiledKernel {
         Variant {
             check_bounds,
             ..variant
+        }
+    }
+
+    /// How compiled code cuts the range of a launch. With checks as it was asked for, so that the first group that fails is
+    /// the one that the interpreter names.
+    fn cut(&self, asked: &Geometry) -> Geometry {
+        match &self.widths {
+            Some(widths) if !self.sees_groups && !self.check_bounds => widths.merged(asked),
+            _ => *asked,
         }
     }
 
@@ -196,7 +203,8 @@ impl KernelCode for CompiledKernel {
         let Some((code, variant)) = self.code(geometry, wait) else {
             return self.interpreted.run(geometry, arguments, options);
         };
-        let work_items: u64 = geometry.local.iter().product();
+        let cut = self.cut(geometry);
+        let work_items: u64 = cut.local.iter().product();
         let memory = code.memory(work_items.div_ceil(variant.width.into()));
         if memory > MOST_MEMORY {
             self.was_too_large.store(true, Ordering::Relaxed);
@@ -213,18 +221,19 @@ impl KernelCode for CompiledKernel {
                 is_checked: self.check_bounds,
             }),
             pace: &self.pace,
+            asked: geometry,
         };
         #[expect(unsafe_code, reason = "machine code is called")]
         // SAFETY: it was compiled from this kernel for launches like this one.
         unsafe {
-            code.run(geometry, arguments, options, self.is_quick(geometry))
+            code.run(&cut, arguments, options, self.is_quick(&cut))
         }
     }
 
     fn is_small(&self, geometry: &Geometry) -> bool {
         let found = self.slot(geometry).and_then(|(slot, ..)| slot.get());
         match found {
-            Some(Ok(_)) => self.is_quick(geometry),
+            Some(Ok(_)) => self.is_quick(&self.cut(geometry)),
             _ => self.interpreted.is_small(geometry),
         }
     }

@@ -2,9 +2,9 @@
 
 use offkit_compile::{Facts, Variant};
 
-use crate::PREFERRED_WORK_GROUP_SIZE;
 use crate::launch::{Geometry, divisors, vector_lanes};
 use crate::pool;
+use crate::{MAX_WORK_GROUP_SIZE, PREFERRED_WORK_GROUP_SIZE};
 
 /// Work-items of a row where nobody sees rows.
 const LONGEST_ROW: u64 = 1024;
@@ -14,7 +14,7 @@ const LONGEST_ROW: u64 = 1024;
 /// 2026-11-23).
 const LARGEST_SEEN: u64 = 256;
 
-/// Fewer are not worth a call.
+/// Fewer are not worth a group of their own.
 const SHORTEST_ROW: u64 = 64;
 
 /// Rows for each thread, so that none is left with much more than the others.
@@ -48,6 +48,29 @@ impl Widths {
             }
             _ => (sub_group_size.is_power_of_two() && sub_group_size <= 64)
                 .then(|| Widths(vec![sub_group_size])),
+        }
+    }
+
+    /// How a range is cut for a kernel that doesn't see groups, whatever the caller has cut it into: the same groups, several
+    /// in one where they have no whole vectors or are not worth it, in the direction that vectors have.
+    pub(super) fn merged(&self, asked: &Geometry) -> Geometry {
+        let width = u64::from(self.0[0]);
+        let [x, y, z] = asked.local;
+        let has_vectors = x.is_multiple_of(width);
+        if has_vectors && x * y * z >= SHORTEST_ROW {
+            return *asked;
+        }
+        // As many as there are threads for, if work-items are few.
+        let least = fair_share(asked.global).clamp(width, SHORTEST_ROW.max(width));
+        let x = x.next_multiple_of(width);
+        let size = x * y * z;
+        if x <= asked.global[0] && (least..=MAX_WORK_GROUP_SIZE).contains(&size) {
+            return asked.with_local([x, y, z]);
+        }
+        let local = self.unseen_local_size(asked.global);
+        match local.iter().product::<u64>() > asked.local.iter().product() {
+            true => asked.with_local(local),
+            false => *asked,
         }
     }
 
@@ -231,6 +254,33 @@ mod tests {
         // Enough groups for all threads.
         assert_eq!(Widths::seen_local_size([64, 1, 1]), [64, 1, 1]);
         assert_eq!(Widths::seen_local_size([100, 1, 1]), [50, 1, 1]);
+    }
+
+    #[test]
+    fn groups_that_nobody_sees_have_vectors() {
+        let widths = Widths(vec![16, 8, 4]);
+        let merged = |global, local| widths.merged(&geometry(global, local)).local;
+        // What has vectors stays.
+        assert_eq!(merged([1 << 20, 1, 1], [256, 1, 1]), [256, 1, 1]);
+        assert_eq!(merged([1024, 1024, 1], [16, 16, 1]), [16, 16, 1]);
+        assert_eq!(merged([16, 1, 1], [16, 1, 1]), [16, 1, 1]);
+        assert_eq!(merged([5, 1, 1], [5, 1, 1]), [5, 1, 1]);
+        // Tiles get longer rows.
+        assert_eq!(merged([1024, 1024, 1], [8, 8, 1]), [16, 8, 1]);
+        assert_eq!(merged([1024, 1024, 1], [1, 64, 1]), [16, 64, 1]);
+        assert_eq!(merged([1000, 1, 1], [50, 1, 1]), [64, 1, 1]);
+        // Small groups become what they are where the size is left open.
+        assert_eq!(merged([1 << 20, 1, 1], [1, 1, 1]), [1024, 1, 1]);
+        assert_eq!(merged([1 << 20, 1, 1], [4, 1, 1]), [1024, 1, 1]);
+        assert_eq!(
+            merged([3, 1 << 20, 1], [3, 1, 1]),
+            widths.unseen_local_size([3, 1 << 20, 1])
+        );
+        // A thread has work as long as there is any.
+        assert_eq!(merged([64, 1, 1], [1, 1, 1]), [16, 1, 1]);
+        // No group is too large.
+        let [x, y, z] = merged([1024, 4096, 1], [1, 4096, 1]);
+        assert!(x * y * z <= MAX_WORK_GROUP_SIZE);
     }
 
     #[test]

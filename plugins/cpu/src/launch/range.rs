@@ -107,15 +107,37 @@ impl Geometry {
         if unused.into_iter().any(|index| local[index] != 1) {
             return Err(format!("work-group size {local:?} in {dimensions} dimensions"));
         }
-        let groups = [0, 1, 2].map(|index| global[index].div_ceil(local[index]));
-        Ok(Geometry {
+        let geometry = Geometry {
             dimensions,
             offset,
             global,
             local,
-            groups,
+            groups: [0; 3],
             sub_group_size,
-        })
+        };
+        Ok(geometry.with_local(local))
+    }
+
+    /// The same range cut into groups of another size, which has no zero.
+    pub(crate) fn with_local(self, local: [u64; 3]) -> Geometry {
+        Geometry {
+            local,
+            groups: [0, 1, 2].map(|index| self.global[index].div_ceil(local[index])),
+            ..self
+        }
+    }
+
+    /// The global id of a work-item of a group.
+    pub(crate) fn global_id(&self, group: Group, local_id: [u64; 3]) -> [u64; 3] {
+        [0, 1, 2].map(|index| self.offset[index] + group.id[index] * self.local[index] + local_id[index])
+    }
+
+    /// The group of a work-item by its global id, and its local id.
+    pub(crate) fn find(&self, global_id: [u64; 3]) -> (Group, [u64; 3]) {
+        let place = [0, 1, 2].map(|index| global_id[index] - self.offset[index]);
+        let [x, y, z] = [0, 1, 2].map(|index| place[index] / self.local[index]);
+        let group = self.group((z * self.groups[1] + y) * self.groups[0] + x);
+        (group, [0, 1, 2].map(|index| place[index] % self.local[index]))
     }
 
     /// How many groups there are.
@@ -183,8 +205,7 @@ pub(crate) struct Place<'g> {
 
 impl Place<'_> {
     pub(crate) fn global_id(&self) -> [u64; 3] {
-        let Geometry { offset, local, .. } = self.geometry;
-        [0, 1, 2].map(|index| offset[index] + self.group.id[index] * local[index] + self.local_id[index])
+        self.geometry.global_id(self.group, self.local_id)
     }
 
     /// Its number in its sub-group.
@@ -293,6 +314,7 @@ mod tests {
             number: 1,
         };
         assert_eq!(place.global_id(), [14, 2, 0]);
+        assert_eq!(geometry.find(place.global_id()), (last, [1, 0, 0]));
         assert_eq!(place.built_in(BuiltIn::GlobalLinearId)[0], 29);
         assert_eq!(place.built_in(BuiltIn::EnqueuedWorkgroupSize), [4, 2, 1, 0]);
         assert_eq!(place.built_in(BuiltIn::SubgroupSize)[0], 2);

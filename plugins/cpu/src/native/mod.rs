@@ -152,6 +152,7 @@ impl KernelCode for NativeKernel {
             externals: &[],
             origin: None,
             pace: &self.pace,
+            asked: geometry,
         };
         // SAFETY: who made the kernel vouches for the function.
         unsafe { code.run(geometry, arguments, options, self.is_small(geometry)) }
@@ -174,6 +175,8 @@ pub(crate) struct GroupCode<'c> {
     /// What it was compiled from.
     pub(crate) origin: Option<Origin<'c>>,
     pub(crate) pace: &'c Pace,
+    /// The range in the groups that the caller knows, which errors name.
+    pub(crate) asked: &'c Geometry,
 }
 
 /// What code was compiled from.
@@ -233,7 +236,7 @@ impl GroupCode<'_> {
             options.printer(),
             self.kernel,
             files.unwrap_or_default(),
-            geometry,
+            [geometry, self.asked],
             &stop,
             bounds,
         );
@@ -253,7 +256,11 @@ impl GroupCode<'_> {
         let cancelled = |number, after| LaunchError::Cancelled {
             kernel: self.kernel.to_owned(),
             after,
-            group: geometry.group(number).id,
+            group: self
+                .asked
+                .find(geometry.global_id(geometry.group(number), [0; 3]))
+                .0
+                .id,
         };
         let no_memory = || LaunchError::Memory {
             kernel: self.kernel.to_owned(),

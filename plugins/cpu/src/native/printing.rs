@@ -18,7 +18,7 @@ use super::NativeLaunch;
 use super::bounds::Bounds;
 use crate::LaunchError;
 use crate::launch::access::{Meant, NULL_PAGE};
-use crate::launch::{Fault, Geometry, KernelFault, Place, Print, printf};
+use crate::launch::{Fault, Geometry, KernelFault, Print, printf};
 use crate::memory::{AccessKind, Hint, Reason, Violation};
 use crate::sync::{Mutex, PoisonError};
 
@@ -31,7 +31,10 @@ pub(crate) struct Printing<'l> {
     to: To<'l>,
     kernel: &'l str,
     files: &'l [String],
+    /// The range as the code runs it.
     geometry: &'l Geometry,
+    /// The same as errors tell it.
+    asked: &'l Geometry,
     /// Has the launch stop.
     stop: &'l AtomicBool,
     /// What accesses are checked against, where they are.
@@ -84,7 +87,7 @@ impl<'l> Printing<'l> {
         to: &'l Print<'l>,
         kernel: &'l str,
         files: &'l [String],
-        geometry: &'l Geometry,
+        [geometry, asked]: [&'l Geometry; 2],
         stop: &'l AtomicBool,
         bounds: Option<Bounds<'l>>,
     ) -> Printing<'l> {
@@ -93,6 +96,7 @@ impl<'l> Printing<'l> {
             kernel,
             files,
             geometry,
+            asked,
             stop,
             bounds,
             failure: Mutex::new(None),
@@ -185,17 +189,12 @@ impl<'l> Printing<'l> {
         address: Option<u64>,
     ) -> LaunchError {
         let group = self.geometry.group(group);
-        let local_id = group.local_id(item);
-        let place = Place {
-            geometry: self.geometry,
-            group,
-            local_id,
-            number: item,
-        };
+        let global_id = self.geometry.global_id(group, group.local_id(item));
+        let (group, local_id) = self.asked.find(global_id);
         LaunchError::Kernel(Box::new(KernelFault {
             kernel: self.kernel.to_owned(),
             what,
-            global_id: place.global_id(),
+            global_id,
             local_id,
             group_id: group.id,
             location,
