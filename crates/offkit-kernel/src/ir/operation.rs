@@ -73,6 +73,8 @@ described! {
         Overflow = "overflow",
         /// A store to the null pointer: the work-item fails.
         Nowhere = "nowhere",
+        /// A call by an address that no function of the call's type has: the work-item fails.
+        NoFunction = "no_function",
         /// Arguments.
         Call(function: FunctionId) = "call",
         /// An OpenCL.std instruction that only computes; one with a second result takes the pointer for it last.

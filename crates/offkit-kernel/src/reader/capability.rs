@@ -90,6 +90,8 @@ fn is_supported(capability: Capability) -> bool {
             | C::FloatControls2
             | C::FPFastMathModeINTEL
             | C::MemoryAccessAliasingINTEL
+            | C::FunctionPointersINTEL
+            | C::IndirectReferencesINTEL
             | C::GlobalVariableHostAccessINTEL
             | GLOBAL_VARIABLE_DECORATIONS
             | C::CacheControlsINTEL

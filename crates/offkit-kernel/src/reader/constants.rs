@@ -41,6 +41,7 @@ impl Reader<'_> {
                 let parts = parts.collect::<Result<Vec<_>>>()?;
                 self.composite(kind, &parts)?
             }
+            Op::ConstantFunctionPointerINTEL => self.function_address(instruction, kind)?,
             Op::SpecConstantOp => self.operation(instruction, kind)?,
             _ => return Err(unsupported!("Op{}", instruction.opcode)),
         };

@@ -143,8 +143,7 @@ impl FunctionReader<'_, '_> {
             }
             Op::FunctionCall => {
                 let callee = id(instruction, 0)?;
-                let function = self.reader.functions.get(&callee).copied();
-                let function = function.ok_or_else(|| malformed!("%{callee} is not a function"))?;
+                let function = self.reader.function(callee)?;
                 let arguments = self.operands_from(instruction, 1)?;
                 if self.reader.source.functions[function.0 as usize]
                     .blocks
@@ -156,6 +155,7 @@ impl FunctionReader<'_, '_> {
                 }
                 (Operation::Call(function), arguments)
             }
+            Op::FunctionPointerCallINTEL => self.call_by_address(instruction)?,
             Op::ExtInst => return self.extended(instruction).map(Some),
             Op::Any | Op::All => {
                 let op = if opcode == Op::Any {

@@ -1,6 +1,7 @@
 //! SPIR-V in, SSA form out.
 
 mod attributes;
+mod by_address;
 mod capability;
 mod constants;
 mod decorations;
@@ -22,6 +23,7 @@ use offkit_spirv::grammar::{ExecutionMode, ExecutionModel, LinkageType, Op, Stor
 use crate::error::ReadError;
 use crate::ir::{self, ConstantId, FileId, FunctionId, Global, GlobalId, Home, Type, TypeId};
 use attributes::Alias;
+use by_address::ByAddress;
 use decorations::Decorations;
 use ids::IdMap;
 
@@ -40,6 +42,7 @@ pub fn read(source: &dr::Module) -> Result<ir::Module> {
         globals: IdMap::default(),
         functions: IdMap::default(),
         files: IdMap::default(),
+        by_address: ByAddress::default(),
         alias: Alias::default(),
         open_cl: None,
         debug_sets: HashSet::new(),
@@ -48,10 +51,12 @@ pub fn read(source: &dr::Module) -> Result<ir::Module> {
     reader.strings();
     reader.alias_declarations()?;
     reader.number_types()?;
+    reader.number_functions()?;
     for instruction in &source.types_global_values {
         reader.global_instruction(instruction)?;
     }
     reader.declare_functions()?;
+    reader.functions_with_addresses()?;
     for (index, function) in source.functions.iter().enumerate() {
         let name = reader.module.functions[index].name.clone();
         function::read(&mut reader, function, FunctionId(index as u32))
@@ -73,6 +78,7 @@ struct Reader<'a> {
     constants: IdMap<ConstantId>,
     globals: IdMap<GlobalId>,
     functions: IdMap<FunctionId>,
+    by_address: ByAddress,
     /// Indices of file names, by the id of their string.
     files: IdMap<FileId>,
     /// Alias domains, scopes and lists of scopes.
@@ -125,6 +131,11 @@ fn unexpected(
 fn result_id(instruction: &dr::Instruction) -> Result<Word> {
     let missing = || malformed!("Op{} without a result", instruction.opcode);
     instruction.result_id.ok_or_else(missing)
+}
+
+fn definition(function: &dr::Function) -> Result<&dr::Instruction> {
+    let definition = function.def.as_ref();
+    definition.ok_or_else(|| malformed!("a function without OpFunction"))
 }
 
 impl Reader<'_> {
@@ -278,13 +289,23 @@ impl Reader<'_> {
             .any(|instruction| instruction.opcode == Op::Undef && instruction.result_id == Some(word))
     }
 
-    /// Gives every function its number before any body is read.
+    /// Gives every function its number, which constants may ask for before it is declared.
+    fn number_functions(&mut self) -> Result<()> {
+        for (number, source) in (0..).map(FunctionId).zip(&self.source.functions) {
+            self.functions.insert(result_id(definition(source)?)?, number);
+        }
+        Ok(())
+    }
+
+    fn function(&self, word: Word) -> Result<FunctionId> {
+        let function = self.functions.get(&word).copied();
+        function.ok_or_else(|| malformed!("%{word} is not a function"))
+    }
+
+    /// Declares every function before any body is read.
     fn declare_functions(&mut self) -> Result<()> {
         for source in &self.source.functions {
-            let definition = source
-                .def
-                .as_ref()
-                .ok_or_else(|| malformed!("a function without OpFunction"))?;
+            let definition = definition(source)?;
             let word = result_id(definition)?;
             let signature = self.function_types.get(&id(definition, 1)?);
             let (result, parameters) = signature
@@ -306,8 +327,6 @@ impl Reader<'_> {
                 .map(parameter)
                 .collect::<Result<Vec<_>>>()?;
             let values = parameters.iter().map(|parameter| parameter.kind).collect();
-            self.functions
-                .insert(word, FunctionId(self.module.functions.len() as u32));
             self.module.functions.push(ir::Function {
                 name: self.decorations.name(word),
                 result,

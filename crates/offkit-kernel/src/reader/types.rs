@@ -102,6 +102,7 @@ impl Reader<'_> {
                     | S::Workgroup
                     | S::Function
                     | S::Generic
+                    | S::CodeSectionINTEL
                     | S::Input => {}
                     class => return Err(unsupported!("storage class {class:?}")),
                 }

@@ -125,6 +125,7 @@ impl<'m> Emitter<'_, 'm> {
             Operation::Print => self.print(instruction, mask),
             Operation::Overflow => self.fail("overflow", mask),
             Operation::Nowhere => self.fail("nowhere", mask),
+            Operation::NoFunction => self.fail("no_function", mask),
             Operation::Collective(collective) => match (collective.kind, collective.scope) {
                 // The end of a region, or of nothing: a vector's work-items are never apart.
                 (CollectiveKind::Barrier, _) => Ok(Vec::new()),

@@ -45,6 +45,7 @@ pub(super) fn address(program: &Program, name: &str) -> Result<u64, String> {
         "bounds_of_range" => return Ok(bounds::range as *const () as u64),
         "overflow" => return Ok(printing::overflow as *const () as u64),
         "nowhere" => return Ok(printing::nowhere as *const () as u64),
+        "no_function" => return Ok(printing::no_function as *const () as u64),
         "print" => return Ok(printing::print as *const () as u64),
         "printed" => return Ok(printing::printed as *const () as u64),
         _ => {}

@@ -245,6 +245,7 @@ impl Decoder<'_> {
             },
             Operation::Overflow => Step::other(|_, _, _| Err(Fault::overflow())),
             Operation::Nowhere => Step::other(|_, _, _| Err(Fault::nowhere())),
+            Operation::NoFunction => Step::other(|_, _, _| Err(Fault::no_function())),
             Operation::Extended(op) => self.pure(*op, operands, kind, to)?,
             Operation::Print => {
                 let operands: Box<[Typed]> = operands.iter().map(|operand| self.typed(*operand)).collect();

@@ -38,6 +38,11 @@ impl Fault {
         Fault::Undefined("store to the null pointer".to_owned())
     }
 
+    /// A call by an address that no function of the call's type has.
+    pub(crate) fn no_function() -> Fault {
+        Fault::Undefined("call through a pointer to no function of its type in the program".to_owned())
+    }
+
     /// A stack has no room for one more call.
     pub(crate) fn overflow() -> Fault {
         Fault::Undefined("stack overflow: too many calls are open".to_owned())

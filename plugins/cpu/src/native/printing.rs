@@ -307,25 +307,37 @@ pub(crate) unsafe extern "C" fn printed(launch: *const NativeLaunch) {
 /// # Safety
 /// `launch` is that of the code that calls.
 pub(crate) unsafe extern "C" fn overflow(launch: *const NativeLaunch, group: u64, item: u64) {
-    // SAFETY: the caller's. What was printed before comes first, since nothing is behind a failure.
-    unsafe { printed(launch) };
-    // SAFETY: the caller's; it lives as long as the launch.
-    let printing = unsafe { &*(*launch).printing };
-    let error = printing.error(group, item, [0; 2], Fault::overflow());
-    printing.fail(Failure::Error(group, error));
+    // SAFETY: the caller's.
+    unsafe { fail(launch, group, item, Fault::overflow()) };
 }
 
-/// Has the launch fail, since a work-item would store to the null pointer. What was printed before is printed: a failed
-/// assertion ends like this.
+/// Has the launch fail, since a work-item would store to the null pointer: a failed assertion ends like this.
 ///
 /// # Safety
 /// `launch` is that of the code that calls.
 pub(crate) unsafe extern "C" fn nowhere(launch: *const NativeLaunch, group: u64, item: u64) {
-    // SAFETY: the caller's; it lives as long as the launch.
+    // SAFETY: the caller's.
+    unsafe { fail(launch, group, item, Fault::nowhere()) };
+}
+
+/// Has the launch fail, since a work-item calls by an address that no function has.
+///
+/// # Safety
+/// `launch` is that of the code that calls.
+pub(crate) unsafe extern "C" fn no_function(launch: *const NativeLaunch, group: u64, item: u64) {
+    // SAFETY: the caller's.
+    unsafe { fail(launch, group, item, Fault::no_function()) };
+}
+
+/// # Safety
+/// `launch` is that of the code that calls.
+unsafe fn fail(launch: *const NativeLaunch, group: u64, item: u64, fault: Fault) {
+    // SAFETY: the caller's; it lives as long as the launch. What was printed before comes first, since nothing is
+    // behind a failure.
     let printing = unsafe {
         printed(launch);
         &*(*launch).printing
     };
-    let error = printing.error(group, item, [0; 2], Fault::nowhere());
+    let error = printing.error(group, item, [0; 2], fault);
     printing.fail(Failure::Error(group, error));
 }

@@ -81,6 +81,8 @@ pub(crate) fn compile(source: &str, options: Options) -> Result<Vec<u8>, String>
         .args([
             "-Werror=implicit-function-declaration",
             "-Wno-unused-value",
+            "-Xclang",
+            "-fno-rtti",
             "-x",
             "cl",
             "-c",

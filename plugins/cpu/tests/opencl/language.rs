@@ -86,6 +86,9 @@ fn on_the_host(file: &Path, standard: &str, kernels: &[&str], directory: &Path) 
         "cl",
         "-O1",
         "-ffp-contract=off",
+        // Nobody has the descriptions of types that virtual functions would need.
+        "-Xclang",
+        "-fno-rtti",
         "-Wno-everything",
         &format!("-cl-std={standard}"),
     ]);
@@ -102,6 +105,11 @@ fn on_the_host(file: &Path, standard: &str, kernels: &[&str], directory: &Path) 
 }
 
 fn check(file: &str) {
+    check_with(file, "");
+}
+
+/// The same with extensions of SPIR-V.
+fn check_with(file: &str, extensions: &'static str) {
     if !clang::is_available() {
         return;
     }
@@ -130,6 +138,7 @@ fn check(file: &str) {
         for options in Options::all().into_iter().chain(more).filter(exact) {
             let options = Options {
                 standard: known(standard),
+                extensions,
                 ..options
             };
             let spirv = match clang::compile(&source, options) {
@@ -256,6 +265,51 @@ fn objects() {
     check("objects.clcpp");
 }
 
+const BY_ADDRESS: &str = "+SPV_INTEL_function_pointers";
+
+#[test]
+fn functions_called_by_their_addresses() {
+    check_with("pointers.cl", BY_ADDRESS);
+}
+
+#[test]
+fn virtual_functions() {
+    check_with("virtual.clcpp", BY_ADDRESS);
+}
+
+#[test]
+fn a_call_by_no_address_is_an_error() {
+    if !clang::is_available() {
+        return;
+    }
+    let source = "#pragma OPENCL EXTENSION __cl_clang_function_pointers : enable
+    int next(int x) { return x + 1; }
+    int other(int x) { return x * 2; }
+    float number(float x) { return x; }
+    kernel void k(global int *out, global const int *in) {
+        int i = get_global_id(0);
+        int (*table[4])(int) = {next, other, 0, (int (*)(int))number};
+        out[i] = table[in[i]](i);
+    }";
+    for options in Options::extended(BY_ADDRESS) {
+        let device = Device::new(&clang::compile(source, options).expect("compiles")).expect("builds");
+        // Null, and a function of another type.
+        for wrong in [2, 3] {
+            let mut input = vec![0_u8; 4 * ITEMS];
+            input[4 * 21] = wrong;
+            let operands = [Operand::Buffer(vec![0; 4 * ITEMS]), Operand::Buffer(input)];
+            let error = device
+                .run("k", &[ITEMS], &[16], &operands)
+                .expect_err("there is nothing to call");
+            let place = "work-item [21, 0, 0] (local id [5, 0, 0] of work-group [1, 0, 0])";
+            assert!(
+                error.contains("call through a pointer to no function of its type") && error.contains(place),
+                "{error}"
+            );
+        }
+    }
+}
+
 #[test]
 fn every_file_is_run() {
     let directory: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests/opencl/language"]
@@ -264,5 +318,5 @@ fn every_file_is_run() {
     let files = std::fs::read_dir(directory)
         .expect("the directory is there")
         .count();
-    assert_eq!(files, 8, "a file in language/ has no test here");
+    assert_eq!(files, 10, "a file in language/ has no test here");
 }

@@ -57,7 +57,9 @@ fn signature(operation: &Operation) -> Signature {
             AtomicOperation::Exchange | AtomicOperation::Update(_) => (&[Pointer, One], None, Some(One)),
             AtomicOperation::CompareExchange => (&[Pointer, One, One], None, Some(One)),
         },
-        Operation::Fence | Operation::Overflow | Operation::Nowhere => (&[], None, None),
+        Operation::Fence | Operation::Overflow | Operation::Nowhere | Operation::NoFunction => {
+            (&[], None, None)
+        }
         Operation::GenericCast(_) | Operation::PointerSemantics => (&[Pointer], None, Some(One)),
         // What a function takes and gives is its own business.
         Operation::Call(_) => (&[], Some(Any), None),
