@@ -63,6 +63,7 @@ pub struct Header {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
     /// Its path within the folder.
+    #[serde(with = "crate::path")]
     pub path: PathBuf,
     /// How many bytes of the content are its own.
     pub length: u64,

@@ -15,6 +15,7 @@ use crate::key::file_identity;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileId {
     /// Where it is.
+    #[serde(with = "crate::path")]
     pub path: PathBuf,
     /// Which it is.
     pub identity: String,
@@ -74,16 +75,18 @@ pub fn mapped_by(process: u32) -> Option<Vec<FileId>> {
 
 /// What a process has mapped, without its program.
 fn mapped(process: &str, program: Option<&Path>) -> Option<Vec<FileId>> {
-    let text = fs::read_to_string(format!("/proc/{process}/maps")).ok()?;
+    let bytes = fs::read(format!("/proc/{process}/maps")).ok()?;
     let mut found: Vec<FileId> = Vec::new();
-    for line in text.lines() {
-        let mut words = line.split_ascii_whitespace();
+    for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+        let start = line.iter().position(|byte| *byte == b'/');
+        let (words, path) = line.split_at(start.unwrap_or(line.len()));
+        let mut words = std::str::from_utf8(words).ok()?.split_ascii_whitespace();
         let (permissions, inode) = (words.nth(1)?, words.nth(2)?);
-        let Some(start) = line.find('/').filter(|_| permissions.contains('x')) else {
+        if path.is_empty() || !permissions.contains('x') {
             continue;
-        };
-        let path = Path::new(line.get(start..)?);
-        if Some(path) == program || found.last().is_some_and(|last| last.path == path) {
+        }
+        let path = &crate::path::of_bytes(path)?;
+        if Some(path.as_path()) == program || found.last().is_some_and(|last| last.path == *path) {
             continue;
         }
         if !is_inode(path, inode) {

@@ -182,7 +182,7 @@ pub(crate) fn file_identity(path: &Path) -> Option<String> {
     let path = fs::canonicalize(path).ok()?;
     let found = fs::metadata(&path).ok()?;
     let time = found.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
-    let mut text = path.display().to_string();
+    let mut text = crate::path::text(&path);
     write!(text, ", {} bytes of {}", found.len(), seconds(time)).ok()?;
     Some(text)
 }

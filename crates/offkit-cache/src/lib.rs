@@ -39,6 +39,7 @@ mod files;
 mod folder;
 mod key;
 mod limits;
+mod path;
 #[cfg(feature = "remote")]
 mod remote;
 mod shared;

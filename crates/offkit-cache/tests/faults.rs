@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use std::{fs, io, thread};
 
-use offkit_cache::{BadEntry, Cache, Entry, File, FileId, Key, Kind, Limits, Why};
+use offkit_cache::{BadEntry, Cache, Entry, File, FileId, Key, Kind, Limits, Why, mapped_by};
 use proptest::prelude::*;
 
 fn key(source: &str) -> Key {
@@ -328,4 +328,61 @@ proptest! {
         let begun = [b"offkitC1", &bytes[..]].concat();
         prop_assert!(Entry::read(begun).is_err());
     }
+}
+
+/// Paths are bytes: a driver may lie where no text can say.
+#[test]
+fn libraries_whose_paths_are_no_text_are_told_apart() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+
+    let (folder, cache) = cache();
+    let [driver, other] =
+        [b"driver-\xff.so", b"driver-\xfe.so"].map(|name| folder.path().join(OsStr::from_bytes(name)));
+    fs::write(&driver, b"a driver").unwrap();
+    let used = FileId::of(&driver).unwrap();
+    cache.put(&key("a"), &[used.clone()], b"built a");
+    let entry = cache.get(&key("a")).unwrap();
+    assert_eq!(entry.header.files, [used]);
+    let again = Entry::read(entry.bytes().to_vec()).unwrap();
+    assert_eq!(again.header, entry.header);
+
+    // Another one looks alike where it is printed, and is not there.
+    let gone = FileId {
+        path: other.clone(),
+        identity: entry.header.files[0].identity.clone(),
+    };
+    cache.put(&key("b"), &[gone], b"built b");
+    assert!(cache.get(&key("b")).is_none());
+    let why = cache.why(&key("b"));
+    assert!(
+        matches!(&why, Why::OtherFiles(files) if *files == [other]),
+        "{why}"
+    );
+    assert!(why.to_string().contains("driver-\u{fffd}.so` changed"), "{why}");
+}
+
+/// What a process has mapped is known by the bytes of its path as well.
+#[cfg(target_os = "linux")]
+#[test]
+fn programs_whose_paths_are_no_text_are_found() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join(OsStr::from_bytes(b"slee\xffp"));
+    fs::copy("/bin/sleep", &program).unwrap();
+    let mut child = std::process::Command::new(&program).arg("60").spawn().unwrap();
+    // Until the child is the program.
+    let found = loop {
+        let found = mapped_by(child.id());
+        if found.iter().flatten().any(|file| file.path == program) || child.try_wait().unwrap().is_some() {
+            break found;
+        }
+        thread::sleep(Duration::from_millis(1));
+    };
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let found = found.expect("all that it has mapped is there");
+    assert!(found.iter().any(|file| file.path == program), "{found:?}");
 }

@@ -209,7 +209,11 @@ fn described(entry: &Found) -> Value {
         "made": entry.header.as_ref().map(|header| header.made),
         "used": seconds(entry.used),
         "inputs": entry.header.as_ref().map(|header| &header.key.inputs),
-        "files": entry.header.as_ref().map(|header| &header.files),
+        "files": entry.header.as_ref().map(|header| {
+            let files = header.files.iter();
+            let described = files.map(|file| json!({"path": file.path.display().to_string(), "identity": file.identity}));
+            described.collect::<Vec<_>>()
+        }),
     })
 }
 
