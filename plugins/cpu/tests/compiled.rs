@@ -629,3 +629,55 @@ fn a_child_has_a_worker_of_its_own() {
         assert_eq!(lines(folder, "workers").len(), 2);
     });
 }
+
+/// As it is where one package was updated and the other was not.
+#[test]
+fn the_full_worker_does_the_work_of_a_small_one_of_another_release() {
+    let test = "the_full_worker_does_the_work_of_a_small_one_of_another_release";
+    with_worker(test, &[], |folder| {
+        if std::env::var_os(WORKER_VARIABLE).is_some() {
+            // Once more, with programs that are looked for.
+            let stale = r#"#!/bin/sh
+                read -r line; echo '{"body":{"hello":{"protocol":1,"llvm":"21.1.0"}}}'; exec cat > /dev/null"#;
+            let bin = folder.join("installed");
+            std::fs::create_dir(&bin).unwrap();
+            let small = bin.join("offkit-cpu-worker");
+            std::fs::write(&small, stale).unwrap();
+            let full = bin.join("offkit-llvm-worker");
+            // It looks for its code beside itself.
+            let worker = format!("#!/bin/sh\nexec '{}'\n", folder.join("worker").display());
+            std::fs::write(&full, worker).unwrap();
+            for program in [small, full] {
+                let executable = Command::new("chmod").arg("755").arg(program).status();
+                assert!(executable.unwrap().success());
+            }
+            let path = std::env::var("PATH").unwrap();
+            let again = Command::new(std::env::current_exe().unwrap())
+                .args(["--exact", test, "--nocapture"])
+                .env_remove(WORKER_VARIABLE)
+                .env("PATH", format!("{}:{path}", bin.display()))
+                .status();
+            assert!(again.unwrap().success(), "see above");
+            return;
+        }
+        let machine = Machine::new(folder);
+        machine.is(0, "ready", 100_000, 3.0);
+        let log = machine.log();
+        let says = [
+            "installed/offkit-llvm-worker`",
+            "installed/offkit-cpu-worker` answers in another protocol",
+            "one release",
+        ];
+        assert!(says.iter().all(|part| log.contains(part)), "{log}");
+        // What is kept goes with the program that has made it.
+        let kept = Cache::user().entries();
+        let files = kept
+            .iter()
+            .flat_map(|entry| &entry.header.as_ref().unwrap().files);
+        assert!(
+            files
+                .into_iter()
+                .any(|file| file.path.ends_with("offkit-llvm-worker"))
+        );
+    });
+}

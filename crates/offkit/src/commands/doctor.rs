@@ -224,9 +224,16 @@ fn compiler() -> Option<Finding> {
         return Some(Finding::new(ABOUT, "info", "offkit CPU interprets kernels").because(why));
     };
     Some(match found {
-        Ok(Compiler { program, llvm }) => {
+        Ok(Compiler {
+            program,
+            llvm,
+            instead,
+        }) => {
             let what = format!("offkit CPU compiles kernels with LLVM {llvm}");
-            Finding::new(ABOUT, "ok", what).because(program.display().to_string())
+            match instead {
+                None => Finding::new(ABOUT, "ok", what).because(program.display().to_string()),
+                Some(instead) => Finding::new(ABOUT, "problem", what).because(instead),
+            }
         }
         Err(reason) => Finding::new(ABOUT, "problem", "offkit CPU interprets kernels")
             .because(reason)

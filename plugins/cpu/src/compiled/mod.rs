@@ -68,6 +68,8 @@ pub struct Compiler {
     pub program: PathBuf,
     /// Its version of LLVM.
     pub llvm: String,
+    /// Why it is not the program that was found first.
+    pub instead: Option<String>,
 }
 
 impl Compiler {
@@ -77,12 +79,64 @@ impl Compiler {
     /// Why kernels are interpreted, although they are to be compiled.
     pub fn find() -> Option<Result<Compiler, String>> {
         is_on().then(|| {
-            let program = worker_program().map_err(|error| error.to_string())?;
-            let worker = service::start_program(&program).map_err(|error| offkit_host::chain(&error))?;
-            let llvm = worker.llvm_version().to_owned();
-            Ok(Compiler { program, llvm })
+            let started = start().map_err(|error| offkit_host::chain(&error))?;
+            Ok(Compiler {
+                llvm: started.worker.llvm_version().to_owned(),
+                program: started.program,
+                instead: started.instead,
+            })
         })
     }
+}
+
+/// The process that compiles.
+struct Started {
+    worker: Worker,
+    program: PathBuf,
+    /// Why it is not the program that was found first.
+    instead: Option<String>,
+}
+
+/// Starts the program that compiles. The small one may have been left behind by another release, and then the full one does
+/// its work if that is of this one.
+fn start() -> Result<Started, WorkerError> {
+    let found = worker_program()?;
+    let error = match service::start_program(&found) {
+        Err(error @ WorkerError::Protocol { .. }) => error,
+        started => {
+            return started.map(|worker| Started {
+                worker,
+                program: found,
+                instead: None,
+            });
+        }
+    };
+    let full = Worker::find_near(program::own_folder(WORKER_PROGRAM).as_deref());
+    let full = full.ok().filter(|full| *full != found);
+    let started = full.and_then(|full| Some((service::start_program(&full).ok()?, full)));
+    let Some((worker, program)) = started else {
+        return Err(error);
+    };
+    let instead = format!(
+        "kernels are compiled by `{}`: {error}: install both of one release",
+        program.display()
+    );
+    if INSTEAD.set(instead.clone()).is_ok() {
+        tracing::warn!("{instead}");
+    }
+    Ok(Started {
+        worker,
+        program,
+        instead: Some(instead),
+    })
+}
+
+/// Why another program compiles than the one that was found first.
+static INSTEAD: OnceLock<String> = OnceLock::new();
+
+/// Why another program compiles than the one that was found first, if one has been started.
+pub(crate) fn instead() -> Option<&'static str> {
+    INSTEAD.get().map(String::as_str)
 }
 
 /// The program that compiles.

@@ -15,9 +15,9 @@ use offkit_cache::FileId;
 use offkit_host::chain;
 use offkit_llvm::{CompileRequest, Compiled, Effort, Worker, WorkerError};
 
+use super::Started;
 use super::code::Slot;
 use super::kept::Source;
-use super::worker_program;
 use crate::pool;
 use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -276,12 +276,22 @@ impl Process {
             }
             Process::Absent => {}
         }
-        let started = worker_program().and_then(|program| start_program(&program));
-        *self = match started {
-            Ok(worker) => {
+        *self = match super::start() {
+            Ok(Started {
+                worker,
+                program,
+                instead,
+            }) => {
                 let busy = Busy::begin();
                 note_pipes(&worker);
-                let libraries = libraries(&worker);
+                let mut libraries = libraries(&worker);
+                if instead.is_some() {
+                    // Keys have the program that was found first.
+                    libraries = libraries.zip(FileId::of(&program)).map(|(mut files, program)| {
+                        files.push(program);
+                        files
+                    });
+                }
                 drop(busy);
                 Process::Running { worker, libraries }
             }

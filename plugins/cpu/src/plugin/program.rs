@@ -337,7 +337,9 @@ impl Program<Cpu> for CpuProgram {
             .executable
             .iter()
             .flat_map(|executable| executable.kernels.iter());
-        for note in kernels.filter_map(|kernel| kernel.note()) {
+        let notes = kernels.filter_map(|kernel| kernel.note());
+        let instead = compiled::instead().filter(|_| self.compiles).map(str::to_owned);
+        for note in instead.into_iter().chain(notes) {
             build.log.push_str(&note);
             build.log.push('\n');
         }
