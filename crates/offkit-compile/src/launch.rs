@@ -2,6 +2,8 @@
 
 /// The address of the arguments' words.
 pub const ARGUMENTS: u64 = 0;
+/// The address of a byte that becomes other than zero when the launch is given up.
+pub const CANCEL: u64 = 1;
 /// Dimensions of the range.
 pub const DIMENSIONS: u64 = 2;
 /// The first global id: three words.
@@ -16,3 +18,5 @@ pub const GROUPS: u64 = 12;
 pub const SCRATCH: u64 = 15;
 /// The address of the addresses of what the code needs from outside.
 pub const EXTERNALS: u64 = 16;
+/// The address of a byte that becomes other than zero when a work-item has failed.
+pub const STOP: u64 = 18;

@@ -78,6 +78,7 @@
 #![forbid(unsafe_code)]
 
 pub mod bounds;
+mod counted;
 mod definitions;
 mod facts;
 mod graph;

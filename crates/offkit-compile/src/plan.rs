@@ -1,9 +1,10 @@
 //! The plan of a kernel: everything that is decided before code is generated.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use offkit_kernel::ir::{BlockId, Function, Instruction, Module, Terminator, ValueId};
 
+use crate::counted::is_counted;
 use crate::definitions::Definitions;
 use crate::graph::{Graph, Rounds, successors};
 use crate::regions::{self, Region, ends_at_barrier};
@@ -22,6 +23,10 @@ pub struct Plan {
     /// What is executed between barriers; the kernel begins with the first.
     pub regions: Vec<Region>,
     definitions: Definitions,
+    /// The heads of loops that come to an end, as far as can be seen.
+    counted: HashSet<BlockId>,
+    /// The blocks of other loops.
+    endless: HashSet<BlockId>,
 }
 
 impl Plan {
@@ -37,7 +42,9 @@ impl Plan {
         }
         regions::split_at_barriers(&mut function);
         let graph = Graph::new(0, successors(&function, |_| false));
-        let rounds = match Rounds::new(&graph) {
+        let found = Rounds::new(&graph);
+        let has_loops = found.is_some();
+        let rounds = match found {
             Some(rounds) => rounds,
             None if variant.width == 1 => Rounds::of(&graph, Vec::new()),
             None => return Err(Refusal("it has a loop that is entered at two places".to_owned())),
@@ -63,12 +70,25 @@ impl Plan {
                 break (shapes, regions);
             }
         };
+        let counted = rounds.loops.iter();
+        let counted = counted.filter(|found| is_counted(&function, &graph, &definitions, found));
+        let counted: HashSet<_> = counted.map(|found| BlockId(found.header as u32)).collect();
+        let others = rounds.loops.iter();
+        let others = others.filter(|found| !counted.contains(&BlockId(found.header as u32)));
+        let endless: Vec<usize> = match has_loops {
+            true => others.flat_map(|found| found.nodes.iter().copied()).collect(),
+            // There may be loops, which nobody can tell.
+            false => graph.order.clone(),
+        };
+        let endless = endless.into_iter().map(|block| BlockId(block as u32)).collect();
         Ok(Plan {
             variant,
             function,
             shapes,
             regions,
             definitions,
+            counted,
+            endless,
         })
     }
 
@@ -83,6 +103,16 @@ impl Plan {
             .of(value)
             .block()
             .map(|block| BlockId(block as u32))
+    }
+
+    /// Whether the loop with this head counts to a bound: it comes to an end, as far as can be seen.
+    pub fn is_counted(&self, head: BlockId) -> bool {
+        self.counted.contains(&head)
+    }
+
+    /// Whether a block is in a loop that doesn't count to a bound, or may be.
+    pub fn may_repeat_forever(&self, block: BlockId) -> bool {
+        self.endless.contains(&block)
     }
 
     /// The region behind a block that ends at a barrier.

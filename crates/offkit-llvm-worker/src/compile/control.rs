@@ -116,6 +116,10 @@ impl<'m> Emitter<'_, 'm> {
                 let words = self.words.clone();
                 self.move_phis(*block, to, |_, slots| (slots, None));
                 self.words = words;
+                let place = |block: BlockId| region.order.iter().position(|other| *other == block);
+                if place(to) <= place(*block) {
+                    self.look_before(to);
+                }
                 b.jump(blocks[&to]);
             }
         }
@@ -318,6 +322,7 @@ impl<'m> Emitter<'_, 'm> {
         let again = b.block(self.function, "loop.again");
         b.branch(self.any(back), again, after);
         b.at_end(again);
+        self.look_before(found.header);
         b.store(back, ways.guards[&found.header], alignment_of(ty));
         let code = self.code;
         for phi in &code.blocks[found.header.0 as usize].phis {

@@ -18,6 +18,7 @@ use llvm_sys::LLVMIntPredicate as IntPredicate;
 
 use super::bounds::Checks;
 use super::builder::{Block, Builder, Type, Value};
+use super::cancel::Cancel;
 use super::lanes::Lanes;
 use super::memory::Access;
 use super::values::{alignment_of, size_of};
@@ -43,6 +44,10 @@ pub(super) struct Launch<'m> {
     pub(super) local: [Value<'m>; 3],
     pub(super) groups: [Value<'m>; 3],
     pub(super) externals: Value<'m>,
+    /// Where a flag is that the launch is given up.
+    pub(super) cancel: Value<'m>,
+    /// Where a flag is that a work-item has failed.
+    pub(super) stop: Value<'m>,
 }
 
 /// What is the same for all work-items of a group.
@@ -117,6 +122,8 @@ pub(super) struct Emitter<'e, 'm> {
     pub(super) arrived: HashMap<usize, Value<'m>>,
     /// Where accesses are checked.
     pub(super) checks: Option<Checks<'m>>,
+    /// How it is left before its work is done.
+    pub(super) cancel: Option<Cancel<'m>>,
 }
 
 /// A kernel as LLVM has it, before it is optimised.
@@ -173,6 +180,7 @@ pub(super) fn emit<'m>(
         next: None,
         arrived: HashMap::new(),
         checks: None,
+        cancel: None,
     };
     emitter.emit()
 }
@@ -211,6 +219,7 @@ impl<'m> Emitter<'_, 'm> {
         b.incoming(number, first, before);
         b.branch(b.icmp(IntPredicate::LLVMIntULT, number, end), body, done);
         b.at_end(body);
+        self.begin_looks(number);
         self.begin_group(id);
         self.regions()?;
         let next = b.add(number, self.word(1));
@@ -219,6 +228,7 @@ impl<'m> Emitter<'_, 'm> {
             b.incoming(id, next, b.current());
         }
         b.jump(head);
+        self.end_looks();
         b.at_end(done);
         b.return_void();
 
@@ -304,6 +314,8 @@ impl<'m> Emitter<'_, 'm> {
             local: three(launch::LOCAL),
             groups: three(launch::GROUPS),
             externals: pointer(launch::EXTERNALS),
+            cancel: pointer(launch::CANCEL),
+            stop: pointer(launch::STOP),
         };
         self.group_scratch = Some(scratch);
         self.launch = Some(found);
@@ -501,6 +513,9 @@ impl<'m> Emitter<'_, 'm> {
         b.jump(heads[0]);
         for index in 0..count {
             b.at_end(heads[index]);
+            if self.plan.may_repeat_forever(self.plan.regions[index].entry) {
+                self.look_for_end();
+            }
             self.region(index)?;
             match self.next {
                 None => b.jump(over),

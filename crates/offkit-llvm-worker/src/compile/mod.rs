@@ -15,6 +15,7 @@
 //! | `side_by_side` | those whose addresses turn out to be side by side |
 //! | `apart` | what is done for one work-item after the other |
 //! | `bounds` | accesses that are checked before they are made |
+//! | `cancel` | launches that are given up |
 //! | `print` | what work-items tell the device |
 //! | `spaces` | which memory addresses lead to |
 //! | `ids` | built-in variables |
@@ -27,6 +28,7 @@ mod addresses;
 mod apart;
 mod bounds;
 mod builder;
+mod cancel;
 mod control;
 mod ids;
 mod instruction;

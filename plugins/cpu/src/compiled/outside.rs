@@ -43,6 +43,7 @@ pub(super) fn address(program: &Program, name: &str) -> Result<u64, String> {
         "copy" => return Ok(copy as *const () as u64),
         "bounds" => return Ok(bounds::access as *const () as u64),
         "bounds_of_range" => return Ok(bounds::range as *const () as u64),
+        "cancelled" => return Ok(printing::cancelled as *const () as u64),
         "overflow" => return Ok(printing::overflow as *const () as u64),
         "nowhere" => return Ok(printing::nowhere as *const () as u64),
         "no_function" => return Ok(printing::no_function as *const () as u64),

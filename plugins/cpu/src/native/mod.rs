@@ -75,11 +75,14 @@ pub struct NativeLaunch {
     pub externals: *const u64,
     /// What some of that has to know of the launch.
     pub(crate) printing: *const Printing<'static>,
+    /// Becomes other than 0 when a work-item has failed.
+    pub(crate) stop: *const AtomicBool,
 }
 
 // Compiled code reads it at these places.
 const _: () = {
     assert!(offset_of!(NativeLaunch, arguments) as u64 == 8 * launch::ARGUMENTS);
+    assert!(offset_of!(NativeLaunch, cancel) as u64 == 8 * launch::CANCEL);
     assert!(offset_of!(NativeLaunch, dimensions) as u64 == 8 * launch::DIMENSIONS);
     assert!(offset_of!(NativeLaunch, offset) as u64 == 8 * launch::OFFSET);
     assert!(offset_of!(NativeLaunch, global) as u64 == 8 * launch::GLOBAL);
@@ -87,6 +90,7 @@ const _: () = {
     assert!(offset_of!(NativeLaunch, groups) as u64 == 8 * launch::GROUPS);
     assert!(offset_of!(NativeLaunch, scratch) as u64 == 8 * launch::SCRATCH);
     assert!(offset_of!(NativeLaunch, externals) as u64 == 8 * launch::EXTERNALS);
+    assert!(offset_of!(NativeLaunch, stop) as u64 == 8 * launch::STOP);
 };
 
 /// A kernel that is a function.
@@ -239,6 +243,7 @@ impl GroupCode<'_> {
             [geometry, self.asked],
             &stop,
             bounds,
+            options.cancel.map(|_| Instant::now()),
         );
         let launch = NativeLaunch {
             arguments: arguments.words().as_ptr(),
@@ -251,17 +256,10 @@ impl GroupCode<'_> {
             scratch: scratch as u64,
             externals: self.externals.as_ptr(),
             printing: (&raw const printing).cast(),
+            stop: &raw const stop,
         };
         let launch = Shared(&launch);
-        let cancelled = |number, after| LaunchError::Cancelled {
-            kernel: self.kernel.to_owned(),
-            after,
-            group: self
-                .asked
-                .find(geometry.global_id(geometry.group(number), [0; 3]))
-                .0
-                .id,
-        };
+        let cancelled = |number, _| printing.cancelled(number);
         let no_memory = || LaunchError::Memory {
             kernel: self.kernel.to_owned(),
             needed: size as u64,

@@ -11,6 +11,7 @@ use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::slice;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use offkit_kernel::builtins::{Scalar, Shape};
 
@@ -40,6 +41,8 @@ pub(crate) struct Printing<'l> {
     /// What accesses are checked against, where they are.
     pub(super) bounds: Option<Bounds<'l>>,
     failure: Mutex<Option<Failure>>,
+    /// When the launch began, if it may be given up.
+    started: Option<Instant>,
 }
 
 /// Takes texts.
@@ -90,6 +93,7 @@ impl<'l> Printing<'l> {
         [geometry, asked]: [&'l Geometry; 2],
         stop: &'l AtomicBool,
         bounds: Option<Bounds<'l>>,
+        started: Option<Instant>,
     ) -> Printing<'l> {
         Printing {
             to: To(to),
@@ -100,6 +104,7 @@ impl<'l> Printing<'l> {
             stop,
             bounds,
             failure: Mutex::new(None),
+            started,
         }
     }
 
@@ -178,6 +183,16 @@ impl<'l> Printing<'l> {
             None => "in compiled code".to_owned(),
         };
         self.fault((group, item), what, location, address)
+    }
+
+    /// The error of a launch that was given up in a work-group.
+    pub(super) fn cancelled(&self, group: u64) -> LaunchError {
+        let first = self.geometry.global_id(self.geometry.group(group), [0; 3]);
+        LaunchError::Cancelled {
+            kernel: self.kernel.to_owned(),
+            after: self.started.map(|started| started.elapsed()).unwrap_or_default(),
+            group: self.asked.find(first).0.id,
+        }
     }
 
     /// What a work-item did, and where.
@@ -340,4 +355,19 @@ unsafe fn fail(launch: *const NativeLaunch, group: u64, item: u64, fault: Fault)
     };
     let error = printing.error(group, item, [0; 2], fault);
     printing.fail(Failure::Error(group, error));
+}
+
+/// Notes that a work-group is left before it is done, since the launch is given up, or has failed elsewhere.
+///
+/// # Safety
+/// `launch` is that of the code that calls.
+pub(crate) unsafe extern "C" fn cancelled(launch: *const NativeLaunch, group: u64) {
+    // SAFETY: the caller's. They live as long as the launch.
+    let (printing, cancel) = unsafe {
+        printed(launch);
+        (&*(*launch).printing, &*(*launch).cancel)
+    };
+    if cancel.load(Ordering::Relaxed) {
+        printing.fail(Failure::Error(group, printing.cancelled(group)));
+    }
 }

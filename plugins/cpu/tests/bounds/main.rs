@@ -3,6 +3,8 @@
 
 #[path = "../opencl/atomics.rs"]
 mod atomics;
+#[path = "../opencl/cancel.rs"]
+mod cancel;
 #[path = "../opencl/case.rs"]
 mod case;
 #[path = "../opencl/clang.rs"]

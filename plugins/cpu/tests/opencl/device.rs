@@ -1,7 +1,9 @@
 //! Programs and launches on the CPU device.
 
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
 
 use offkit_compile::prepare;
 use offkit_kernel::ir;
@@ -162,6 +164,33 @@ impl Device {
         operands: &[Operand],
         print: &(dyn Fn(&str) -> io::Result<()> + Sync),
     ) -> Result<Outcome, String> {
+        self.run_with(kernel, range, operands, print, None)
+    }
+
+    /// The same, given up when the kernel has made the second number of its first buffer other than zero.
+    pub(crate) fn run_until_begun(
+        &self,
+        kernel: &str,
+        range: &NdRange,
+        operands: &[Operand],
+    ) -> Result<Outcome, String> {
+        self.run_with(
+            kernel,
+            range,
+            operands,
+            &|_| Ok(()),
+            Some(&AtomicBool::new(false)),
+        )
+    }
+
+    fn run_with(
+        &self,
+        kernel: &str,
+        range: &NdRange,
+        operands: &[Operand],
+        print: &(dyn Fn(&str) -> io::Result<()> + Sync),
+        cancel: Option<&AtomicBool>,
+    ) -> Result<Outcome, String> {
         let mut buffers = Vec::new();
         let mut arguments = Vec::new();
         for operand in operands {
@@ -177,14 +206,32 @@ impl Device {
             });
         }
         let options = LaunchOptions {
-            max_instructions: Some(500_000_000),
+            // Who gives a launch up is not to be forestalled.
+            max_instructions: cancel.is_none().then_some(500_000_000),
             print: Some(print),
+            cancel,
             ..LaunchOptions::default()
         };
-        let launched = match IS_COMPILED && self.is_chosen(kernel) && has_worker() {
-            false => self.program.launch(kernel, range, &arguments, &options),
-            true => self.launch_compiled(kernel, range, &arguments, &options),
-        };
+        let is_over = AtomicBool::new(false);
+        let launched = std::thread::scope(|scope| {
+            if let Some(cancel) = cancel {
+                let (begun, is_over) = (buffers[0].0 + 4, &is_over);
+                scope.spawn(move || {
+                    let mut word = [0; 4];
+                    while word == [0; 4] && !is_over.load(Ordering::Relaxed) {
+                        std::thread::sleep(Duration::from_millis(1));
+                        self.memory.read(begun, &mut word).expect("a buffer");
+                    }
+                    cancel.store(true, Ordering::Relaxed);
+                });
+            }
+            let launched = match IS_COMPILED && self.is_chosen(kernel) && has_worker() {
+                false => self.program.launch(kernel, range, &arguments, &options),
+                true => self.launch_compiled(kernel, range, &arguments, &options),
+            };
+            is_over.store(true, Ordering::Relaxed);
+            launched
+        });
         let mut outcome = Outcome {
             buffers: Vec::new(),
             printed: String::new(),

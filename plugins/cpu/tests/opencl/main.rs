@@ -18,6 +18,7 @@ mod rounding;
 mod samples;
 
 mod atomics;
+mod cancel;
 mod common;
 mod conversions;
 mod declarations;

@@ -4,6 +4,8 @@
 #[path = "../opencl/atomics.rs"]
 mod atomics;
 mod blocks;
+#[path = "../opencl/cancel.rs"]
+mod cancel;
 #[path = "../opencl/case.rs"]
 mod case;
 #[path = "../opencl/clang.rs"]
