@@ -116,6 +116,19 @@ pub fn map(file: &File) -> io::Result<Content> {
     unsafe { Mmap::map(file) }.map(Content::Mapped)
 }
 
+/// A file without a name, gone when nobody uses it any more.
+pub fn scratch() -> io::Result<File> {
+    tempfile::tempfile()
+}
+
+/// Maps a regular file, which may be empty.
+pub fn map_any(file: &File) -> io::Result<Content> {
+    match file.metadata()?.len() {
+        0 => Ok(Content::Read(Vec::new())),
+        _ => map(file),
+    }
+}
+
 /// Opens a file that another one names, which must not be a device or a pipe: reading it might never end.
 pub fn open_regular(path: &Path) -> Result<Content, FileError> {
     let failed = |source| FileError {

@@ -17,7 +17,7 @@ fn main() -> std::io::Result<()> {
     let mut inventory = Inventory::default();
     for file in words.split_off(usize::from(has_kernels)) {
         let bytes = std::fs::read(&file)?;
-        let mut collector = inventory.collect(&file, &bytes, depth);
+        let mut collector = inventory.collect(&file, &bytes, depth, &());
         let _ = walk(&file, &bytes, None, &Limits::default(), &mut |item| {
             collector.add(&item);
             ControlFlow::Continue(())

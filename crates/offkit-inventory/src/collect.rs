@@ -4,7 +4,7 @@
 //! in batches, on all cores, one image a thread, and forgotten again.
 
 use offkit_image::{ContainerKind, DeviceImage, Location, Problem, Resources, Storage};
-use offkit_object::{Item, Limits, inspect};
+use offkit_object::{Item, Limits, Memory, inspect, range_within};
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 
@@ -23,6 +23,7 @@ pub enum Depth {
 pub struct Collector<'i, 'file> {
     inventory: &'i mut Inventory,
     file: &'file [u8],
+    memory: &'i dyn Memory,
     depth: Depth,
     /// Containers that the next item may be in, outermost first.
     around: Vec<Around>,
@@ -52,7 +53,7 @@ struct Batch<'file> {
 impl Batch<'_> {
     /// Enough for all cores to be busy, and for one to be busy with a large image.
     const IMAGES: usize = 256;
-    const HELD: usize = 1 << 25;
+    const HELD: usize = 1 << 24;
 }
 
 /// What was found in one image.
@@ -64,13 +65,14 @@ struct Found {
 }
 
 impl Inventory {
-    /// Begins to collect the images of a file, whose bytes the walk is over. To be ended with
-    /// [`finish`](Collector::finish).
+    /// Begins to collect the images of a file, whose bytes the walk is over; `memory` is told which of them were looked
+    /// into. To be ended with [`finish`](Collector::finish).
     pub fn collect<'i, 'file>(
         &'i mut self,
         name: &str,
         file: &'file [u8],
         depth: Depth,
+        memory: &'i dyn Memory,
     ) -> Collector<'i, 'file> {
         self.files.push((name.to_owned(), file.len() as u64));
         self.has_kernels |= depth == Depth::Kernels;
@@ -79,6 +81,7 @@ impl Inventory {
             first: self.images.len(),
             inventory: self,
             file,
+            memory,
             depth,
             around: Vec::new(),
             batch: Batch::default(),
@@ -201,12 +204,19 @@ impl Collector<'_, '_> {
     /// Looks into the images of the batch.
     fn look_inside(&mut self) {
         let batch = std::mem::take(&mut self.batch);
+        let file = self.file;
+        let lent = batch.images.iter();
+        let lent = lent.filter_map(|(_, image)| range_within(file, image.stored_bytes()));
+        let lent = lent.reduce(|all, one| all.start.min(one.start)..all.end.max(one.end));
         let found: Vec<(usize, Found)> = batch
             .images
             .into_par_iter()
             .with_max_len(1)
             .map(|(number, image)| (number, look(&image)))
             .collect();
+        if let Some(lent) = lent {
+            self.memory.passed(lent);
+        }
         for (number, found) in found {
             let start = self.inventory.kernels.len();
             for (name, resources) in found.kernels {

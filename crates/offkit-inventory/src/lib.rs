@@ -15,7 +15,7 @@
 //!
 //! let ptx = b".version 8.4\n.target sm_80\n.address_size 64\n.visible .entry saxpy(.param .u64 x) { ret; }\n";
 //! let mut inventory = Inventory::default();
-//! let mut collector = inventory.collect("kernel.ptx", ptx, Depth::Kernels);
+//! let mut collector = inventory.collect("kernel.ptx", ptx, Depth::Kernels, &());
 //! let _ = offkit_object::walk("kernel.ptx", ptx, None, &Limits::default(), &mut |item| {
 //!     collector.add(&item);
 //!     ControlFlow::Continue(())

@@ -70,13 +70,56 @@ pub(crate) fn inflate_passing(
     if length > limit {
         return Err(too_large(limit));
     }
+    check_size(size, length)?;
+    Ok(out)
+}
+
+/// The same into something else than memory: the inner error is that of writing.
+pub(crate) fn inflate_into(
+    out: &mut dyn io::Write,
+    compression: Compression,
+    bytes: &[u8],
+    size: Option<u64>,
+    limit: u64,
+    passed: &dyn Fn(&[u8]),
+) -> Result<io::Result<()>, Error> {
+    use io::Read;
+    const PIECE: usize = 1 << 18;
+    let stream = Stream {
+        bytes,
+        taken: 0,
+        passed,
+    };
+    let mut reader = reader(compression, stream)?;
+    let mut piece = vec![0; PIECE];
+    let mut length = 0_u64;
+    loop {
+        let count = match reader.read(&mut piece) {
+            Ok(0) => break,
+            Ok(count) => count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(damaged(compression, error)),
+        };
+        length = length.saturating_add(count as u64);
+        if length > limit {
+            return Err(too_large(limit));
+        }
+        if let Err(error) = out.write_all(piece.get(..count).unwrap_or_default()) {
+            return Ok(Err(error));
+        }
+    }
+    check_size(size, length).map(Ok)
+}
+
+/// Refuses another size than what the container promises.
+fn check_size(size: Option<u64>, length: u64) -> Result<(), Error> {
     match size {
         Some(size) if size != length => Err(Error::malformed(
             "decompressed size differs from what is promised",
         )
         .expecting(format!("{size:#x} bytes"))
         .finding(format_args!("{length:#x}"))),
-        _ => Ok(out),
+        _ => Ok(()),
     }
 }
 
@@ -87,6 +130,7 @@ pub(crate) fn reader<'r>(
 ) -> Result<Box<dyn io::Read + 'r>, Error> {
     match compression {
         Compression::Gzip => zlib::gzip_reader(stream),
+        Compression::Deflate => zlib::bare_reader(stream),
         Compression::Xz => xz::reader(stream),
         Compression::Zstd => zstd::reader(stream),
         other => Err(

@@ -106,6 +106,7 @@ mod inspect;
 mod inspect;
 mod kpack;
 mod layout;
+mod memory;
 mod message_pack;
 pub mod offload_binary;
 mod offload_entries;
@@ -153,12 +154,13 @@ pub use inspect::{
     FunctionType, Inspect, elf_note, embedded_in_bitcode, function_types, header_target, header_version,
     inspect,
 };
+pub use memory::{Kept, Memory, Outside};
 pub use offkit_image::target::decide;
 pub use offkit_image::{
     BundleState, ByteArray, Bytes, Code, CodeVersion, Compression, ContainerKind, Detail, DetailValue,
     DeviceImage, Error, ErrorKind, ImageFormat, InspectedKernel, Inspection, KernelName, Limits, Location,
     NameMatch, Problem, Producer, PropertySet, PropertySets, PropertyValue, Resources, SharedBytes, Spills,
-    Stack, Storage, Strings, Symbols, Target, backquoted, demangle, describe_symbol, target,
+    Stack, Storage, Strings, Symbols, Target, backquoted, demangle, describe_symbol, range_within, target,
 };
 pub use offload_binary::{ImageKind, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind};
 pub use offload_entries::{FoundEntry, offload_entries};
@@ -172,4 +174,4 @@ pub use thin::{DeviceLoss, Losses};
 #[cfg(feature = "write")]
 pub use thin::{Thinned, Thinning, thin};
 pub use verify::verify;
-pub use walk::{Container, Item, Program, RunningDescriptor, walk, walk_names, walk_releasing};
+pub use walk::{Container, Item, Program, RunningDescriptor, walk, walk_names, walk_sparing};

@@ -1,6 +1,6 @@
 //! Going through a file, container by container, down to the device images.
 
-use std::ops::{ControlFlow, Range};
+use std::ops::{ControlFlow, Deref};
 
 use offkit_image::property_set::PropertySets;
 use offkit_image::target::{Decision, decide};
@@ -10,12 +10,13 @@ use offkit_image::{
 };
 
 use crate::claim::check_format;
-use crate::compression::inflate_whole;
+use crate::compression::{inflate_into, inflate_whole};
 use crate::container;
 use crate::format::ContainerFormat;
 use crate::heads::Heads;
 use crate::host;
 use crate::inspect::{header_target, header_version};
+use crate::memory::{Kept, Memory};
 use crate::parallel;
 use crate::part::{Coding, Content, Facts, Part, Visit};
 use crate::reading::Reading;
@@ -104,7 +105,7 @@ pub fn walk(
     limits: &Limits,
     visit: &mut dyn FnMut(Item<'_>) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
-    walk_releasing(file_name, bytes, goal, limits, &|_| {}, visit)
+    walk_sparing(&(), file_name, bytes, goal, limits, visit)
 }
 
 /// The same for those who look for images by name and choose among them: of each image they get its format, its target,
@@ -117,21 +118,19 @@ pub fn walk_names(
     visit: &mut dyn FnMut(Item<'_>) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
     let reading = Reading::tolerant(limits).for_names();
-    walk_with(reading, file_name, bytes, None, &|_| {}, visit)
+    walk_with(reading, file_name, bytes, None, &(), visit)
 }
 
-/// The same as [`walk`], and tells `release` which ranges of `bytes` it has passed, so that a mapped file need not stay in memory:
-/// not many small ranges but few large ones, and those of a compressed member while it is decompressed. They may be
-/// looked at again.
-pub fn walk_releasing(
+/// The same as [`walk`] for large files: `memory` is told what was passed, and keeps what comes out of large members.
+pub fn walk_sparing(
+    memory: &dyn Memory,
     file_name: &str,
     bytes: &[u8],
     goal: Option<&Location>,
     limits: &Limits,
-    release: &(dyn Fn(Range<usize>) + Sync),
     visit: &mut dyn FnMut(Item<'_>) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
-    walk_with(Reading::tolerant(limits), file_name, bytes, goal, release, visit)
+    walk_with(Reading::tolerant(limits), file_name, bytes, goal, memory, visit)
 }
 
 /// Images as a program that runs registers them: what `__sycl_register_lib` is given.
@@ -169,7 +168,7 @@ impl RunningDescriptor<'_> {
         let mut walker = Walker {
             file: &[],
             goal: None,
-            release: &|_| {},
+            memory: &(),
             released: 0,
             visit: &mut with_addresses,
             result: ControlFlow::Continue(()),
@@ -193,13 +192,13 @@ fn walk_with(
     file_name: &str,
     bytes: &[u8],
     goal: Option<&Location>,
-    release: &(dyn Fn(Range<usize>) + Sync),
+    memory: &dyn Memory,
     visit: &mut dyn FnMut(Item<'_>) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
     let mut walker = Walker {
         file: bytes,
         goal,
-        release,
+        memory,
         released: 0,
         visit,
         result: ControlFlow::Continue(()),
@@ -229,6 +228,8 @@ struct Surroundings {
     within: Option<Compression>,
     /// How many bytes the part itself takes, if it came out of something compressed as a whole.
     stored: Option<u64>,
+    /// Whether its bytes are among those of which [`Memory`] is told that they were passed.
+    is_passed: bool,
 }
 
 impl Surroundings {
@@ -238,13 +239,14 @@ impl Surroundings {
         version: None,
         within: None,
         stored: None,
+        is_passed: true,
     };
 }
 
 struct Walker<'w> {
     file: &'w [u8],
     goal: Option<&'w Location>,
-    release: &'w (dyn Fn(Range<usize>) + Sync),
+    memory: &'w dyn Memory,
     /// Where the part of the file ends that was released.
     released: usize,
     visit: &'w mut dyn FnMut(Item<'_>) -> ControlFlow<()>,
@@ -349,6 +351,7 @@ impl Walker<'_> {
             version,
             within: around.within,
             stored: None,
+            is_passed: around.is_passed,
         };
         match format.unpack {
             Some(unpack) => {
@@ -385,6 +388,7 @@ impl Walker<'_> {
                     reading.allow_content(bytes.len() as u64);
                     let around = Surroundings {
                         within: Some(method),
+                        is_passed: false,
                         ..inside
                     };
                     let facts = &mut Facts::default();
@@ -412,7 +416,7 @@ impl Walker<'_> {
         let mut places = Joining::new(location);
         let result = parts(reading, &mut |reading, mut part| {
             self.report(reading, location);
-            if inside.within.is_none() {
+            if inside.is_passed {
                 self.pass(part.stored.at(0));
             }
             let place = places.join(&part.name);
@@ -427,10 +431,10 @@ impl Walker<'_> {
             }
             match part.coding {
                 Some(coding) if !self.is_known(&part, coding, &place) => {
-                    if !batch.has_room_for(&part, coding) {
+                    if !batch.has_room_for(&part, coding, self.memory) {
                         self.open_batch(reading, &mut batch, inside);
                     }
-                    batch.add(part, coding, place);
+                    batch.add(part, coding, place, self.memory);
                 }
                 coding => {
                     self.open_batch(reading, &mut batch, inside);
@@ -458,10 +462,10 @@ impl Walker<'_> {
 
     /// Releases what is before a place in the file, where that is much.
     fn pass(&mut self, offset: u64) {
-        const RELEASED_TOGETHER: usize = 1 << 25;
+        const RELEASED_TOGETHER: usize = 1 << 24;
         let offset = usize::try_from(offset).unwrap_or_default();
         if offset.saturating_sub(self.released) > RELEASED_TOGETHER {
-            (self.release)(self.released..offset);
+            self.memory.passed(self.released..offset);
             self.released = offset;
         }
     }
@@ -512,14 +516,14 @@ impl Walker<'_> {
                 Err(error) => self.problem(reading, &member.location, error),
             }
         }
-        let (file, release) = (self.file, self.release);
+        let (file, memory) = (self.file, self.memory);
         let passed = |stored: &[u8]| {
             if let Some(range) = range_within(file, stored) {
-                release(range);
+                memory.passed(range);
             }
         };
         let inflated = parallel::map(allowed, 1, |(member, most)| {
-            let bytes = container::inflated(&member.part, member.coding, most, &passed);
+            let bytes = member.inflated(most, memory, &passed);
             (member, bytes)
         });
         for (mut member, bytes) in inflated {
@@ -546,15 +550,57 @@ impl Walker<'_> {
                 let around = Surroundings {
                     within: Some(method),
                     stored: Some(stored.len()),
+                    is_passed: false,
                     ..inside
                 };
-                let source = Source::new(&bytes);
-                self.enter(reading, source, format, facts.version, &member.location, around);
+                let (version, location) = (facts.version, &member.location);
+                match &bytes {
+                    Inflated::Bytes(bytes) => {
+                        self.enter(reading, Source::new(bytes), format, version, location, around);
+                    }
+                    Inflated::Kept(kept) => {
+                        self.enter_kept(reading, &**kept, format, version, location, around);
+                    }
+                }
             } else {
-                let code = Code::inflated(stored.bytes(), method, bytes);
+                let code = Code::inflated(stored.bytes(), method, bytes.into_bytes());
                 self.add_image(reading, code, *content, facts, member.location, inside);
             }
         }
+    }
+
+    /// Enters a container that is kept outside of memory.
+    fn enter_kept(
+        &mut self,
+        reading: &mut Reading,
+        kept: &dyn Kept,
+        format: &ContainerFormat,
+        version: Option<u32>,
+        location: &Location,
+        around: Surroundings,
+    ) {
+        let mut inner = Walker {
+            file: self.file,
+            goal: self.goal,
+            memory: kept,
+            released: 0,
+            visit: &mut *self.visit,
+            result: self.result,
+            problems: self.problems,
+        };
+        let around = Surroundings {
+            is_passed: true,
+            ..around
+        };
+        inner.enter(
+            reading,
+            Source::new(kept.bytes()),
+            format,
+            version,
+            location,
+            around,
+        );
+        (self.result, self.problems) = (inner.result, inner.problems);
     }
 
     fn add_image(
@@ -655,8 +701,10 @@ impl Walker<'_> {
 #[derive(Default)]
 struct Batch<'data> {
     members: Vec<Compressed<'data>>,
-    /// How much comes out, as far as it is known.
+    /// How much comes out into memory, as far as it is known.
     size: u64,
+    /// How much comes out in all.
+    all: u64,
 }
 
 struct Compressed<'data> {
@@ -665,25 +713,100 @@ struct Compressed<'data> {
     location: Location,
 }
 
+/// What came out of a member.
+enum Inflated {
+    Bytes(Vec<u8>),
+    Kept(Box<dyn Kept>),
+}
+
+impl Deref for Inflated {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Bytes(bytes) => bytes,
+            Self::Kept(kept) => kept.bytes(),
+        }
+    }
+}
+
+impl Inflated {
+    fn into_bytes(self) -> Vec<u8> {
+        match self {
+            Self::Bytes(bytes) => bytes,
+            Self::Kept(kept) => kept.bytes().to_vec(),
+        }
+    }
+}
+
+impl Compressed<'_> {
+    /// Whether what comes out is too much for memory where there is another place for it.
+    fn is_large(part: &Part<'_>, coding: Coding) -> bool {
+        part.content == Content::File
+            && matches!(coding.compression, Compression::Deflate | Compression::Zstd)
+            && coding.size.is_some_and(|size| size >= Batch::SIZE)
+    }
+
+    /// What comes out of it, no more than `most` bytes.
+    fn inflated(&self, most: u64, memory: &dyn Memory, passed: &dyn Fn(&[u8])) -> Result<Inflated, Error> {
+        let in_memory = || {
+            let bytes = container::inflated(&self.part, self.coding, most, passed);
+            bytes.map(Inflated::Bytes)
+        };
+        if !Self::is_large(&self.part, self.coding) {
+            return in_memory();
+        }
+        let Some(mut outside) = memory.outside() else {
+            return in_memory();
+        };
+        let stored = self.part.stored;
+        let written = inflate_into(
+            &mut *outside,
+            self.coding.compression,
+            stored.bytes(),
+            self.coding.size,
+            most,
+            passed,
+        );
+        match written.map_err(|error| error.at(stored.at(0)))? {
+            // Where the disk is full, memory may do.
+            Err(_) => in_memory(),
+            Ok(()) => outside
+                .finish()
+                .map_or_else(|_| in_memory(), |kept| Ok(Inflated::Kept(kept))),
+        }
+    }
+}
+
 impl<'data> Batch<'data> {
     /// Enough for all cores to be busy.
     const MEMBERS: usize = 32;
-    /// What comes out of members that are decompressed together. A larger one is decompressed alone, so that a file
-    /// costs no more memory than this or its largest member.
+    /// What comes out of members that are decompressed together. A larger one is decompressed alone, or to a place outside
+    /// of memory, so that a file costs no more memory than this or its largest member.
     const SIZE: u64 = 1 << 26;
+    /// The same with what is put outside of memory.
+    const ALL: u64 = 1 << 30;
 
-    fn has_room_for(&self, part: &Part<'_>, coding: Coding) -> bool {
-        let size = self.size.saturating_add(Self::size_of(part, coding));
-        self.members.is_empty() || self.members.len() < Self::MEMBERS && size <= Self::SIZE
+    fn has_room_for(&self, part: &Part<'_>, coding: Coding, memory: &dyn Memory) -> bool {
+        let (all, in_memory) = Self::sizes_of(part, coding, memory);
+        let is_small = self.size.saturating_add(in_memory) <= Self::SIZE;
+        let is_small = is_small && self.all.saturating_add(all) <= Self::ALL;
+        self.members.is_empty() || self.members.len() < Self::MEMBERS && is_small
     }
 
-    /// How much comes out, or a guess where nothing says it.
-    fn size_of(part: &Part<'_>, coding: Coding) -> u64 {
-        coding.size.unwrap_or(part.stored.len().saturating_mul(8))
+    /// How much comes out, or a guess where nothing says it, and how much of that into memory.
+    fn sizes_of(part: &Part<'_>, coding: Coding, memory: &dyn Memory) -> (u64, u64) {
+        let all = coding.size.unwrap_or(part.stored.len().saturating_mul(8));
+        match Compressed::is_large(part, coding) && memory.has_outside() {
+            true => (all, 0),
+            false => (all, all),
+        }
     }
 
-    fn add(&mut self, part: Part<'data>, coding: Coding, location: Location) {
-        self.size = self.size.saturating_add(Self::size_of(&part, coding));
+    fn add(&mut self, part: Part<'data>, coding: Coding, location: Location, memory: &dyn Memory) {
+        let (all, in_memory) = Self::sizes_of(&part, coding, memory);
+        self.size = self.size.saturating_add(in_memory);
+        self.all = self.all.saturating_add(all);
         self.members.push(Compressed {
             part,
             coding,

@@ -6,11 +6,12 @@ mod common;
 #[path = "common/tools.rs"]
 mod tools;
 
-use std::ops::ControlFlow;
-use std::sync::Mutex;
+use std::io::Write;
+use std::ops::{ControlFlow, Range};
+use std::sync::{Arc, Mutex};
 
 use common::{limits, locations, offload_v1, read};
-use offkit_object::{ContainerKind, ErrorKind, Item, Limits, walk_releasing};
+use offkit_object::{ContainerKind, ErrorKind, Item, Kept, Limits, Memory, Outside, Storage, walk_sparing};
 use tools::{Folder, need};
 
 /// Makes `file.zip` in Python, which has `device` and the names `z` (the open file) and `zipfile`.
@@ -71,31 +72,124 @@ fn a_member_is_passed_once_it_is_inflated() {
         &folder,
         "import os\nz.writestr('small.bin', device)\nz.writestr('large.bin', device + os.urandom(12 << 20))",
     );
-    let passed = Mutex::new(0);
+    struct Passed(Mutex<usize>, usize);
+    impl Memory for Passed {
+        fn passed(&self, range: Range<usize>) {
+            assert!(range.start <= range.end && range.end <= self.1);
+            *self.0.lock().unwrap() += range.len();
+        }
+    }
+    let passed = Passed(Mutex::new(0), bytes.len());
     let mut before_the_image = 0;
-    let _ = walk_releasing(
-        "file",
-        &bytes,
-        None,
-        &limits(),
-        &|range| {
-            assert!(range.start <= range.end && range.end <= bytes.len());
-            *passed.lock().unwrap() += range.len();
-        },
-        &mut |item| {
-            if let Item::Image(image) = item
-                && image.location.to_string().contains("large")
-            {
-                before_the_image = *passed.lock().unwrap();
-            }
-            ControlFlow::Continue(())
-        },
-    );
+    let _ = walk_sparing(&passed, "file", &bytes, None, &limits(), &mut |item| {
+        if let Item::Image(image) = item
+            && image.location.to_string().contains("large")
+        {
+            before_the_image = *passed.0.lock().unwrap();
+        }
+        ControlFlow::Continue(())
+    });
     assert!(
         before_the_image > 12 << 20,
         "{before_the_image} of {}",
         bytes.len()
     );
+}
+
+/// A place outside of memory, in memory all the same; one that is full takes nothing.
+struct Place {
+    full: bool,
+    used: Arc<Mutex<usize>>,
+    bytes: Vec<u8>,
+}
+
+impl Memory for Place {
+    fn has_outside(&self) -> bool {
+        true
+    }
+
+    fn outside(&self) -> Option<Box<dyn Outside>> {
+        Some(Box::new(Self {
+            full: self.full,
+            used: Arc::clone(&self.used),
+            bytes: Vec::new(),
+        }))
+    }
+}
+
+impl Write for Place {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        match self.full {
+            true => Err(std::io::ErrorKind::StorageFull.into()),
+            false => self.bytes.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Outside for Place {
+    fn finish(self: Box<Self>) -> std::io::Result<Box<dyn Kept>> {
+        *self.used.lock().unwrap() += self.bytes.len();
+        Ok(self)
+    }
+}
+
+impl Kept for Place {
+    fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+#[test]
+fn large_members_are_kept_outside_of_memory() {
+    need!("python3");
+    let folder = Folder::new();
+    let large = 70 << 20;
+    let bytes = zip(
+        &folder,
+        &format!(
+            "import os\nz.writestr('small.bin', device)\nz.writestr('large.bin', device + os.urandom(200_000) + bytes({large}))"
+        ),
+    );
+    let images = |memory: &dyn Memory, bytes: &[u8]| {
+        let mut found = Vec::new();
+        let _ = walk_sparing(memory, "file", bytes, None, &limits(), &mut |item| {
+            match item {
+                Item::Image(image) => {
+                    let content = image.bytes().unwrap().to_vec();
+                    found.push((image.location.to_string(), content, image.storage()));
+                }
+                Item::Problem(problem) => found.push((problem.to_string(), Vec::new(), Storage::Plain)),
+                _ => {}
+            }
+            ControlFlow::Continue(())
+        });
+        found
+    };
+    let in_memory = images(&(), &bytes);
+    assert!(in_memory.len() >= 2, "{in_memory:?}");
+    for full in [false, true] {
+        let used = Arc::new(Mutex::new(0));
+        let place = Place {
+            full,
+            used: Arc::clone(&used),
+            bytes: Vec::new(),
+        };
+        assert!(images(&place, &bytes) == in_memory);
+        assert_eq!(
+            *used.lock().unwrap() > large,
+            !full,
+            "and nothing of the small one"
+        );
+        // Damage is the same, too.
+        let mut damaged = bytes.clone();
+        let middle = damaged.len() / 2;
+        damaged[middle..][..64].fill(0xff);
+        assert!(images(&place, &damaged) == images(&(), &damaged));
+    }
 }
 
 #[test]

@@ -49,6 +49,10 @@ pub(crate) mod zlib {
         Err(missing(Compression::Deflate, "zlib"))
     }
 
+    pub(crate) fn bare_reader<'r>(_: impl Read + 'r) -> Result<Box<dyn Read + 'r>, Error> {
+        Err(missing(Compression::Deflate, "zlib"))
+    }
+
     pub(crate) fn gzip_reader<'r>(_: impl Read + 'r) -> Result<Box<dyn Read + 'r>, Error> {
         Err(missing(Compression::Gzip, "zlib"))
     }

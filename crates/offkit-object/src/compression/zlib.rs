@@ -17,6 +17,11 @@ pub(crate) fn inflate_bare(bytes: impl Read, size: Option<u64>, limit: u64) -> R
         .map_err(|error| super::damaged(Compression::Deflate, error))
 }
 
+/// Unpacks deflate without a header.
+pub(crate) fn bare_reader<'r>(stream: impl Read + 'r) -> Result<Box<dyn Read + 'r>, Error> {
+    Ok(Box::new(DeflateDecoder::new(stream)))
+}
+
 /// Unpacks gzip's members, one behind the other.
 pub(crate) fn gzip_reader<'r>(stream: impl Read + 'r) -> Result<Box<dyn Read + 'r>, Error> {
     Ok(Box::new(MultiGzDecoder::new(stream)))

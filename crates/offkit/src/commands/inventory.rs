@@ -12,6 +12,7 @@ use offkit_object::{ErrorKind, Item, Location, Problem};
 use super::Source;
 use super::folder::files_in;
 use super::limits::LimitOptions;
+use super::mapped::Mapped;
 use super::needed::libraries_of;
 use crate::failure::Failure;
 use crate::terminal::{Progress, Terminal};
@@ -176,7 +177,8 @@ fn look_into(
         }
     }
     let source = Source::open(&input.path)?;
-    let mut collector = inventory.collect(source.place.file(), &source.content, depth);
+    let memory = Mapped(&source.content);
+    let mut collector = inventory.collect(source.place.file(), &source.content, depth, &memory);
     source.walk(limits, &mut |item: &mut Item<'_>| {
         collector.add(item);
         progress.images(&input.path, collector.images());

@@ -22,6 +22,7 @@ pub(crate) mod limits;
 pub(crate) mod link;
 pub(crate) mod ls;
 pub(crate) mod man;
+mod mapped;
 pub(crate) mod mark;
 mod module_source;
 mod needed;

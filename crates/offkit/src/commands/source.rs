@@ -8,6 +8,7 @@ use offkit_object::{DeviceImage, ErrorKind, Item, Limits, Location, Problem};
 
 use super::filter::Selection;
 use super::limits::LimitOptions;
+use super::mapped::Mapped;
 use super::thin_archive::{self, Opened};
 use crate::failure::Failure;
 use offkit_host::files::{self, Content};
@@ -142,12 +143,12 @@ impl Source {
 
 /// Goes through one file.
 fn walk(file: &Opened<'_>, limits: &Limits, visit: &mut dyn FnMut(&mut Item<'_>)) {
-    let _ = offkit_object::walk_releasing(
+    let _ = offkit_object::walk_sparing(
+        &Mapped(file.content),
         file.location.file(),
         file.content,
         file.goal.as_ref(),
         limits,
-        &|passed| file.content.release(passed),
         &mut |mut item| {
             if file.concerns(&mut item) {
                 visit(&mut item);
