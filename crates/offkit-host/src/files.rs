@@ -116,19 +116,6 @@ pub fn map(file: &File) -> io::Result<Content> {
     unsafe { Mmap::map(file) }.map(Content::Mapped)
 }
 
-/// A file without a name, gone when nobody uses it any more.
-pub fn scratch() -> io::Result<File> {
-    tempfile::tempfile()
-}
-
-/// Maps a regular file, which may be empty.
-pub fn map_any(file: &File) -> io::Result<Content> {
-    match file.metadata()?.len() {
-        0 => Ok(Content::Read(Vec::new())),
-        _ => map(file),
-    }
-}
-
 /// Opens a file that another one names, which must not be a device or a pipe: reading it might never end.
 pub fn open_regular(path: &Path) -> Result<Content, FileError> {
     let failed = |source| FileError {
@@ -169,10 +156,120 @@ pub fn replace(path: &Path, chunks: &[&[u8]]) -> Result<(), FileError> {
     })
 }
 
+/// Whether it is waited until the disk has what is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Durability {
+pub enum Durability {
+    /// It can be made again: see [`write()`].
     MadeAgain,
+    /// It may be all there is of its content: see [`replace()`].
     Kept,
+}
+
+/// A file that is written and not yet in its place, so that it can be read back before.
+#[derive(Debug)]
+pub struct Staged {
+    content: Content,
+    /// The file beside the one whose place it takes; `None` where it is to be copied, as to standard output.
+    beside: Option<(Replacement, PathBuf)>,
+}
+
+impl Staged {
+    /// Writes the chunks, one after the other, beside the file `path`, or where there is none or it is written to and not
+    /// replaced, as a temporary file. `passed` is told of bytes that were written.
+    pub fn write(path: Option<&Path>, chunks: &[&[u8]], passed: &dyn Fn(&[u8])) -> Result<Self, FileError> {
+        let failed = |source| FileError {
+            action: "write",
+            path: path.unwrap_or(Path::new("a temporary file")).to_owned(),
+            source,
+        };
+        Self::write_to(path, chunks, passed).map_err(failed)
+    }
+
+    fn write_to(path: Option<&Path>, chunks: &[&[u8]], passed: &dyn Fn(&[u8])) -> io::Result<Self> {
+        let path = path.filter(|path| !is_standard_stream(path));
+        let target = path.map(replaced).transpose()?.flatten();
+        let Some(target) = target else {
+            let mut file = scratch().map_err(without_path)?;
+            write_passing(&mut file, chunks, passed)?;
+            return Ok(Self {
+                content: map_any(&file)?,
+                beside: None,
+            });
+        };
+        let mut file = Replacement::new(folder(&target)).map_err(without_path)?;
+        if let Ok(metadata) = target.metadata() {
+            file.file().set_permissions(metadata.permissions())?;
+        }
+        write_passing(file.file(), chunks, passed)?;
+        Ok(Self {
+            content: map_any(file.file())?,
+            beside: Some((file, target)),
+        })
+    }
+
+    /// What was written.
+    #[must_use]
+    pub fn content(&self) -> &Content {
+        &self.content
+    }
+
+    /// Puts it in the place of the file `path`, which it was written for.
+    pub fn put_in_place(self, path: &Path, durability: Durability) -> Result<(), FileError> {
+        let put = || match self.beside {
+            Some((file, target)) => persist(file, &target, durability),
+            None => write_chunks(path, &[&self.content], durability),
+        };
+        put().map_err(|source| FileError {
+            action: "write",
+            path: path.to_owned(),
+            source,
+        })
+    }
+}
+
+/// A file without a name, gone when nobody uses it any more.
+pub fn scratch() -> io::Result<File> {
+    tempfile::tempfile()
+}
+
+/// Maps a regular file, which may be empty.
+pub fn map_any(file: &File) -> io::Result<Content> {
+    match file.metadata()?.len() {
+        0 => Ok(Content::Read(Vec::new())),
+        _ => map(file),
+    }
+}
+
+/// Puts a file that is written in the place of another one.
+fn persist(mut file: Replacement, target: &Path, durability: Durability) -> io::Result<()> {
+    if durability == Durability::Kept {
+        // Before the name: it must not stand for a file whose content never reached the disk.
+        file.file().sync_all()?;
+    }
+    file.persist(target)?;
+    #[cfg(unix)]
+    if durability == Durability::Kept {
+        // The name is part of the folder.
+        File::open(folder(target))?.sync_all()?;
+    }
+    Ok(())
+}
+
+/// Writes the chunks, and tells of those that were written, so that their pages need not stay in memory.
+fn write_passing(output: &mut File, chunks: &[&[u8]], passed: &dyn Fn(&[u8])) -> io::Result<()> {
+    const TOGETHER: usize = 1 << 24;
+    let mut batch = Vec::new();
+    let mut size = 0;
+    for piece in chunks.iter().flat_map(|chunk| chunk.chunks(TOGETHER)) {
+        batch.push(piece);
+        size += piece.len();
+        if size >= TOGETHER {
+            write_all(output, &batch)?;
+            batch.drain(..).for_each(passed);
+            size = 0;
+        }
+    }
+    write_all(output, &batch)
 }
 
 fn write_chunks(path: &Path, chunks: &[&[u8]], durability: Durability) -> io::Result<()> {
@@ -192,17 +289,7 @@ fn write_chunks(path: &Path, chunks: &[&[u8]], durability: Durability) -> io::Re
         file.file().set_permissions(metadata.permissions())?;
     }
     write_all(file.file(), chunks)?;
-    if durability == Durability::Kept {
-        // Before the name: it must not stand for a file whose content never reached the disk.
-        file.file().sync_all()?;
-    }
-    file.persist(&target)?;
-    #[cfg(unix)]
-    if durability == Durability::Kept {
-        // The name is part of the folder.
-        File::open(folder(&target))?.sync_all()?;
-    }
-    Ok(())
+    persist(file, &target, durability)
 }
 
 fn write_all(output: &mut impl Write, chunks: &[&[u8]]) -> io::Result<()> {
@@ -354,6 +441,40 @@ mod tests {
         assert!(check_output(folder.path()).is_err());
         assert!(check_output(&folder.path().join("out.bin")).is_ok());
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_is_staged_is_read_back_before_it_is_in_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.bin");
+        write(&path, &[b"old"]).unwrap();
+        let passed = std::cell::Cell::new(0);
+        let large = vec![7; 40 << 20];
+        let staged = Staged::write(Some(&path), &[b"new", &large, b""], &|piece| {
+            passed.set(passed.get() + piece.len());
+        })
+        .unwrap();
+        assert_eq!(**staged.content(), *[b"new".as_slice(), &large].concat());
+        assert!(passed.get() >= 32 << 20);
+        assert_eq!(*open(&path).unwrap(), *b"old");
+        drop(staged);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+        let staged = Staged::write(Some(&path), &[b"newer"], &|_| {}).unwrap();
+        staged.put_in_place(&path, Durability::Kept).unwrap();
+        assert_eq!(*open(&path).unwrap(), *b"newer");
+        // One that is nowhere to be put, and one that is nothing.
+        assert_eq!(
+            **Staged::write(None, &[b"a", b"b"], &|_| {}).unwrap().content(),
+            *b"ab"
+        );
+        assert!(
+            Staged::write(Some(&path), &[], &|_| {})
+                .unwrap()
+                .content()
+                .is_empty()
+        );
+        assert!(Staged::write(Some(&folder.path().join("no/out")), &[b"a"], &|_| {}).is_err());
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 
     #[cfg(unix)]

@@ -140,7 +140,11 @@ impl Replacement {
         let create = |path: &Path| {
             // Nobody is stopped between the two.
             let mut kept = kept();
-            let file = File::options().write(true).create_new(true).open(path)?;
+            let file = File::options()
+                .read(true)
+                .write(true)
+                .create_new(true)
+                .open(path)?;
             if is_ready {
                 kept.push(path.to_owned());
             }

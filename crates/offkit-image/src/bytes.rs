@@ -49,8 +49,9 @@ impl Bytes<'_> {
         }
     }
 
-    /// The same bytes, as a part of `file` if they lie in it.
-    fn share(self, file: &SharedBytes) -> Bytes<'static> {
+    /// The same bytes, as a part of `file` if they lie in it; otherwise a copy, unless they are shared already.
+    #[must_use]
+    pub fn share(self, file: &SharedBytes) -> Bytes<'static> {
         match range_within((**file).as_ref(), &self) {
             Some(range) => Bytes::shared(Arc::clone(file), range),
             None => self.into_owned(),
@@ -59,6 +60,23 @@ impl Bytes<'_> {
 }
 
 impl<'data> Bytes<'data> {
+    /// A part of them, without copying it; empty if there is no such part.
+    #[must_use]
+    pub fn part(&self, part: Range<usize>) -> Self {
+        match &self.0 {
+            Held::Borrowed(bytes) => bytes.get(part).unwrap_or_default().into(),
+            Held::Shared(file, range) => {
+                let start = range.start.saturating_add(part.start).min(range.end);
+                let end = range.start.saturating_add(part.end);
+                let is_part = part.start <= part.end && end <= range.end;
+                Self(Held::Shared(
+                    Arc::clone(file),
+                    start..if is_part { end } else { start },
+                ))
+            }
+        }
+    }
+
     /// The bytes, if they are borrowed.
     #[must_use]
     pub fn borrowed(&self) -> Option<&'data [u8]> {

@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 
 use offkit_image::{ContainerKind, Error, Limits};
 
+use crate::chunks::Chunks;
 #[cfg(feature = "write")]
 use crate::edits::{Change, Edited, Edits};
 use crate::format::{ContainerFormat, Standing};
@@ -71,7 +72,7 @@ pub(crate) static FORMAT: ContainerFormat = ContainerFormat {
     standing: Standing::File,
     is: |bytes| bytes.starts_with(MAGIC) || bytes.starts_with(THIN_MAGIC),
     parts,
-    replace: |source, id, new, _| replace::replace(source, id, new),
+    replace: |source, id, new, _| replace::replace(source, id, &new.joined()).map(Chunks::from),
     #[cfg(feature = "write")]
     edit,
     ..ContainerFormat::USUAL
@@ -136,11 +137,15 @@ pub(crate) fn parts<'data>(
 
 /// The archive with other contents of some members.
 #[cfg(feature = "write")]
-fn edit(source: Source<'_>, edits: &Edits<'_>, limits: &Limits) -> Result<Edited, Error> {
+fn edit<'data>(
+    source: Source<'data>,
+    edits: &Edits<'_, 'data>,
+    limits: &Limits,
+) -> Result<Edited<'data>, Error> {
     let mut new = BTreeMap::new();
     for (id, change) in &edits.parts {
         match change {
-            Change::Replace(edited) => new.insert(*id as u64, edited.bytes.as_slice()),
+            Change::Replace(edited) => new.insert(*id as u64, edited.bytes.joined()),
             Change::Remove => {
                 return Err(Error::unsupported(
                     "a member of an archive that is an image by itself cannot be left out",
@@ -151,6 +156,7 @@ fn edit(source: Source<'_>, edits: &Edits<'_>, limits: &Limits) -> Result<Edited
             }
         };
     }
+    let new = new.iter().map(|(id, bytes)| (*id, &**bytes)).collect();
     replace::replace_all(source, &new).map(Edited::whole)
 }
 

@@ -1,6 +1,8 @@
 //! Files to be written, as pieces that need not be copied together.
 
-use offkit_image::Bytes;
+use std::borrow::Cow;
+
+use offkit_image::{Bytes, SharedBytes};
 
 /// What a writer makes: pieces that follow each other.
 ///
@@ -54,6 +56,52 @@ impl<'data> Chunks<'data> {
         }
     }
 
+    /// All bytes in one piece, which are copied where they are not.
+    pub(crate) fn joined(&self) -> Cow<'_, [u8]> {
+        match (self.pieces.as_slice(), self.tail.as_slice()) {
+            ([], tail) => Cow::Borrowed(tail),
+            ([piece], []) => Cow::Borrowed(piece),
+            _ => Cow::Owned(self.slices().concat()),
+        }
+    }
+
+    /// Whether these are the same bytes. Pieces that are a part of the others at the same place are not read.
+    pub(crate) fn are(&self, bytes: &[u8]) -> bool {
+        let mut rest = bytes;
+        self.length == bytes.len() as u64
+            && self.slices().into_iter().all(|piece| {
+                let (same, behind) = rest.split_at_checked(piece.len()).unwrap_or_default();
+                rest = behind;
+                std::ptr::eq(piece, same) || piece == same
+            })
+    }
+
+    /// The same with a hold on `file` instead of what is borrowed from it.
+    pub(crate) fn share(self, file: &SharedBytes) -> Chunks<'static> {
+        Chunks {
+            pieces: self.pieces.into_iter().map(|piece| piece.share(file)).collect(),
+            tail: self.tail,
+            length: self.length,
+        }
+    }
+
+    /// The pieces by themselves.
+    pub(crate) fn into_pieces(self) -> impl Iterator<Item = Bytes<'data>> {
+        let tail = (!self.tail.is_empty()).then(|| self.tail.into());
+        self.pieces.into_iter().chain(tail)
+    }
+
+    /// Adds so many zeros.
+    pub(crate) fn zeros(&mut self, count: u64) {
+        static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
+        let mut left = count;
+        while left > 0 {
+            let now = usize::try_from(left).unwrap_or(usize::MAX).min(ZEROS.len());
+            self.push(ZEROS.get(..now).unwrap_or_default());
+            left = left.saturating_sub(now as u64);
+        }
+    }
+
     /// Adds bytes that live as long as the result.
     pub(crate) fn push(&mut self, bytes: impl Into<Bytes<'data>>) {
         let bytes = bytes.into();
@@ -86,6 +134,22 @@ impl<'data> Chunks<'data> {
         while !self.length.is_multiple_of(8) {
             self.copy(&[0]);
         }
+    }
+}
+
+impl From<Vec<u8>> for Chunks<'_> {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self {
+            length: bytes.len() as u64,
+            tail: bytes,
+            pieces: Vec::new(),
+        }
+    }
+}
+
+impl<'data> From<&'data [u8]> for Chunks<'data> {
+    fn from(bytes: &'data [u8]) -> Self {
+        Bytes::from(bytes).into()
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::chunks::Chunks;
+
 /// Whether what follows a part may come closer when the part becomes smaller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Room {
@@ -13,26 +15,26 @@ pub(crate) enum Room {
 
 /// What becomes of one part.
 #[derive(Debug)]
-pub(crate) enum Change {
+pub(crate) enum Change<'data> {
     /// It goes.
     Remove,
     /// It becomes this, without compression.
-    Replace(Edited),
+    Replace(Edited<'data>),
 }
 
 /// A changed container.
 #[derive(Debug, Default)]
-pub(crate) struct Edited {
-    pub(crate) bytes: Vec<u8>,
+pub(crate) struct Edited<'data> {
+    pub(crate) bytes: Chunks<'data>,
     /// Where the containers of a sequence were, and where they are: programs point to these.
     pub(crate) moves: Vec<(u64, u64)>,
 }
 
-impl Edited {
+impl<'data> Edited<'data> {
     /// Of a container whose inside nobody points to.
-    pub(crate) fn whole(bytes: Vec<u8>) -> Self {
+    pub(crate) fn whole(bytes: impl Into<Chunks<'data>>) -> Self {
         Self {
-            bytes,
+            bytes: bytes.into(),
             moves: Vec::new(),
         }
     }
@@ -50,21 +52,21 @@ impl Edited {
 }
 
 /// The parts that change, by the identifiers that the reader gives them.
-pub(crate) struct Edits<'e> {
-    pub(crate) parts: BTreeMap<usize, Change>,
+pub(crate) struct Edits<'e, 'data> {
+    pub(crate) parts: BTreeMap<usize, Change<'data>>,
     pub(crate) room: Room,
     /// Whether images are compressed anew, as small as it goes; it is told of the bytes that are done.
     pub(crate) recompress: Option<&'e (dyn Fn(u64) + Sync)>,
 }
 
-impl Edits<'_> {
+impl<'data> Edits<'_, 'data> {
     /// Whether a part goes.
     pub(crate) fn removes(&self, id: usize) -> bool {
         matches!(self.parts.get(&id), Some(Change::Remove))
     }
 
     /// What a part becomes, if it becomes something else.
-    pub(crate) fn replacement(&self, id: usize) -> Option<&Edited> {
+    pub(crate) fn replacement(&self, id: usize) -> Option<&Edited<'data>> {
         match self.parts.get(&id) {
             Some(Change::Replace(edited)) => Some(edited),
             _ => None,

@@ -21,6 +21,7 @@ use offkit_image::target::triples;
 use offkit_image::{CodeVersion, Compression, ContainerKind, Error, ImageFormat, Limits, Producer, Target};
 use zerocopy::IntoBytes;
 
+use crate::chunks::Chunks;
 use crate::compression::{lz4, zstd};
 use crate::format::ContainerFormat;
 use crate::part::{Coding, Content, Facts, Part, Visit};
@@ -84,7 +85,13 @@ fn parts<'data>(source: Source<'data>, reading: &mut Reading, visit: Visit<'_, '
 /// The fatbins with the payload of the entry `id` replaced by `new`, which is compressed as the old one was.
 ///
 /// Entries and fatbins behind it move when the size changes.
-fn replace(source: Source<'_>, id: usize, new: &[u8], limits: &Limits) -> Result<Vec<u8>, Error> {
+fn replace<'data>(
+    source: Source<'data>,
+    id: usize,
+    new: &Chunks<'data>,
+    limits: &Limits,
+) -> Result<Chunks<'data>, Error> {
+    let new = new.joined();
     let mut number = 0_usize;
     let mut wanted = None;
     entries(source, &mut Reading::tolerant(limits), &mut |_, entry| {
@@ -108,14 +115,14 @@ fn replace(source: Source<'_>, id: usize, new: &[u8], limits: &Limits) -> Result
     let mut header = entry.header.clone();
     let payload = match entry.coding() {
         Some(coding) => {
-            let compressed = compress(coding.compression, new)?;
+            let compressed = compress(coding.compression, &new)?;
             header.compressed_size = u32::try_from(compressed.len())
                 .map_err(|_| unrepresentable("compressed data in a fatbin are smaller than 4 GiB"))?
                 .into();
             header.decompressed_size = (new.len() as u64).into();
             compressed
         }
-        None => new.to_vec(),
+        None => new.into_owned(),
     };
     let room = payload.len().next_multiple_of(8) as u64;
     header.payload_size = room.into();
@@ -134,15 +141,15 @@ fn replace(source: Source<'_>, id: usize, new: &[u8], limits: &Limits) -> Result
         bytes.unwrap_or_default()
     };
     let payload_offset = entry.payload_offset();
-    let mut out = slice(0, entry.container).to_vec();
-    out.extend(container.as_bytes());
-    out.extend(slice(after::<raw::Header>(entry.container), entry.offset));
-    out.extend(header.as_bytes());
-    out.extend(slice(after::<raw::Entry>(entry.offset), payload_offset));
-    out.extend(&payload);
-    let padding = payload.len().next_multiple_of(8).saturating_sub(payload.len());
-    out.extend(std::iter::repeat_n(0, padding));
-    out.extend(source.from(payload_offset.saturating_add(old_room)).bytes());
+    let padding = room.saturating_sub(payload.len() as u64);
+    let mut out = Chunks::from(slice(0, entry.container));
+    out.copy(container.as_bytes());
+    out.push(slice(after::<raw::Header>(entry.container), entry.offset));
+    out.copy(header.as_bytes());
+    out.push(slice(after::<raw::Entry>(entry.offset), payload_offset));
+    out.push(payload);
+    out.zeros(padding);
+    out.push(source.from(payload_offset.saturating_add(old_room)).bytes());
     Ok(out)
 }
 

@@ -3,6 +3,7 @@
 
 use offkit_image::{ContainerKind, Error, Limits};
 
+use crate::chunks::Chunks;
 use crate::compression::inflate;
 use crate::edits::{Edited, Edits};
 use crate::part::{Coding, Visit};
@@ -11,13 +12,13 @@ use crate::source::Source;
 use crate::unpacked::VisitUnpacked;
 
 /// Takes the container, the part's identifier and its new bytes.
-type Replace = fn(Source<'_>, usize, &[u8], &Limits) -> Result<Vec<u8>, Error>;
+type Replace = for<'data> fn(Source<'data>, usize, &Chunks<'data>, &Limits) -> Result<Chunks<'data>, Error>;
 
 /// Hands over the files in a container that are worth looking into.
 type Unpack = fn(Source<'_>, &mut Reading, VisitUnpacked<'_>) -> Result<(), Error>;
 
 /// Takes the container and what becomes of its parts.
-type Edit = fn(Source<'_>, &Edits<'_>, &Limits) -> Result<Edited, Error>;
+type Edit = for<'data> fn(Source<'data>, &Edits<'_, 'data>, &Limits) -> Result<Edited<'data>, Error>;
 
 /// A format of containers: what it is called, and the functions that know it.
 pub(crate) struct ContainerFormat {

@@ -38,6 +38,7 @@ use offkit_image::PartName as Name;
 use offkit_image::target::HostCpu;
 use offkit_image::{ContainerKind, Error, ErrorKind, ImageFormat, Limits};
 
+use crate::chunks::Chunks;
 use crate::elf::Header;
 use crate::format::{ContainerFormat, Standing};
 use crate::part::{Content, Facts, Part, Visit};
@@ -260,14 +261,20 @@ fn visit_entries<'data>(
 ///
 /// In an object the section takes the size that it needs. In a linked program it can only become smaller: what
 /// is left of it is filled with zeros.
-fn replace(source: Source<'_>, id: usize, new: &[u8], limits: &Limits) -> Result<Vec<u8>, Error> {
+fn replace<'data>(
+    source: Source<'data>,
+    id: usize,
+    new: &Chunks<'data>,
+    limits: &Limits,
+) -> Result<Chunks<'data>, Error> {
     if id == scan::FOUND {
         return Err(Error::unsupported(
             "code that was found by its bytes alone cannot be replaced",
         ));
     }
     if id >= WRAPPED {
-        return sycl_wrapped::replace(source, id.saturating_sub(WRAPPED), new, limits);
+        let id = id.saturating_sub(WRAPPED);
+        return sycl_wrapped::replace(source, id, &new.joined(), limits).map(Chunks::from);
     }
     write::replace_section_at(source, id, new)
 }

@@ -115,6 +115,7 @@ mod output_format;
 mod parallel;
 mod part;
 mod part_names;
+mod patched;
 pub mod property_set;
 mod ranges;
 mod reading;
@@ -167,11 +168,11 @@ pub use offload_entries::{FoundEntry, offload_entries};
 #[cfg(feature = "write")]
 pub use output_format::{BundleForm, OutputFormat};
 #[cfg(feature = "write")]
-pub use replace::replace;
+pub use replace::{ReplaceDraft, replace, replace_draft};
 pub use syclbin::{AbstractModule, IrModule, IrType, NativeImage, SyclBin, SyclBinVersion};
 #[cfg(all(feature = "inspect", feature = "write"))]
 pub use thin::{DeviceLoss, Losses};
 #[cfg(feature = "write")]
-pub use thin::{Thinned, Thinning, thin};
+pub use thin::{ThinDraft, Thinned, Thinning, thin, thin_draft};
 pub use verify::verify;
 pub use walk::{Container, Item, Program, RunningDescriptor, walk, walk_names, walk_sparing};

@@ -4,15 +4,19 @@ use std::borrow::Cow;
 use std::fmt::{self, Write};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use offkit_image::PartName as Name;
-use offkit_image::{DeviceImage, Error, ErrorKind, Limits, Location, Storage};
+use offkit_image::{DeviceImage, Error, ErrorKind, Limits, Location, SharedBytes, Storage};
+use twox_hash::XxHash3_64;
 
+use crate::chunks::Chunks;
 use crate::container;
+use crate::memory::Memory;
 use crate::part::{Content, Part};
 use crate::reading::Reading;
 use crate::source::Source;
-use crate::walk::{Item, walk};
+use crate::walk::{Item, walk_sparing};
 
 /// The file with the image at `location` replaced by `new`.
 ///
@@ -37,39 +41,86 @@ use crate::walk::{Item, walk};
 /// # Ok::<(), offkit_object::Error>(())
 /// ```
 pub fn replace(bytes: &[u8], location: &Location, new: &[u8], limits: &Limits) -> Result<Vec<u8>, Error> {
-    let before = Inventory::of(bytes, location, limits)?;
-    match before.named {
-        None => return Err(Error::new(ErrorKind::NotRecognized, "no image at this location")),
-        Some(digest) if digest == self::digest(new) => return Ok(bytes.to_vec()),
-        Some(_) => {}
-    }
-    let mut reading = Reading::strict(limits).for_file_of(bytes.len() as u64);
-    let changed = replace_in(
-        Source::new(bytes),
-        Content::File,
-        &location.parts().map(Cow::into_owned).collect::<Vec<_>>(),
-        new,
-        &mut reading,
-        0,
-    )?;
-    let after = Inventory::of(&changed, location, limits)?;
-    if after.named != Some(digest(new)) || after.facts != before.facts {
-        return Err(Error::unrepresentable(
-            "the changed file does not read back as it should: nothing was changed",
-        ));
-    }
+    let mut draft = replace_draft(bytes, location, new, limits, &())?;
+    let changed = std::mem::take(&mut draft.chunks).into_bytes();
+    draft.check(&changed, &())?;
     Ok(changed)
 }
 
+/// A file with another image that was not read back yet: see [`replace_draft`].
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct ReplaceDraft<'data> {
+    /// The new file. What stays of the old one is not copied.
+    pub chunks: Chunks<'data>,
+    location: Location,
+    before: Inventory,
+    new: u64,
+    limits: Limits,
+}
+
+impl ReplaceDraft<'_> {
+    /// Reads the new file back as it was written, and compares it with the old one.
+    ///
+    /// # Errors
+    ///
+    /// Anything but the image is another.
+    pub fn check(&self, written: &[u8], memory: &dyn Memory) -> Result<(), Error> {
+        let after = Inventory::of(written, &self.location, &self.limits, memory)?;
+        match after.named == Some(self.new) && after.facts == self.before.facts {
+            true => Ok(()),
+            false => Err(Error::unrepresentable(
+                "the changed file does not read back as it should: nothing was changed",
+            )),
+        }
+    }
+}
+
+/// The same as [`replace`] for large files: what stays of the old one is borrowed from it, and whoever has written the new
+/// one passes it to [`check`](ReplaceDraft::check) before it takes anything's place.
+///
+/// # Errors
+///
+/// As [`replace`], but for what reading back finds.
+pub fn replace_draft<'data>(
+    bytes: &'data [u8],
+    location: &Location,
+    new: &'data [u8],
+    limits: &Limits,
+    memory: &dyn Memory,
+) -> Result<ReplaceDraft<'data>, Error> {
+    let before = Inventory::of(bytes, location, limits, memory)?;
+    let digest = digest(new);
+    let chunks = match before.named {
+        None => return Err(Error::new(ErrorKind::NotRecognized, "no image at this location")),
+        Some(old) if old == digest => bytes.into(),
+        Some(_) => replace_in(
+            Source::new(bytes),
+            Content::File,
+            &location.parts().map(Cow::into_owned).collect::<Vec<_>>(),
+            new,
+            &mut Reading::strict(limits).for_file_of(bytes.len() as u64),
+            0,
+        )?,
+    };
+    Ok(ReplaceDraft {
+        chunks,
+        location: location.clone(),
+        before,
+        new: digest,
+        limits: limits.clone(),
+    })
+}
+
 /// The part at `path` within `source` replaced.
-fn replace_in(
-    source: Source<'_>,
+fn replace_in<'data>(
+    source: Source<'data>,
     content: Content,
     path: &[String],
-    new: &[u8],
+    new: &'data [u8],
     reading: &mut Reading,
     depth: usize,
-) -> Result<Vec<u8>, Error> {
+) -> Result<Chunks<'data>, Error> {
     let not_there = || Error::new(ErrorKind::NotRecognized, "no image at this location");
     // An image that is an archive is opened when the path goes on in it.
     let content = match content {
@@ -78,7 +129,7 @@ fn replace_in(
     };
     let Some(format) = container::format_of(content, source.bytes()) else {
         return if path.is_empty() {
-            Ok(new.to_vec())
+            Ok(new.into())
         } else {
             Err(not_there())
         };
@@ -115,20 +166,23 @@ fn replace_in(
 }
 
 /// The new bytes, decompressed, of a part that has the image at `path` in it, or that is the image.
-fn replace_part(
-    part: &Part<'_>,
+fn replace_part<'data>(
+    part: &Part<'data>,
     path: &[String],
-    new: &[u8],
+    new: &'data [u8],
     reading: &mut Reading,
     depth: usize,
-) -> Result<Vec<u8>, Error> {
+) -> Result<Chunks<'data>, Error> {
     let depth = depth.saturating_add(1);
     let Some(coding) = part.coding else {
         return replace_in(part.stored, part.content, path, new, reading, depth);
     };
     let bytes = container::inflated(part, coding, reading.inflation_left(), &|_| {})?;
     reading.count_inflated(bytes.len() as u64);
-    replace_in(Source::new(&bytes), part.content, path, new, reading, depth)
+    let bytes: SharedBytes = Arc::new(bytes);
+    let source = Source::new((*bytes).as_ref());
+    let changed = replace_in(source, part.content, path, new, reading, depth)?;
+    Ok(changed.share(&bytes))
 }
 
 /// What is left of a path behind the name of a part; `None` when it leads elsewhere.
@@ -152,6 +206,7 @@ fn rest_after<'path>(path: &'path [String], name: &Name) -> Option<&'path [Strin
 }
 
 /// The images of a file: the one that is named, and digests of what is known of all.
+#[derive(Debug)]
 struct Inventory {
     named: Option<u64>,
     /// Of each image in order; of the one that is named only what its container says about it.
@@ -159,7 +214,7 @@ struct Inventory {
 }
 
 impl Inventory {
-    fn of(bytes: &[u8], named: &Location, limits: &Limits) -> Result<Self, Error> {
+    fn of(bytes: &[u8], named: &Location, limits: &Limits, memory: &dyn Memory) -> Result<Self, Error> {
         /// So many images may share the same bytes, on the average.
         const SHARING: u64 = 4;
         let mut inventory = Self {
@@ -170,7 +225,7 @@ impl Inventory {
         let mut is_too_much = false;
         let mut damage = None;
         // The file's name is that of the location, whatever it is.
-        let _ = walk(named.file(), bytes, None, limits, &mut |item| {
+        let _ = walk_sparing(memory, named.file(), bytes, None, limits, &mut |item| {
             match item {
                 Item::Container(container) => {
                     let more = container.size.saturating_mul(SHARING);
@@ -217,7 +272,7 @@ fn facts(image: &DeviceImage<'_>, changes: bool) -> u64 {
     // These have no hashes of their own; writing them to a hasher does not fail.
     let _ = write!(Digest(&mut hasher), "{:?}{:?}", image.properties, image.strings);
     if !changes {
-        (image.stored_bytes(), &image.target, image.format).hash(&mut hasher);
+        (digest(image.stored_bytes()), &image.target, image.format).hash(&mut hasher);
         (&image.kernels, &image.entries, &image.imports, &image.exports).hash(&mut hasher);
     }
     hasher.finish()
@@ -234,7 +289,5 @@ impl Write for Digest<'_> {
 }
 
 fn digest(bytes: &[u8]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    bytes.hash(&mut hasher);
-    hasher.finish()
+    XxHash3_64::oneshot(bytes)
 }

@@ -22,6 +22,7 @@ use std::collections::{BTreeMap, HashSet};
 use offkit_image::PartName as Name;
 use offkit_image::{ContainerKind, Error, ErrorKind, Limits, offset_within};
 
+use crate::chunks::Chunks;
 use crate::format::{ContainerFormat, Standing};
 use crate::offload_binary;
 use crate::part::{Content, Part, Visit};
@@ -42,7 +43,7 @@ pub(crate) static FORMAT: ContainerFormat = ContainerFormat {
     kind: ContainerKind::SyclWrapped,
     standing: Standing::Named,
     parts,
-    replace,
+    replace: |source, id, new, limits| replace(source, id, &new.joined(), limits).map(Chunks::from),
     ..ContainerFormat::USUAL
 };
 

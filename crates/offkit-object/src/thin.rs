@@ -6,24 +6,28 @@ mod losses;
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use offkit_image::PartName as Name;
 use offkit_image::target::{Device, DriverVersion};
-use offkit_image::{ContainerKind, Error, ErrorKind, Limits, Location, Problem};
+use offkit_image::{ContainerKind, Error, ErrorKind, Limits, Location, Problem, SharedBytes};
 
 use twox_hash::XxHash3_64;
 
+use crate::chunks::Chunks;
 use crate::container;
 use crate::edits::{Change, Edited, Edits, Room};
 use crate::format::ContainerFormat;
 use crate::heads::Heads;
 use crate::host;
+use crate::memory::Memory;
+use crate::parallel;
 use crate::part::{Content, Part};
 use crate::reading::Reading;
 use crate::scan;
 use crate::source::Source;
 use crate::unpacking;
-use crate::walk::{Item, walk};
+use crate::walk::{Item, walk_sparing};
 
 #[cfg(feature = "inspect")]
 pub use losses::{DeviceLoss, Losses};
@@ -50,6 +54,54 @@ impl Thinning {
     #[must_use]
     pub fn recompress(self, recompress: bool) -> Self {
         Self { recompress, ..self }
+    }
+}
+
+/// A thinned file that was not read back yet: see [`thin_draft`].
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct ThinDraft<'data> {
+    /// The new file. What stays of the old one is not copied.
+    pub chunks: Chunks<'data>,
+    /// As in [`Thinned`].
+    pub kept_size: Vec<Problem>,
+    /// As in [`Thinned`].
+    pub not_recompressed: Vec<Problem>,
+    old: &'data [u8],
+    whole: Location,
+    dropped: Vec<Location>,
+    thinning: Thinning,
+    limits: Limits,
+}
+
+impl ThinDraft<'_> {
+    /// Reads the new file back as it was written, and compares every image that stays with what it was. Returns the
+    /// oldest driver that reads all images as they are compressed, where that is more than their devices need.
+    ///
+    /// # Errors
+    ///
+    /// The new file has other images.
+    pub fn check(
+        &self,
+        written: &[u8],
+        old_memory: &dyn Memory,
+        new_memory: &dyn Memory,
+    ) -> Result<Option<DriverVersion>, Error> {
+        let both = vec![
+            (self.old, self.dropped.as_slice(), old_memory),
+            (written, &[], new_memory),
+        ];
+        let both = parallel::map(both, 1, |(bytes, without, memory)| {
+            Inventory::of(bytes, &self.whole, without, self.thinning, &self.limits, memory)
+        });
+        match both.as_slice() {
+            [before, after] if before.images == after.images && before.problems == after.problems => {
+                Ok(after.least_driver)
+            }
+            _ => Err(Error::unrepresentable(
+                "the thinned file does not read back as it should: nothing was changed",
+            )),
+        }
     }
 }
 
@@ -103,16 +155,46 @@ pub fn thin(
     limits: &Limits,
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<Thinned, Error> {
-    if dropped.is_empty() && !thinning.recompress {
-        return Ok(Thinned {
-            bytes: bytes.to_vec(),
-            kept_size: Vec::new(),
-            not_recompressed: Vec::new(),
-            least_driver: None,
-        });
-    }
+    let mut draft = thin_draft(file_name, bytes, dropped, thinning, limits, progress)?;
+    let bytes = std::mem::take(&mut draft.chunks).into_bytes();
+    let least_driver = draft.check(&bytes, &(), &())?;
+    Ok(Thinned {
+        bytes,
+        kept_size: draft.kept_size,
+        not_recompressed: draft.not_recompressed,
+        least_driver,
+    })
+}
+
+/// The same for large files: what stays of the old one is borrowed from it, and whoever has written the new one passes it
+/// to [`check`](ThinDraft::check) before it takes anything's place.
+///
+/// # Errors
+///
+/// As [`thin`], but for what reading back finds.
+pub fn thin_draft<'data>(
+    file_name: &str,
+    bytes: &'data [u8],
+    dropped: &[Location],
+    thinning: Thinning,
+    limits: &Limits,
+    progress: &(dyn Fn(u64) + Sync),
+) -> Result<ThinDraft<'data>, Error> {
     let whole = Location::of_file(file_name);
-    let mut thinned = edit_whole(
+    let draft = ThinDraft {
+        chunks: bytes.into(),
+        kept_size: Vec::new(),
+        not_recompressed: Vec::new(),
+        old: bytes,
+        whole: whole.clone(),
+        dropped: dropped.to_vec(),
+        thinning,
+        limits: limits.clone(),
+    };
+    if dropped.is_empty() && !thinning.recompress {
+        return Ok(draft);
+    }
+    let (edited, thinner) = edit_whole(
         &whole,
         bytes,
         dropped,
@@ -121,15 +203,12 @@ pub fn thin(
         limits,
         progress,
     )?;
-    let before = Inventory::of(bytes, &whole, dropped, thinning, limits);
-    let after = Inventory::of(&thinned.bytes, &whole, &[], thinning, limits);
-    thinned.least_driver = after.least_driver;
-    match before.images == after.images && before.problems == after.problems {
-        true => Ok(thinned),
-        false => Err(Error::unrepresentable(
-            "the thinned file does not read back as it should: nothing was changed",
-        )),
-    }
+    Ok(ThinDraft {
+        chunks: edited,
+        kept_size: thinner.kept_size,
+        not_recompressed: thinner.not_recompressed,
+        ..draft
+    })
 }
 
 /// The same for a file in which some compressed parts are not in place yet: `known` has what is in them.
@@ -142,19 +221,20 @@ pub(crate) fn without(
     limits: &Limits,
 ) -> Result<Vec<u8>, Error> {
     let whole = Location::of_file(file_name);
-    edit_whole(&whole, bytes, dropped, known, thinning, limits, &|_| {}).map(|thinned| thinned.bytes)
+    let edited = edit_whole(&whole, bytes, dropped, known, thinning, limits, &|_| {});
+    edited.map(|(edited, _)| edited.into_bytes())
 }
 
-/// Edits a file. Which driver the result needs is not looked for.
-fn edit_whole(
+/// Edits a file.
+fn edit_whole<'data, 'l>(
     whole: &Location,
-    bytes: &[u8],
+    bytes: &'data [u8],
     dropped: &[Location],
     known: BTreeMap<Location, Vec<u8>>,
     thinning: Thinning,
-    limits: &Limits,
-    progress: &(dyn Fn(u64) + Sync),
-) -> Result<Thinned, Error> {
+    limits: &'l Limits,
+    progress: &'l (dyn Fn(u64) + Sync),
+) -> Result<(Chunks<'data>, Thinner<'l>), Error> {
     let mut tree = Node::default();
     for location in dropped {
         tree.add(location);
@@ -186,12 +266,7 @@ fn edit_whole(
     if edited.bytes.is_empty() {
         return Err(Error::unrepresentable("nothing would be left of the file"));
     }
-    Ok(Thinned {
-        bytes: edited.bytes,
-        kept_size: thinner.kept_size,
-        not_recompressed: thinner.not_recompressed,
-        least_driver: None,
-    })
+    Ok((edited.bytes, thinner))
 }
 
 /// The locations of images that go, as a tree.
@@ -263,16 +338,16 @@ impl Thinner<'_> {
         clippy::too_many_arguments,
         reason = "each says one thing about the container"
     )]
-    fn edit(
+    fn edit<'data>(
         &mut self,
-        source: Source<'_>,
+        source: Source<'data>,
         content: Content,
         tree: &mut Node,
         location: &Location,
         reading: &mut Reading,
         room: Room,
         depth: usize,
-    ) -> Result<Edited, Error> {
+    ) -> Result<Edited<'data>, Error> {
         let format = container::format_of(content, source.bytes()).ok_or_else(|| {
             Error::new(ErrorKind::NotRecognized, "no container of images")
                 .at(source.at(0))
@@ -313,7 +388,7 @@ impl Thinner<'_> {
         location: &Location,
         reading: &mut Reading,
         depth: usize,
-    ) -> Result<Edited, Error> {
+    ) -> Result<Edited<'static>, Error> {
         let most = reading.inflation_left();
         let new = unpacking::rewrite(source, most, &mut |name, content| {
             reading.count_inflated(content.len() as u64);
@@ -337,7 +412,7 @@ impl Thinner<'_> {
                 Room::Free,
                 inner,
             )?;
-            Ok((edited.bytes != content).then_some(edited.bytes))
+            Ok((!edited.bytes.are(content)).then(|| edited.bytes.into_bytes()))
         })?;
         Ok(Edited::whole(new))
     }
@@ -347,18 +422,18 @@ impl Thinner<'_> {
         clippy::too_many_arguments,
         reason = "each says one thing about the container"
     )]
-    fn edit_with(
+    fn edit_with<'data>(
         &mut self,
         format: &ContainerFormat,
-        source: Source<'_>,
+        source: Source<'data>,
         tree: &mut Node,
         location: &Location,
         reading: &mut Reading,
         room: Room,
         inner: Room,
         depth: usize,
-    ) -> Result<Edited, Error> {
-        let mut parts: Vec<Part<'_>> = Vec::new();
+    ) -> Result<Edited<'data>, Error> {
+        let mut parts: Vec<Part<'data>> = Vec::new();
         // Damage elsewhere is none of ours: the formats are strict about what they change.
         let mut tolerant = Reading::tolerant(self.limits).for_file_of(source.len());
         let recompress = self.thinning.recompress;
@@ -413,7 +488,7 @@ impl Thinner<'_> {
         }
         let has_images = matches!(format.kind, ContainerKind::Fatbin | ContainerKind::Bundle);
         if changes.is_empty() && !(recompress && has_images) {
-            return Ok(Edited::whole(source.bytes().to_vec()));
+            return Ok(Edited::whole(source.bytes()));
         }
         let edits = Edits {
             parts: changes,
@@ -428,18 +503,18 @@ impl Thinner<'_> {
     }
 
     /// What becomes of a part that is a container, or compressed.
-    fn edit_part(
+    fn edit_part<'data>(
         &mut self,
-        part: &Part<'_>,
+        part: &Part<'data>,
         node: &mut Node,
         place: &Location,
         reading: &mut Reading,
         room: Room,
         depth: usize,
-    ) -> Result<Option<Change>, Error> {
+    ) -> Result<Option<Change<'data>>, Error> {
         let Some(coding) = part.coding else {
             let edited = self.edit(part.stored, part.content, node, place, reading, room, depth)?;
-            let is_same = edited.bytes == part.stored.bytes();
+            let is_same = edited.bytes.are(part.stored.bytes());
             return Ok((!is_same).then_some(Change::Replace(edited)));
         };
         let known = self.known.remove(place);
@@ -456,10 +531,16 @@ impl Thinner<'_> {
             node.is_used = true;
             return Ok(Some(Change::Remove));
         }
-        let source = Source::new(&bytes);
+        let bytes: SharedBytes = Arc::new(bytes);
+        let source = Source::new((*bytes).as_ref());
         let edited = self.edit(source, part.content, node, place, reading, Room::Free, depth)?;
-        let is_same = edited.bytes == bytes && !is_known;
-        Ok((!is_same).then_some(Change::Replace(edited)))
+        if edited.bytes.are(source.bytes()) && !is_known {
+            return Ok(None);
+        }
+        Ok(Some(Change::Replace(Edited {
+            bytes: edited.bytes.share(&bytes),
+            moves: edited.moves,
+        })))
     }
 }
 
@@ -472,7 +553,14 @@ struct Inventory {
 }
 
 impl Inventory {
-    fn of(bytes: &[u8], whole: &Location, without: &[Location], thinning: Thinning, limits: &Limits) -> Self {
+    fn of(
+        bytes: &[u8],
+        whole: &Location,
+        without: &[Location],
+        thinning: Thinning,
+        limits: &Limits,
+        memory: &dyn Memory,
+    ) -> Self {
         let mut gone: HashMap<&Location, ()> = HashMap::new();
         gone.extend(without.iter().map(|location| (location, ())));
         let mut inventory = Self {
@@ -480,7 +568,7 @@ impl Inventory {
             problems: 0,
             least_driver: None,
         };
-        let _ = walk(whole.file(), bytes, None, limits, &mut |item| {
+        let _ = walk_sparing(memory, whole.file(), bytes, None, limits, &mut |item| {
             match item {
                 Item::Image(image) if !gone.contains_key(&image.location) => {
                     let mut hasher = DefaultHasher::new();

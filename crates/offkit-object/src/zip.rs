@@ -43,14 +43,18 @@ pub(crate) static FORMAT: ContainerFormat = ContainerFormat {
 
 /// The zip file with other contents of some members; a wheel's list of hashes follows.
 #[cfg(feature = "write")]
-fn edit_members(source: Source<'_>, edits: &Edits<'_>, limits: &Limits) -> Result<Edited, Error> {
+fn edit_members<'data>(
+    source: Source<'data>,
+    edits: &Edits<'_, 'data>,
+    limits: &Limits,
+) -> Result<Edited<'data>, Error> {
     if edits.parts.is_empty() {
-        return Ok(Edited::whole(source.bytes().to_vec()));
+        return Ok(Edited::whole(source.bytes()));
     }
     let mut archive = edit::Archive::read(source)?;
     for (id, change) in &edits.parts {
         match change {
-            Change::Replace(edited) => archive.replace(*id, edited.bytes.clone()),
+            Change::Replace(edited) => archive.replace(*id, edited.bytes.clone().into_bytes()),
             Change::Remove => {
                 return Err(Error::unsupported(
                     "a member of a package that is an image by itself cannot be left out: the package may load it by its name",

@@ -13,28 +13,33 @@ use crate::source::Source;
 const SMALLEST: i32 = 19;
 
 /// The bundles of a sequence, of which some are changed inside. They are compressed again as they were.
-pub(crate) fn edit(source: Source<'_>, edits: &Edits<'_>, limits: &Limits) -> Result<Edited, Error> {
+pub(crate) fn edit<'data>(
+    source: Source<'data>,
+    edits: &Edits<'_, 'data>,
+    limits: &Limits,
+) -> Result<Edited<'data>, Error> {
     let mut reading = Reading::strict(limits).for_file_of(source.len());
     let all = sequence::find_all(source, &mut reading)?;
     let place = |part: Source<'_>| part.at(0).saturating_sub(source.at(0));
     let starts: Vec<u64> = all.iter().map(|found| place(found.source)).collect();
     let alignment = replace::alignment_of(starts.iter().copied());
     let ends = starts.iter().skip(1).copied().chain([source.len()]);
-    let mut out = Edited::default();
+    let mut bytes = Vec::new();
+    let mut moves = Vec::new();
     for ((number, found), (start, end)) in all.iter().enumerate().zip(starts.iter().copied().zip(ends)) {
         let at = match edits.room {
             Room::Fixed => start,
-            Room::Free => replace::next_multiple(out.bytes.len() as u64, alignment),
+            Room::Free => replace::next_multiple(bytes.len() as u64, alignment),
         };
-        resize(&mut out.bytes, at)?;
-        out.moves.push((start, at));
+        resize(&mut bytes, at)?;
+        moves.push((start, at));
         let mut new = match (edits.replacement(number), &found.compressed) {
             (None, _) => Cow::Borrowed(found.source.bytes()),
-            (Some(new), None) => Cow::Borrowed(new.bytes.as_slice()),
+            (Some(new), None) => new.bytes.joined(),
             (Some(new), Some(old)) => {
                 let header = old.header;
                 Cow::Owned(compressed::write(
-                    &new.bytes,
+                    &new.bytes.joined(),
                     header.version,
                     header.compression,
                     None,
@@ -45,8 +50,8 @@ pub(crate) fn edit(source: Source<'_>, edits: &Edits<'_>, limits: &Limits) -> Re
             && old.header.compression == Compression::Zstd
         {
             let content = match edits.replacement(number) {
-                Some(new) => new.bytes.clone(),
-                None => old.inflate(&mut reading)?,
+                Some(new) => new.bytes.joined(),
+                None => old.inflate(&mut reading)?.into(),
             };
             let small = compressed::write(&content, old.header.version, Compression::Zstd, Some(SMALLEST))?;
             if small.len() < new.len() {
@@ -57,12 +62,15 @@ pub(crate) fn edit(source: Source<'_>, edits: &Edits<'_>, limits: &Limits) -> Re
         if edits.room == Room::Fixed && new.len() as u64 > end.saturating_sub(start) {
             return Err(Error::unrepresentable("the bundle does not become smaller").at(source.at(start)));
         }
-        out.bytes.extend_from_slice(&new);
+        bytes.extend_from_slice(&new);
     }
     if edits.room == Room::Fixed {
-        resize(&mut out.bytes, source.len())?;
+        resize(&mut bytes, source.len())?;
     }
-    Ok(out)
+    Ok(Edited {
+        bytes: bytes.into(),
+        moves,
+    })
 }
 
 /// Where each bundle of a sequence begins.
@@ -74,12 +82,16 @@ pub(crate) fn starts(source: Source<'_>, limits: &Limits) -> Result<Vec<u64>, Er
 }
 
 /// One bundle without the entries that go; the images of the others are where their alignment was.
-pub(crate) fn edit_single(source: Source<'_>, edits: &Edits<'_>, limits: &Limits) -> Result<Edited, Error> {
+pub(crate) fn edit_single<'data>(
+    source: Source<'data>,
+    edits: &Edits<'_, 'data>,
+    limits: &Limits,
+) -> Result<Edited<'data>, Error> {
     if !source.bytes().starts_with(&super::MAGIC) {
         // The only part of a compressed file that is no bundle is all of it.
         return Ok(match edits.replacement(0) {
             Some(new) => Edited::whole(new.bytes.clone()),
-            None => Edited::whole(source.bytes().to_vec()),
+            None => Edited::whole(source.bytes()),
         });
     }
     let entries = binary::read(source, &mut Reading::strict(limits))?;
@@ -89,8 +101,8 @@ pub(crate) fn edit_single(source: Source<'_>, edits: &Edits<'_>, limits: &Limits
     for entry in &entries {
         let bytes = match edits.parts.get(&entry.index) {
             Some(Change::Remove) => continue,
-            Some(Change::Replace(new)) => new.bytes.as_slice(),
-            None => entry.image.map(Source::bytes).unwrap_or_default(),
+            Some(Change::Replace(new)) => new.bytes.joined(),
+            None => entry.image.map(Source::bytes).unwrap_or_default().into(),
         };
         kept.push(BundleEntry::new(&*entry.id, bytes));
     }

@@ -10,6 +10,7 @@ use super::edit::{edit, edit_single};
 use super::parts::{has_magic, parts, single_parts, text_parts};
 use super::replace::{replace, replace_single, replace_text};
 use super::{COMPRESSED_MAGIC, is_text};
+use crate::chunks::Chunks;
 use crate::format::{ContainerFormat, Standing};
 use crate::reading::Reading;
 use crate::source::Source;
@@ -32,7 +33,7 @@ pub(crate) static FORMAT: ContainerFormat = ContainerFormat {
     kind: ContainerKind::Bundle,
     is: has_magic,
     parts,
-    replace,
+    replace: |source, id, new, limits| replace(source, id, &new.joined(), limits).map(Chunks::from),
     #[cfg(feature = "write")]
     edit,
     check,
@@ -45,7 +46,7 @@ pub(crate) static SINGLE_FORMAT: ContainerFormat = ContainerFormat {
     standing: Standing::Named,
     is: has_magic,
     parts: single_parts,
-    replace: replace_single,
+    replace: |source, id, new, limits| replace_single(source, id, &new.joined(), limits).map(Chunks::from),
     #[cfg(feature = "write")]
     edit: edit_single,
     ..ContainerFormat::USUAL
@@ -57,6 +58,6 @@ pub(crate) static TEXT_FORMAT: ContainerFormat = ContainerFormat {
     standing: Standing::File,
     is: is_text,
     parts: text_parts,
-    replace: replace_text,
+    replace: |source, id, new, limits| replace_text(source, id, &new.joined(), limits).map(Chunks::from),
     ..ContainerFormat::USUAL
 };

@@ -6,6 +6,7 @@ use offkit_image::{Compression, Error, Limits};
 use zerocopy::IntoBytes;
 
 use super::{Entry, after, entries_of_one, next_fatbin, raw};
+use crate::chunks::Chunks;
 use crate::compression::{inflate_whole, zstd};
 use crate::edits::{Edited, Edits, Room};
 use crate::layout::pad_to_8;
@@ -16,7 +17,11 @@ use crate::source::Source;
 
 /// The fatbins without the entries that go, counted as `parts` counts. One without any entry left is a header, as
 /// `nvprune` leaves it: the program still registers it.
-pub(super) fn edit(source: Source<'_>, edits: &Edits<'_>, limits: &Limits) -> Result<Edited, Error> {
+pub(super) fn edit<'data>(
+    source: Source<'data>,
+    edits: &Edits<'_, 'data>,
+    limits: &Limits,
+) -> Result<Edited<'data>, Error> {
     let mut reading = Reading::strict(limits).for_file_of(source.len());
     let mut out = Edited::default();
     let (mut offset, mut number, mut id) = (0, 0, 0_usize);
@@ -32,10 +37,10 @@ pub(super) fn edit(source: Source<'_>, edits: &Edits<'_>, limits: &Limits) -> Re
             Ok(())
         })?;
         match edits.room {
-            Room::Free => pad_to_8(&mut out.bytes),
-            Room::Fixed => out.bytes.extend_from_slice(slice(source, offset, start)),
+            Room::Free => out.bytes.pad_to_8(),
+            Room::Fixed => out.bytes.push(slice(source, offset, start)),
         }
-        let place = out.bytes.len() as u64;
+        let place = out.bytes.len();
         out.moves.push((start, place));
         if let Some(progress) = edits.recompress {
             kept = parallel::map(kept, 1, |entry| {
@@ -46,19 +51,19 @@ pub(super) fn edit(source: Source<'_>, edits: &Edits<'_>, limits: &Limits) -> Re
             });
         }
         if goes {
-            write_one(source, start, &kept, &mut out.bytes)?;
+            write_one(source, start, kept, &mut out.bytes)?;
         } else {
-            out.bytes.extend_from_slice(slice(source, start, end));
+            out.bytes.push(slice(source, start, end));
         }
         if edits.room == Room::Fixed {
             let full = end.saturating_sub(start).saturating_add(place);
-            out.bytes.resize(usize::try_from(full).unwrap_or_default(), 0);
+            out.bytes.zeros(full.saturating_sub(out.bytes.len()));
         }
         offset = end;
         number = number.saturating_add(1);
     }
     if edits.room == Room::Fixed {
-        out.bytes.extend_from_slice(source.from(offset).bytes());
+        out.bytes.push(source.from(offset).bytes());
     }
     Ok(out)
 }
@@ -141,7 +146,12 @@ fn slice<'data>(source: Source<'data>, start: u64, end: u64) -> &'data [u8] {
 }
 
 /// The fatbin at `start` with these of its entries.
-fn write_one(source: Source<'_>, start: u64, kept: &[Kept<'_>], out: &mut Vec<u8>) -> Result<(), Error> {
+fn write_one<'data>(
+    source: Source<'data>,
+    start: u64,
+    kept: Vec<Kept<'data>>,
+    out: &mut Chunks<'data>,
+) -> Result<(), Error> {
     let header = source.record::<raw::Header>(start);
     let mut header = header
         .ok_or_else(|| Error::malformed("fatbin is cut off").at(source.at(start)))?
@@ -149,12 +159,12 @@ fn write_one(source: Source<'_>, start: u64, kept: &[Kept<'_>], out: &mut Vec<u8
     let sizes = kept.iter().map(Kept::len);
     header.size = sizes.fold(0, u64::saturating_add).into();
     let first = start.saturating_add(header.header_size.get().into());
-    out.extend_from_slice(header.as_bytes());
-    out.extend_from_slice(slice(source, after::<raw::Header>(start), first));
+    out.copy(header.as_bytes());
+    out.push(slice(source, after::<raw::Header>(start), first));
     for entry in kept {
-        out.extend_from_slice(entry.header.as_bytes());
-        out.extend_from_slice(entry.texts);
-        out.extend_from_slice(&entry.payload);
+        out.copy(entry.header.as_bytes());
+        out.push(entry.texts);
+        out.push(entry.payload);
     }
     Ok(())
 }

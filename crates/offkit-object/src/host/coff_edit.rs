@@ -36,15 +36,14 @@ pub(super) fn edit<'data>(bytes: &'data [u8], changes: &Changes<'_, 'data>) -> R
 }
 
 /// Sets the size of the content of a section in a program, where the size in the file stays.
-pub(super) fn set_size(bytes: &mut Vec<u8>, index: usize, size: usize) -> Result<(), Error> {
-    let coff = Coff::read(Source::new(bytes))?;
+pub(super) fn size_field(source: Source<'_>, index: usize, size: usize) -> Result<(u64, Vec<u8>), Error> {
+    let coff = Coff::read(source)?;
     let header = to_usize(coff.headers_offset)?.saturating_add(index.saturating_mul(HEADER_SIZE));
-    let mut out = Out {
-        bytes: std::mem::take(bytes).into(),
+    let mut number = Out {
+        bytes: vec![0; 4].into(),
     };
-    let result = out.put_u32(header.saturating_add(8), size as u64);
-    *bytes = out.bytes.into_bytes();
-    result
+    number.put_u32(0, size as u64)?;
+    Ok((header.saturating_add(8) as u64, number.bytes.into_bytes()))
 }
 
 /// An object without sections.

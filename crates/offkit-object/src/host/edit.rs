@@ -3,9 +3,9 @@
 use offkit_image::{Error, Limits};
 
 use super::elf::Elf;
-use super::output::Output;
 use super::write::{Changes, Kind};
 use super::{WRAPPED, linked};
+use crate::chunks::Chunks;
 use crate::edits::{Change, Edited, Edits, Room};
 use crate::elf::SECTION_RELA;
 use crate::source::Source;
@@ -13,7 +13,11 @@ use crate::sycl_wrapped;
 use crate::sycl_wrapped::tables::{Rela, Symbol};
 
 /// The file with other contents of its sections, and without some of its SYCL images.
-pub(super) fn edit(source: Source<'_>, edits: &Edits<'_>, limits: &Limits) -> Result<Edited, Error> {
+pub(super) fn edit<'data>(
+    source: Source<'data>,
+    edits: &Edits<'_, 'data>,
+    limits: &Limits,
+) -> Result<Edited<'data>, Error> {
     let mut changed = Vec::new();
     let mut removed = Vec::new();
     let mut wrapped = Vec::new();
@@ -29,22 +33,23 @@ pub(super) fn edit(source: Source<'_>, edits: &Edits<'_>, limits: &Limits) -> Re
             "device code in Mach-O files cannot be thinned",
         ));
     }
-    let mut bytes = match changed.is_empty() && removed.is_empty() {
-        true => source.bytes().to_vec(),
+    let bytes = match changed.is_empty() && removed.is_empty() {
+        true => source.bytes().into(),
         false => edit_sections(source, &changed, &removed, edits.room)?,
     };
     if !wrapped.is_empty() {
-        bytes = sycl_wrapped::remove(Source::new(&bytes), &wrapped, limits)?;
+        let bytes = sycl_wrapped::remove(Source::new(&bytes.joined()), &wrapped, limits)?;
+        return Ok(Edited::whole(bytes));
     }
     Ok(Edited::whole(bytes))
 }
 
-fn edit_sections(
-    source: Source<'_>,
-    changed: &[(usize, &Edited)],
+fn edit_sections<'data>(
+    source: Source<'data>,
+    changed: &[(usize, &Edited<'data>)],
     removed: &[usize],
     room: Room,
-) -> Result<Vec<u8>, Error> {
+) -> Result<Chunks<'data>, Error> {
     let is_elf = source.bytes().starts_with(b"\x7fELF");
     if super::is_linked(source) {
         if let Some(index) = removed.first() {
@@ -59,7 +64,7 @@ fn edit_sections(
         }
         return match is_elf {
             true => linked::edit(source, changed, room),
-            false => edit_windows_program(source, changed, room),
+            false => edit_windows_program(source, changed, room).map(Chunks::from),
         };
     }
     let mut old = source.bytes().to_vec();
@@ -72,19 +77,20 @@ fn edit_sections(
         move_pointers(source, *index, edited, &mut old)?;
     }
     let kind = Kind::of(&old)?;
+    let new = changed
+        .iter()
+        .map(|(index, edited)| (*index, edited.bytes.joined()));
+    let new: Vec<_> = new.collect();
     let changes = Changes {
-        replaced: changed
-            .iter()
-            .map(|(index, edited)| (*index, edited.bytes.as_slice()))
-            .collect(),
+        replaced: new.iter().map(|(index, bytes)| (*index, &**bytes)).collect(),
         removed: removed.to_vec(),
         ..Changes::default()
     };
-    kind.edit(&old, &changes).map(Output::into_bytes)
+    kind.edit(&old, &changes).map(|output| output.into_bytes().into())
 }
 
 /// Lets the relocations and symbols of an object follow the containers in a section.
-fn move_pointers(source: Source<'_>, index: usize, edited: &Edited, out: &mut [u8]) -> Result<(), Error> {
+fn move_pointers(source: Source<'_>, index: usize, edited: &Edited<'_>, out: &mut [u8]) -> Result<(), Error> {
     const TYPE_SECTION: u8 = 3;
     const VALUE: u64 = 8;
     const ADDEND: u64 = 16;
@@ -156,7 +162,7 @@ fn move_pointers(source: Source<'_>, index: usize, edited: &Edited, out: &mut [u
 /// A program of Windows with other contents of its sections.
 fn edit_windows_program(
     source: Source<'_>,
-    changed: &[(usize, &Edited)],
+    changed: &[(usize, &Edited<'_>)],
     room: Room,
 ) -> Result<Vec<u8>, Error> {
     if super::coff::is_signed(source) {
@@ -173,13 +179,12 @@ fn edit_windows_program(
     let mut bytes = source.bytes().to_vec();
     for (index, edited) in changed {
         let (start, size, _) = Kind::Coff.place_of(source, *index)?;
-        let place = bytes.get_mut(start..start.saturating_add(size.min(edited.bytes.len())));
-        let place = place
-            .filter(|place| place.len() == edited.bytes.len())
-            .ok_or_else(|| {
-                Error::malformed("section reaches past the end of the file").at(source.at(start as u64))
-            })?;
-        place.copy_from_slice(&edited.bytes);
+        let new = edited.bytes.joined();
+        let place = bytes.get_mut(start..start.saturating_add(size.min(new.len())));
+        let place = place.filter(|place| place.len() == new.len()).ok_or_else(|| {
+            Error::malformed("section reaches past the end of the file").at(source.at(start as u64))
+        })?;
+        place.copy_from_slice(&new);
     }
     Ok(bytes)
 }

@@ -38,19 +38,20 @@ pub(super) fn edit<'data>(bytes: &'data [u8], changes: &Changes<'_, 'data>) -> R
     plan.write()
 }
 
-/// Sets the size of a section, and nothing else.
-pub(super) fn set_size(bytes: &mut Vec<u8>, index: usize, size: usize) -> Result<(), Error> {
-    let elf = Elf::read(Source::new(bytes))?;
-    let (header_size, field, word) = if elf.is_64 { (64, 32, 8) } else { (40, 20, 4) };
-    let header = to_usize(elf.headers_offset)?.saturating_add(index.saturating_mul(header_size));
-    let mut out = Out {
-        bytes: std::mem::take(bytes).into(),
+/// Where the size of a section is in its header, and the bytes of another one there.
+pub(super) fn size_field(source: Source<'_>, index: usize, size: usize) -> Result<(u64, Vec<u8>), Error> {
+    let elf = Elf::read(source)?;
+    let (header_size, field, word) = if elf.is_64 { (64_u64, 32, 8) } else { (40, 20, 4) };
+    let header = elf
+        .headers_offset
+        .saturating_add((index as u64).saturating_mul(header_size));
+    let mut number = Out {
+        bytes: vec![0; word].into(),
         is_64: elf.is_64,
         is_big_endian: elf.is_big_endian,
     };
-    let result = out.put(header.saturating_add(field), word, size as u64);
-    *bytes = out.bytes.into_bytes();
-    result
+    number.put(0, word, size as u64)?;
+    Ok((header.saturating_add(field), number.bytes.into_bytes()))
 }
 
 /// An object with nothing in it but a table for the names of sections.

@@ -101,10 +101,10 @@ pub(crate) fn redirect(source: Source<'_>, reference: &[u8], limits: &Limits) ->
         }
     }
     let edited = Edited {
-        bytes: reference.to_vec(),
+        bytes: reference.to_vec().into(),
         moves: starts.iter().map(|start| (*start, 0)).collect(),
     };
-    let mut bytes = linked::edit(source, &[(index, &edited)], Room::Free)?;
+    let mut bytes = linked::edit(source, &[(index, &edited)], Room::Free)?.into_bytes();
     mark_wrappers(&mut bytes)?;
     rename(&mut bytes, index)?;
     Ok(Redirected {

@@ -11,8 +11,10 @@ use offkit_image::{Error, ErrorKind};
 
 use super::elf::Elf;
 use super::section::name_at;
+use crate::chunks::Chunks;
 use crate::edits::{Edited, Room};
 use crate::elf::{Header, SectionHeader, TYPE_EXECUTABLE};
+use crate::patched::Patched;
 use crate::source::Source;
 use crate::sycl_wrapped::tables::{self, Action, Dynamic, Rela, Segment, Symbol};
 
@@ -46,23 +48,24 @@ const SECTION_VERSIONS: Range<u32> = 0x6fff_fffd..0x7000_0000;
 const MOVABLE_TABLES: [u64; 7] = [4, 5, 6, 0x6fff_fef5, 0x6fff_fff0, 0x6fff_fffc, 0x6fff_fffe];
 
 /// The file with other contents of sections, which are not larger than the old ones.
-pub(super) fn edit(source: Source<'_>, sections: &[(usize, &Edited)], room: Room) -> Result<Vec<u8>, Error> {
+pub(super) fn edit<'data>(
+    source: Source<'data>,
+    sections: &[(usize, &Edited<'data>)],
+    room: Room,
+) -> Result<Chunks<'data>, Error> {
     let elf = Elf::read(source)?;
-    let mut file = File {
-        bytes: source.bytes().to_vec(),
-    };
     let mut changed = Vec::new();
     for (index, edited) in sections {
         let header = elf.sections.get(*index).copied().ok_or_else(no_section)?;
-        file.fill(header.offset, header.size, &edited.bytes)?;
         changed.push(Changed {
             index: *index,
             header,
             edited,
         });
     }
+    let file = with_sections(source, &changed)?;
     if room == Room::Fixed {
-        return Ok(file.bytes);
+        return Ok(file);
     }
     if !elf.is_64 || elf.is_big_endian {
         return Err(Error::unrepresentable(
@@ -76,13 +79,41 @@ pub(super) fn edit(source: Source<'_>, sections: &[(usize, &Edited)], room: Room
         source,
         elf,
         changed,
-        file,
+        file: File(Patched::new(file)),
     };
     program.check_overlaps()?;
     program.move_pointers()?;
     program.resize_sections()?;
-    program.cut()?;
-    Ok(program.file.bytes)
+    let holes = program.cut()?;
+    Ok(program.file.0.without(&holes))
+}
+
+/// The file with the new contents of sections, and zeros behind them up to where the old ones end.
+fn with_sections<'data>(
+    source: Source<'data>,
+    changed: &[Changed<'_, 'data>],
+) -> Result<Chunks<'data>, Error> {
+    let mut changed: Vec<_> = changed.iter().collect();
+    changed.sort_by_key(|changed| changed.header.offset);
+    let mut file = Chunks::new();
+    for changed in changed {
+        let range = changed.file_range();
+        let before = range.start.checked_sub(file.len()).ok_or_else(overlapping)?;
+        let before = source.get(file.len(), before).ok_or_else(cut_off)?;
+        let _ = source.get(range.start, changed.header.size).ok_or_else(cut_off)?;
+        file.push(before.bytes());
+        file.append(changed.edited.bytes.clone());
+        let rest = range.end.checked_sub(file.len()).ok_or_else(|| {
+            Error::unrepresentable("the device code does not become smaller").at(range.start)
+        })?;
+        file.zeros(rest);
+    }
+    file.push(source.from(file.len()).bytes());
+    Ok(file)
+}
+
+fn overlapping() -> Error {
+    Error::unrepresentable("sections overlap, so that none can be changed alone")
 }
 
 /// What the pointers at these addresses lead to, in their order; 0 for one that leads nowhere.
@@ -94,7 +125,7 @@ pub(super) fn pointers_at(source: Source<'_>, addresses: &[u64]) -> Result<Vec<u
         source,
         elf: Elf::read(source)?,
         changed: Vec::new(),
-        file: File { bytes: Vec::new() },
+        file: File(Patched::new(Chunks::new())),
     };
     let mut addends = std::collections::HashMap::new();
     if let Some(table) = program.dynamic(tables::DYNAMIC_RELA) {
@@ -143,66 +174,43 @@ fn segments(source: Source<'_>, header: &Header) -> Result<Vec<Segment>, Error> 
 }
 
 /// The new file, and numbers in it.
-struct File {
-    bytes: Vec<u8>,
-}
+struct File<'data>(Patched<'data>);
 
-impl File {
-    fn range(&self, offset: u64, size: u64) -> Option<Range<usize>> {
-        let start = usize::try_from(offset).ok()?;
-        let end = usize::try_from(offset.checked_add(size)?).ok()?;
-        (end <= self.bytes.len()).then_some(start..end)
-    }
-
+impl File<'_> {
     fn word(&self, offset: u64) -> Option<u64> {
-        let bytes = self.bytes.get(self.range(offset, WORD)?)?;
+        let bytes = self.0.get(offset, WORD)?;
         bytes.first_chunk().map(|word| u64::from_le_bytes(*word))
     }
 
     fn half(&self, offset: u64) -> Option<u32> {
-        let bytes = self.bytes.get(self.range(offset, 4)?)?;
+        let bytes = self.0.get(offset, 4)?;
         bytes.first_chunk().map(|word| u32::from_le_bytes(*word))
     }
 
     fn put(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Error> {
-        let range = self.range(offset, bytes.len() as u64).ok_or_else(cut_off)?;
-        let place = self.bytes.get_mut(range).ok_or_else(cut_off)?;
-        place.copy_from_slice(bytes);
-        Ok(())
+        self.0.put(offset, bytes).ok_or_else(cut_off)
     }
 
     fn put_word(&mut self, offset: u64, value: u64) -> Result<(), Error> {
         self.put(offset, &value.to_le_bytes())
     }
-
-    /// Fills a place with new bytes and then zeros.
-    fn fill(&mut self, offset: u64, size: u64, new: &[u8]) -> Result<(), Error> {
-        let range = self.range(offset, size).ok_or_else(cut_off)?;
-        let place = self.bytes.get_mut(range).ok_or_else(cut_off)?;
-        let (content, rest) = place
-            .split_at_mut_checked(new.len())
-            .ok_or_else(|| Error::unrepresentable("the device code does not become smaller").at(offset))?;
-        content.copy_from_slice(new);
-        rest.fill(0);
-        Ok(())
-    }
 }
 
 /// A section whose content changed.
-struct Changed<'e> {
+struct Changed<'e, 'data> {
     index: usize,
     header: SectionHeader,
-    edited: &'e Edited,
+    edited: &'e Edited<'data>,
 }
 
-impl Changed<'_> {
+impl Changed<'_, '_> {
     fn file_range(&self) -> Range<u64> {
         self.header.offset..self.header.offset.saturating_add(self.header.size)
     }
 
     /// Where in the file what is left ends.
     fn kept_end(&self) -> u64 {
-        self.header.offset.saturating_add(self.edited.bytes.len() as u64)
+        self.header.offset.saturating_add(self.edited.bytes.len())
     }
 
     /// Where what was at this address is; `None` for an address elsewhere.
@@ -233,13 +241,13 @@ struct Hole {
     kept_end: u64,
 }
 
-struct Program<'s, 'e> {
-    source: Source<'s>,
+struct Program<'e, 'data> {
+    source: Source<'data>,
     header: Header,
     elf: Elf,
     segments: Vec<Segment>,
-    changed: Vec<Changed<'e>>,
-    file: File,
+    changed: Vec<Changed<'e, 'data>>,
+    file: File<'data>,
 }
 
 impl Program<'_, '_> {
@@ -254,10 +262,7 @@ impl Program<'_, '_> {
             });
             let headers = self.section_headers();
             if overlaps || headers.start < range.end && range.start < headers.end {
-                return Err(
-                    Error::unrepresentable("sections overlap, so that none can be changed alone")
-                        .at(range.start),
-                );
+                return Err(overlapping().at(range.start));
             }
         }
         Ok(())
@@ -470,40 +475,27 @@ impl Program<'_, '_> {
                 break;
             };
             let at = self.elf.header_of_64(changed.index).saturating_add(SIZE);
-            let size = changed.edited.bytes.len() as u64;
+            let size = changed.edited.bytes.len();
             self.file.put_word(at, size)?;
         }
         Ok(())
     }
 
-    /// Takes the pages that became free out of the file.
-    fn cut(&mut self) -> Result<(), Error> {
+    /// Writes headers as they are without the pages that became free, which are returned in order.
+    fn cut(&mut self) -> Result<Vec<Range<u64>>, Error> {
         let mut holes = Vec::new();
         for changed in &self.changed {
             holes.extend(self.hole_behind(changed)?);
         }
         if holes.is_empty() {
-            return Ok(());
+            return Ok(Vec::new());
         }
         holes.sort_by_key(|hole: &Hole| hole.start);
         let more = holes.iter().filter(|hole| !self.is_last_of_segment(hole)).count() as u64;
         self.make_room_for_headers(more, &mut holes)?;
         self.split_segments(&holes);
         self.write_headers(&holes, more)?;
-        let mut kept = Vec::with_capacity(self.file.bytes.len());
-        let mut from = 0;
-        for hole in &holes {
-            let range = self
-                .file
-                .range(from, hole.start.saturating_sub(from))
-                .ok_or_else(cut_off)?;
-            kept.extend_from_slice(self.file.bytes.get(range).unwrap_or_default());
-            from = hole.end;
-        }
-        let rest = usize::try_from(from).unwrap_or(usize::MAX);
-        kept.extend_from_slice(self.file.bytes.get(rest..).unwrap_or_default());
-        self.file.bytes = kept;
-        Ok(())
+        Ok(holes.iter().map(|hole| hole.start..hole.end).collect())
     }
 
     /// The size of pages, by which segments are mapped.
@@ -516,7 +508,7 @@ impl Program<'_, '_> {
     }
 
     /// The whole pages that became free at the end of a section.
-    fn hole_behind(&self, changed: &Changed<'_>) -> Result<Option<Hole>, Error> {
+    fn hole_behind(&self, changed: &Changed<'_, '_>) -> Result<Option<Hole>, Error> {
         let page = self.page();
         let range = changed.file_range();
         let up = |offset: u64| offset.checked_next_multiple_of(page).unwrap_or(u64::MAX);
@@ -691,9 +683,8 @@ impl Program<'_, '_> {
         let readdressed = |address: u64| address.saturating_sub(old_address).saturating_add(new_address);
         self.refuse_pointers_to(&old_addresses)?;
 
-        let range = self.file.range(block.start, size).ok_or_else(cut_off)?;
-        let content = self.file.bytes.get(range).unwrap_or_default().to_vec();
-        self.file.fill(block.start, size, &[])?;
+        let content = self.file.0.get(block.start, size).ok_or_else(cut_off)?;
+        self.file.put(block.start, &vec![0; content.len()])?;
         self.file.put(start, &content)?;
         for index in 0..self.elf.sections.len() {
             let at = self.elf.header_of_64(index);

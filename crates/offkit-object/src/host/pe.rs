@@ -94,12 +94,16 @@ struct Program<'e> {
     file_header: u64,
     optional: u64,
     sections: Vec<Section>,
-    changed: &'e [(usize, &'e Edited)],
+    changed: &'e [(usize, &'e Edited<'e>)],
 }
 
 /// The program with other contents of sections, which are not larger than the old ones: the first begins at `header`,
 /// where its COFF header is.
-pub(super) fn cut(source: Source<'_>, header: u64, changed: &[(usize, &Edited)]) -> Result<Vec<u8>, Error> {
+pub(super) fn cut(
+    source: Source<'_>,
+    header: u64,
+    changed: &[(usize, &Edited<'_>)],
+) -> Result<Vec<u8>, Error> {
     let file = File(source.bytes().to_vec());
     let optional = header.saturating_add(FILE_HEADER);
     if file.half(optional)? != OPTIONAL_MAGIC {
@@ -260,7 +264,7 @@ impl Program<'_> {
                 );
             }
             let rest = usize::try_from(section.size.saturating_sub(length)).map_err(|_| damaged())?;
-            let content = [edited.bytes.as_slice(), vec![0; rest].as_slice()].concat();
+            let content = [&edited.bytes.joined(), vec![0; rest].as_slice()].concat();
             self.file.put(section.offset, &content)?;
             if kept < section.size {
                 holes.push((

@@ -14,6 +14,7 @@ use super::section::name_at;
 use super::{coff_edit, elf_edit};
 use crate::chunks::Chunks;
 use crate::elf::SectionHeader;
+use crate::patched::Patched;
 use crate::source::Source;
 
 /// A section to be added to an object.
@@ -171,50 +172,67 @@ pub fn replace_section(object: &[u8], name: &str, new: &[u8]) -> Result<Vec<u8>,
     let source = Source::new(object);
     let named = Kind::of(object)?.find(source, |other| other == name.as_bytes())?;
     match named.first() {
-        Some(index) => replace_section_at(source, *index, new),
+        Some(index) => replace_section_at(source, *index, &new.into()).map(Chunks::into_bytes),
         None => Err(Error::new(ErrorKind::NotRecognized, "there is no such section").finding(name)),
     }
 }
 
 /// The object or program with another content of the section with this index.
-pub(super) fn replace_section_at(source: Source<'_>, index: usize, new: &[u8]) -> Result<Vec<u8>, Error> {
+pub(super) fn replace_section_at<'data>(
+    source: Source<'data>,
+    index: usize,
+    new: &Chunks<'data>,
+) -> Result<Chunks<'data>, Error> {
     let bytes = source.bytes();
     let kind = Kind::of(bytes)?;
     let (start, size, is_linked) = kind.place_of(source, index)?;
-    if size == new.len() {
+    let length = usize::try_from(new.len()).unwrap_or(usize::MAX);
+    if size == length {
         return overwrite(source, start, size, new);
     }
     if !is_linked {
+        let new = new.joined();
         let changes = Changes {
-            replaced: vec![(index, new)],
+            replaced: vec![(index, &new)],
             ..Changes::default()
         };
-        return kind.edit(bytes, &changes).map(Output::into_bytes);
+        return kind
+            .edit(bytes, &changes)
+            .map(|output| output.into_bytes().into());
     }
-    if new.len() > size {
+    if length > size {
         return Err(Error::unrepresentable(
             "new content is larger than the section, and addresses in a linked program cannot move",
         )
         .expecting(format!("at most {size:#x} bytes"))
-        .finding(format_args!("{:#x}", new.len())));
+        .finding(format_args!("{length:#x}")));
     }
-    let mut changed = overwrite(source, start, size, new)?;
-    match kind {
-        Kind::Elf => elf_edit::set_size(&mut changed, index, new.len())?,
-        Kind::Coff => coff_edit::set_size(&mut changed, index, new.len())?,
-    }
-    Ok(changed)
+    let (field, number) = match kind {
+        Kind::Elf => elf_edit::size_field(source, index, length)?,
+        Kind::Coff => coff_edit::size_field(source, index, length)?,
+    };
+    let mut changed = Patched::new(overwrite(source, start, size, new)?);
+    let is_there = changed.put(field, &number);
+    is_there.ok_or_else(|| Error::malformed("section headers reach past the end of the file"))?;
+    Ok(changed.without(&[]))
 }
 
 /// The bytes with `new` and then zeros in `size` bytes from `start`.
-fn overwrite(source: Source<'_>, start: usize, size: usize, new: &[u8]) -> Result<Vec<u8>, Error> {
+fn overwrite<'data>(
+    source: Source<'data>,
+    start: usize,
+    size: usize,
+    new: &Chunks<'data>,
+) -> Result<Chunks<'data>, Error> {
     let end = start.saturating_add(size);
-    let mut changed = source.bytes().to_vec();
     let cut_off = || Error::malformed("section reaches past the end of the file").at(source.at(start as u64));
-    let place = changed.get_mut(start..end).ok_or_else(cut_off)?;
-    let (content, rest) = place.split_at_mut_checked(new.len()).ok_or_else(cut_off)?;
-    content.copy_from_slice(new);
-    rest.fill(0);
+    let before = source.bytes().get(..start).ok_or_else(cut_off)?;
+    let behind = source.bytes().get(end..).ok_or_else(cut_off)?;
+    let left = (size as u64).checked_sub(new.len()).ok_or_else(cut_off)?;
+    let mut changed = Chunks::from(before);
+    changed.append(new.clone());
+    changed.zeros(left);
+    changed.push(behind);
     Ok(changed)
 }
 

@@ -11,7 +11,11 @@ use crate::source::Source;
 
 /// The binaries without the entries that go, counted as [`parts`](super::parts()) counts. A binary whose last entry
 /// goes, goes too.
-pub(super) fn edit(source: Source<'_>, edits: &Edits<'_>, limits: &Limits) -> Result<Edited, Error> {
+pub(super) fn edit<'data>(
+    source: Source<'data>,
+    edits: &Edits<'_, 'data>,
+    limits: &Limits,
+) -> Result<Edited<'data>, Error> {
     let mut reading = Reading::strict(limits).for_file_of(source.len());
     let mut sequence = Sequence::new(source);
     let mut out = Vec::new();
@@ -28,7 +32,7 @@ pub(super) fn edit(source: Source<'_>, edits: &Edits<'_>, limits: &Limits) -> Re
                 match edits.parts.get(&number) {
                     Some(Change::Remove) => {}
                     Some(Change::Replace(new)) => {
-                        let new = write::compress(&[&new.bytes], old.compression)?;
+                        let new = write::compress(&new.bytes.slices(), old.compression)?;
                         out.extend_from_slice(&new.into_bytes());
                     }
                     None => out.extend_from_slice(old.whole.bytes()),
@@ -38,7 +42,7 @@ pub(super) fn edit(source: Source<'_>, edits: &Edits<'_>, limits: &Limits) -> Re
             Binary::Plain(outline) if outline.is_syclbin() && (is_alone || outline.version >= 2) => {
                 match edits.parts.get(&number) {
                     Some(Change::Remove) => {}
-                    Some(Change::Replace(new)) => out.extend_from_slice(&new.bytes),
+                    Some(Change::Replace(new)) => out.extend_from_slice(&new.bytes.joined()),
                     None => out.extend_from_slice(outline.source.bytes()),
                 }
                 number = number.saturating_add(1);
@@ -56,7 +60,7 @@ pub(super) fn edit(source: Source<'_>, edits: &Edits<'_>, limits: &Limits) -> Re
                     for (id, mut entry) in ids.zip(found.binary.entries) {
                         match edits.parts.get(&id) {
                             Some(Change::Remove) => continue,
-                            Some(Change::Replace(new)) => entry.image = new.bytes.as_slice().into(),
+                            Some(Change::Replace(new)) => entry.image = new.bytes.joined().into(),
                             None => {}
                         }
                         entries.push(entry);

@@ -11,6 +11,7 @@ use super::parts::parts;
 use super::read::read_header;
 use super::replace::replace;
 use super::{MAGIC, inflated};
+use crate::chunks::Chunks;
 use crate::format::ContainerFormat;
 use crate::source::Source;
 
@@ -25,7 +26,7 @@ pub(crate) static FORMAT: ContainerFormat = ContainerFormat {
     kind: ContainerKind::OffloadBinary,
     is: |bytes| bytes.starts_with(&MAGIC),
     parts,
-    replace,
+    replace: |source, id, new, limits| replace(source, id, &new.joined(), limits).map(Chunks::from),
     #[cfg(feature = "write")]
     edit,
     // The header is not compressed, and says how the rest is.

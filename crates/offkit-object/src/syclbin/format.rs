@@ -6,6 +6,7 @@ use super::check::check;
 use super::has_magic;
 use super::parts::parts;
 use super::replace::replace;
+use crate::chunks::Chunks;
 use crate::format::ContainerFormat;
 use crate::offload_binary;
 
@@ -16,7 +17,7 @@ pub(crate) static FORMAT: ContainerFormat = ContainerFormat {
         has_magic(bytes) || bytes.starts_with(&offload_binary::MAGIC) && offload_binary::is_syclbin(bytes)
     },
     parts,
-    replace,
+    replace: |source, id, new, limits| replace(source, id, &new.joined(), limits).map(Chunks::from),
     check,
     ..ContainerFormat::USUAL
 };

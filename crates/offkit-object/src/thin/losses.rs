@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use offkit_image::target::{Device, DriverVersion, Verdict};
-use offkit_image::{DeviceImage, Limits, Location, Target};
+use offkit_image::{Code, DeviceImage, Limits, Location, Storage, Target};
 
+use crate::compression::inflate_whole;
 use crate::inspect::Inspect;
 use crate::parallel;
 
@@ -114,8 +115,14 @@ fn lost_kernels(
     going: &[&DeviceImage<'_>],
     limits: &Limits,
 ) -> BTreeSet<String> {
-    // Of each image only the names are kept, not what comes out of decompression.
-    let names = |image: &DeviceImage<'_>| image.clone().symbols(limits).kernels;
+    // Of each image only the names are kept, not what comes out of decompression, which copies of an image share.
+    let names = |image: &DeviceImage<'_>| {
+        let mut own = image.clone();
+        if let (Storage::Compressed(method), None) = (image.storage(), image.code.at_hand()) {
+            own.code = Code::compressed(image.code.stored().clone(), method, image.size(), inflate_whole);
+        }
+        own.symbols(limits).kernels
+    };
     let mut lost: BTreeSet<String> = going.iter().flat_map(|image| names(image)).collect();
     for image in staying {
         if lost.is_empty() {

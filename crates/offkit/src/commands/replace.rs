@@ -2,15 +2,18 @@
 
 use super::filter::{Filter, Selection};
 use super::limits::LimitOptions;
+use super::mapped::Mapped;
 use clap::Args;
 use std::path::{Path, PathBuf};
 
-use offkit_object::{DeviceImage, Error, ErrorKind, ImageFormat, Item, Location, decide, target_of};
+use offkit_object::{
+    DeviceImage, Error, ErrorKind, ImageFormat, Item, Location, decide, range_within, target_of,
+};
 
 use super::Source;
 use crate::failure::Failure;
 use crate::terminal::Terminal;
-use offkit_host::files;
+use offkit_host::files::{self, Durability, Staged};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -41,7 +44,13 @@ pub(crate) struct Replace {
 pub(crate) fn run(options: &Replace, terminal: Terminal) -> Result<(), Failure> {
     let source = Source::open(&options.file)?;
     let limits = options.limits.limits();
-    let mut changed: Option<Vec<u8>> = None;
+    let output = options.output.as_deref().unwrap_or(&options.file);
+    // The old file may be all there is of what stays in it.
+    let durability = match files::is_same(output, &options.file) {
+        true => Durability::Kept,
+        false => Durability::MadeAgain,
+    };
+    let mut changed: Option<Staged> = None;
     for replacement in &options.replacements {
         let (place, path) = understand(replacement, &source.place)?;
         let location = choose(options, &source, place)?;
@@ -49,13 +58,24 @@ pub(crate) fn run(options: &Replace, terminal: Terminal) -> Result<(), Failure> 
         if !options.force {
             check(&source, &location, options, &path, &new)?;
         }
-        let old = changed.as_deref().unwrap_or(&source.content);
-        let result = offkit_object::replace(old, &location, &new, &limits);
-        changed = Some(result.map_err(|error| failure(&source, &location, &error))?);
+        let failed = |error| failure(&source, &location, &error);
+        let old = changed.as_ref().map_or(&source.content, Staged::content);
+        let draft = offkit_object::replace_draft(old, &location, &new, &limits, &Mapped(old));
+        let draft = draft.map_err(failed)?;
+        let passed = |piece: &[u8]| {
+            if let Some(range) = range_within(old, piece) {
+                old.release(range);
+            }
+        };
+        let staged = Staged::write(Some(output), &draft.chunks.slices(), &passed).map_err(Failure::input)?;
+        let written = staged.content();
+        let read_back = draft.check(written, &Mapped(written));
+        read_back.map_err(failed)?;
+        changed = Some(staged);
     }
-    let output = options.output.as_deref().unwrap_or(&options.file);
-    let bytes = changed.as_deref().unwrap_or(&source.content);
-    files::replace(output, &[bytes]).map_err(Failure::input)?;
+    if let Some(staged) = changed {
+        staged.put_in_place(output, durability).map_err(Failure::input)?;
+    }
     terminal.note(format_args!(
         "{}: replaced {}",
         output.display(),

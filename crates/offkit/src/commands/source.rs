@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use offkit_object::archive::ThinMembers;
-use offkit_object::{DeviceImage, ErrorKind, Item, Limits, Location, Problem};
+use offkit_object::{DeviceImage, ErrorKind, Item, Limits, Location, Problem, range_within};
 
 use super::filter::Selection;
 use super::limits::LimitOptions;
@@ -27,6 +27,13 @@ impl Source {
         let (path, place) = locate(name);
         let content = files::open(&path).map_err(Failure::input)?;
         Ok(Self { content, place, path })
+    }
+
+    /// Tells the system that bytes of the file, if they are any, are not needed in memory for now.
+    pub(super) fn passed(&self, bytes: &[u8]) {
+        if let Some(range) = range_within(&self.content, bytes) {
+            self.content.release(range);
+        }
     }
 
     /// Goes through what is meant, and through the files that a thin archive names.

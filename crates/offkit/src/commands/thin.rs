@@ -5,16 +5,17 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use clap::Args;
-use offkit_object::target::Family;
-use offkit_object::{DeviceImage, ImageFormat, Losses, Problem, Target, Thinned, Thinning, images};
+use offkit_object::target::{DriverVersion, Family};
+use offkit_object::{DeviceImage, ImageFormat, Losses, Problem, Target, Thinning, images};
 use serde_json::{Value, json};
 
 use super::Source;
 use super::filter::has_triple;
 use super::limits::LimitOptions;
+use super::mapped::Mapped;
 use crate::failure::{ExitStatus, Failure};
 use crate::terminal::{Terminal, size};
-use offkit_host::files;
+use offkit_host::files::{self, Durability, Staged};
 
 /// The number of the form of its JSON.
 const SCHEMA: u32 = 1;
@@ -90,6 +91,7 @@ pub(crate) fn run(options: &Thin, terminal: Terminal) -> Result<(), Failure> {
     progress.step("reading");
     let failed = |error: offkit_object::Error| Failure::input(format!("{whole}: {error}"));
     let found = images(whole.file(), &source.content, &limits);
+    source.passed(&source.content);
     let (found, problems): (Vec<_>, Vec<_>) = found.into_iter().partition(Result::is_ok);
     let problems: Vec<Problem> = problems.into_iter().filter_map(Result::err).collect();
     // Bundles have an empty entry for the host, and objects bundles with its code: none of that is ours.
@@ -112,6 +114,7 @@ pub(crate) fn run(options: &Thin, terminal: Terminal) -> Result<(), Failure> {
         .collect();
     progress.step("comparing kernels");
     let losses = Losses::of(&found, goes, &limits);
+    source.passed(&source.content);
     let is_allowed = check_losses(options, &losses);
     // A dry run shows what it is about before it fails.
     let is_allowed = match options.dry_run {
@@ -127,19 +130,47 @@ pub(crate) fn run(options: &Thin, terminal: Terminal) -> Result<(), Failure> {
         let done = done.fetch_add(bytes, Ordering::Relaxed) + bytes;
         progress.step(format!("compressing, {} done", size(done)));
     };
-    let thinned = offkit_object::thin(whole.file(), &source.content, &dropped, thinning, &limits, &tell);
-    let mut thinned = match (thinned, is_allowed.as_ref()) {
+    let draft = offkit_object::thin_draft(whole.file(), &source.content, &dropped, thinning, &limits, &tell);
+    let draft = match (draft, is_allowed.as_ref()) {
         (Err(error), Ok(())) => return Err(failed(error)),
         (Err(_), Err(_)) => return is_allowed,
-        (Ok(thinned), _) => thinned,
+        (Ok(draft), _) => draft,
     };
-    if let Some(label) = &options.local_version {
-        let versioned = offkit_object::zip::with_local_version(&thinned.bytes, label, &limits);
-        (thinned.bytes, _) = versioned.map_err(failed)?;
-    }
+    progress.step("writing");
+    let output = options.output.as_deref().filter(|_| !options.dry_run);
+    let staged = Staged::write(output, &draft.chunks.slices(), &|piece| source.passed(piece));
+    let staged = staged.map_err(Failure::input)?;
+    progress.step("reading back");
+    let new = staged.content();
+    let least_driver = draft.check(new, &Mapped(&source.content), &Mapped(new));
+    let thinned = Thinned {
+        size: new.len() as u64,
+        least_driver: least_driver.map_err(failed)?,
+        kept_size: &draft.kept_size,
+        not_recompressed: &draft.not_recompressed,
+    };
+    let thinned = match &options.local_version {
+        None => {
+            if let Some(output) = output {
+                let placed = staged.put_in_place(output, Durability::MadeAgain);
+                placed.map_err(Failure::input)?;
+            }
+            thinned
+        }
+        Some(label) => {
+            let versioned = offkit_object::zip::with_local_version(new, label, &limits);
+            let (bytes, _) = versioned.map_err(failed)?;
+            if let Some(output) = output {
+                files::write(output, &[&bytes]).map_err(Failure::input)?;
+            }
+            Thinned {
+                size: bytes.len() as u64,
+                ..thinned
+            }
+        }
+    };
     drop(progress);
-    if let Some(output) = options.output.as_deref().filter(|_| !options.dry_run) {
-        files::replace(output, &[&thinned.bytes]).map_err(Failure::input)?;
+    if let Some(output) = output {
         keep_mode(&options.file, output)?;
     }
     let report = Report {
@@ -164,6 +195,14 @@ pub(crate) fn run(options: &Thin, terminal: Terminal) -> Result<(), Failure> {
             "{whole} could not be read as a whole: what was not read stays as it is"
         ))),
     }
+}
+
+/// What came of it.
+struct Thinned<'d> {
+    size: u64,
+    least_driver: Option<DriverVersion>,
+    kept_size: &'d [Problem],
+    not_recompressed: &'d [Problem],
 }
 
 /// Says early where the output cannot go.
@@ -419,7 +458,7 @@ struct Report<'r> {
     before: u64,
     rows: BTreeMap<String, Row>,
     losses: &'r Losses,
-    thinned: &'r Thinned,
+    thinned: &'r Thinned<'r>,
     problems: &'r [Problem],
 }
 
@@ -441,13 +480,13 @@ impl Report<'_> {
         for line in self.consequences() {
             terminal.line(line)?;
         }
-        for problem in &self.thinned.kept_size {
+        for problem in self.thinned.kept_size {
             terminal.line(format_args!(
                 "{} keeps its size: {}",
                 problem.location, problem.error
             ))?;
         }
-        for problem in &self.thinned.not_recompressed {
+        for problem in self.thinned.not_recompressed {
             terminal.line(format_args!(
                 "{} is not compressed anew: {}",
                 problem.location, problem.error
@@ -462,7 +501,7 @@ impl Report<'_> {
                 "takes driver {driver} or later, as images are compressed"
             ))?;
         }
-        let (before, after) = (self.before, self.thinned.bytes.len() as u64);
+        let (before, after) = (self.before, self.thinned.size);
         if before == after && self.rows.values().any(|row| row.goes) {
             terminal
                 .line("zeros are in the place of what goes: packages become smaller, the file does not")?;
@@ -539,11 +578,11 @@ impl Report<'_> {
                 "images_gone": sum(images, true),
                 "stored": sum(stored, false),
                 "stored_gone": sum(stored, true),
-                "saved": self.before.saturating_sub(self.thinned.bytes.len() as u64),
+                "saved": self.before.saturating_sub(self.thinned.size),
             },
             "file": self.options.file.to_string_lossy(),
             "size_before": self.before,
-            "size_after": self.thinned.bytes.len(),
+            "size_after": self.thinned.size,
             "least_driver": self.thinned.least_driver.map(|least| least.to_string()),
             "written": !self.options.dry_run,
             "targets": targets.collect::<Vec<_>>(),
