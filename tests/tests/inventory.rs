@@ -561,10 +561,11 @@ fn checks_by_headers_alone_are_about_containers() {
         assert_eq!(found["images_without_kernels"], 0);
         ["native", "jit", "containers"].map(|key| one[key].as_u64().unwrap())
     };
-    // There is PTX for this one, and that a kernel has none is for those who look for kernels.
-    check("--targets sm_80,h100").ok();
+    // There is code or PTX for these, and that a kernel has none is for those who look for kernels.
+    check("--targets sm_80,h100,sm_120").ok();
     assert_eq!(known("--targets sm_80"), [1, 0, 1]);
-    assert_eq!(known("--targets h100"), [0, 1, 1]);
+    assert_eq!(known("--targets h100"), [1, 0, 1]);
+    assert_eq!(known("--targets sm_120"), [0, 1, 1]);
     check("--targets t4").fails(1);
     let found = object(check("--targets t4"));
     let hole = &found["coverage"][0]["holes"][0];
