@@ -82,6 +82,7 @@ mod counted;
 mod definitions;
 mod facts;
 mod graph;
+mod interleave;
 pub mod launch;
 mod listing;
 pub mod math;
@@ -94,6 +95,7 @@ mod variant;
 
 pub use definitions::reads;
 pub use facts::Facts;
+pub use interleave::{Interleaved, MOST_PIECES};
 pub use plan::Plan;
 pub use prepare::prepare;
 pub use regions::{Control, Region, RegionLoop, ends_at_barrier};

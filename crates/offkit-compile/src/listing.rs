@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use offkit_kernel::ir::{BlockId, Module, Terminator, ValueId};
+use offkit_kernel::ir::{BlockId, Module, Operand, Terminator, ValueId};
 
 use crate::{Control, Plan, Region, Shape, Variant};
 
@@ -88,7 +88,11 @@ impl Display for Listing<'_> {
         }
         for variable in &self.plan.function.variables {
             let text = format!("variable %{}", variable.address.0);
-            self.line(formatter, Some(variable.address), &text, "")?;
+            let note = match self.plan.interleaved.part(Operand::Value(variable.address)) {
+                Some(part) => format!("  // interleaved, {part} bytes of each work-item"),
+                None => String::new(),
+            };
+            self.line(formatter, Some(variable.address), &text, &note)?;
         }
         let mut shown = vec![false; self.plan.function.blocks.len()];
         for (number, region) in self.plan.regions.iter().enumerate() {

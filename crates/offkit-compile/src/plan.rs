@@ -7,6 +7,7 @@ use offkit_kernel::ir::{BlockId, Function, Instruction, Module, Terminator, Valu
 use crate::counted::is_counted;
 use crate::definitions::Definitions;
 use crate::graph::{Graph, Rounds, successors};
+use crate::interleave::{Interleaved, interleave};
 use crate::regions::{self, Region, ends_at_barrier};
 use crate::shapes::{self, Shapes};
 use crate::{Refusal, Variant};
@@ -18,6 +19,8 @@ pub struct Plan {
     pub variant: Variant,
     /// The kernel's function; barriers end their blocks.
     pub function: Function,
+    /// Which private memory is interleaved: offsets and strides of its addresses are for that already.
+    pub interleaved: Interleaved,
     /// What the work-items of a vector agree on.
     pub shapes: Shapes,
     /// What is executed between barriers; the kernel begins with the first.
@@ -41,6 +44,11 @@ impl Plan {
             return Err(Refusal(format!("kernel {} has no code", kernel.name)));
         }
         regions::split_at_barriers(&mut function);
+        // A check has to tell how far an access is from the start of a variable.
+        let interleaved = match variant.check_bounds {
+            true => Interleaved::default(),
+            false => interleave(module, &mut function, variant.width),
+        };
         let graph = Graph::new(0, successors(&function, |_| false));
         let found = Rounds::new(&graph);
         let has_loops = found.is_some();
@@ -59,7 +67,7 @@ impl Plan {
                 variant,
                 (&graph, &rounds),
                 &definitions,
-                &renewed,
+                (&renewed, &interleaved),
             )?;
             let regions = regions::regions(&function, &graph, &shapes, &definitions)?;
             let known = renewed.len();
@@ -84,6 +92,7 @@ impl Plan {
         Ok(Plan {
             variant,
             function,
+            interleaved,
             shapes,
             regions,
             definitions,

@@ -15,6 +15,7 @@ use offkit_spirv::grammar::{BuiltIn, Op};
 
 use crate::definitions::Definitions;
 use crate::graph::{Graph, Loop, Rounds};
+use crate::interleave::Interleaved;
 use crate::{Refusal, Variant};
 
 /// What a word is for the work-items of a vector.
@@ -121,6 +122,7 @@ struct Analysis<'a> {
     graph: &'a Graph,
     rounds: &'a Rounds,
     definitions: &'a Definitions,
+    interleaved: &'a Interleaved,
     /// Values that are nothing but addresses, or parts of such.
     addresses: Vec<bool>,
     shapes: Shapes,
@@ -136,7 +138,7 @@ pub(crate) fn shapes(
     variant: Variant,
     (graph, rounds): (&Graph, &Rounds),
     definitions: &Definitions,
-    varying: &BTreeSet<ValueId>,
+    (varying, interleaved): (&BTreeSet<ValueId>, &Interleaved),
 ) -> Result<Shapes, Refusal> {
     let mut first = Vec::with_capacity(function.values.len() + 1);
     let mut count = 0usize;
@@ -155,6 +157,7 @@ pub(crate) fn shapes(
         graph,
         rounds,
         definitions,
+        interleaved,
         addresses: addresses(function),
         shapes: Shapes {
             first,
@@ -199,7 +202,9 @@ impl Analysis<'_> {
         }
         for variable in &self.function.variables {
             // Each work-item has its own.
-            self.set_all(variable.address, Shape::Varying);
+            let part = self.interleaved.part(Operand::Value(variable.address));
+            let shape = part.map_or(Shape::Varying, |part| strided(part as i64));
+            self.set_all(variable.address, shape);
         }
         while std::mem::take(&mut self.changed) {
             for block in &self.graph.order {

@@ -1,7 +1,7 @@
 //! What a plan says of kernels: who meets again where, what stays strided, what is between barriers.
 
 use offkit_compile::{Plan, Shape, Variant, prepare};
-use offkit_kernel::ir::{BlockId, Module, Terminator, ValueId};
+use offkit_kernel::ir::{BlockId, Module, Operand, Terminator, ValueId};
 
 const TYPES: &str = r#"offkit-kernel 1
 type #0 void
@@ -18,6 +18,15 @@ function @0 "k" #0
   parameter %1 i32
 "#;
 
+const VARIANT: Variant = Variant {
+    width: 8,
+    rows: true,
+    full: true,
+    narrow_ids: true,
+    contract: true,
+    check_bounds: false,
+};
+
 fn plan(body: &str) -> Plan {
     planned(body).1
 }
@@ -26,15 +35,7 @@ fn plan(body: &str) -> Plan {
 fn planned(body: &str) -> (Module, Plan) {
     let module = Module::from_text(&format!("{TYPES}{body}")).expect("a module");
     let prepared = prepare(&module, 0).expect("it is prepared");
-    let variant = Variant {
-        width: 8,
-        rows: true,
-        full: true,
-        narrow_ids: true,
-        contract: true,
-        check_bounds: false,
-    };
-    let plan = Plan::new(&prepared, 0, variant).expect("a plan");
+    let plan = Plan::new(&prepared, 0, VARIANT).expect("a plan");
     (prepared, plan)
 }
 
@@ -153,6 +154,83 @@ fn addresses_stay_strided_where_an_index_may_wrap() {
     assert_eq!(stored(&plan), [(Shape::Strided(4), Shape::Varying)]);
     let wraps = (0..plan.function.values.len()).any(|value| plan.shapes.may_wrap(ValueId(value as u32)));
     assert!(wraps);
+}
+
+/// A private array with parts of one size is interleaved: at an index that all have there is one access. What is also read
+/// in other sizes, or whose address goes elsewhere, stays one work-item's after the other's.
+#[test]
+fn private_arrays_are_interleaved_where_nobody_can_tell() {
+    const ARRAY: &str = "type #6 array #1 24
+type #7 pointer Function #6
+type #8 pointer Function #1
+type #9 pointer Function #3
+";
+    let planned = |body: &str| {
+        let types = TYPES.replace("variable &0", &format!("{ARRAY}variable &0"));
+        let text = format!(
+            "{types}  variable #7 %2 #6
+block ^0
+  %3 i64x3 = input &0 ()
+  %4 i64 = extract 0 (%3)
+  %5 i32 = convert unsigned (%4)
+  %6 #8 = address 0 [4] (%2 %1)
+  %7 #8 = address 8 [4] (%2 %5)
+{body}  end return none
+"
+        );
+        let module = Module::from_text(&text).expect("a module");
+        let prepared = prepare(&module, 0).expect("it is prepared");
+        Plan::new(&prepared, 0, VARIANT).expect("a plan")
+    };
+    let plain = planned(
+        "  store (%6 %5) align 4
+  store (%7 i32:3) align 4
+  %8 i32 = load (%6) align 4
+  %9 #2 = address 0 [4] (%0 %4)
+  store (%9 %8) align 4
+",
+    );
+    let variable = plain.function.variables[0].address;
+    assert_eq!(plain.interleaved.part(Operand::Value(variable)), Some(4));
+    // The second index is each work-item's own: 32 bytes to the next element and 4 to the next work-item.
+    assert_eq!(
+        stored(&plain),
+        [
+            (Shape::Strided(4), Shape::Strided(1)),
+            (Shape::Strided(36), Shape::Uniform),
+            (Shape::Strided(4), Shape::Varying),
+        ]
+    );
+    // A number of bytes that is a multiple of a part, wherever it comes from.
+    let stepped = |step: u32| {
+        planned(&format!(
+            "  end jump ^1
+block ^1
+  %8 i32 = phi [^0 i32:0 ^1 %10]
+  %9 #8 = address 0 [1] (%2 %8)
+  store (%9 %5) align 4
+  %10 i32 = op IAdd (%8 i32:{step})
+  %11 bool = op SLessThan (%10 %1)
+  end branch %11 ^1 ^2
+block ^2
+"
+        ))
+    };
+    assert_eq!(stored(&stepped(4))[0].0, Shape::Strided(4));
+    assert_eq!(stored(&stepped(6))[0].0, Shape::Varying);
+    for body in [
+        // Read in another size.
+        "  store (%6 %5) align 4\n  %8 #9 = reinterpret (%6)\n  store (%8 i64:1) align 4\n",
+        // Told to somebody.
+        "  store (%6 %5) align 4\n  %8 i64 = reinterpret (%6)\n  %9 i32 = convert unsigned (%8)\n  %10 #2 = address 0 [4] (%0 %4)\n  store (%10 %9) align 4\n",
+        // No whole number of parts from the start.
+        "  store (%6 %5) align 4\n  %8 #8 = address 2 [] (%6)\n  store (%8 i32:1) align 2\n",
+    ] {
+        let plan = planned(body);
+        let variable = plan.function.variables[0].address;
+        assert_eq!(plan.interleaved.part(Operand::Value(variable)), None, "{body}");
+        assert_eq!(stored(&plan)[0].0, Shape::Varying, "{body}");
+    }
 }
 
 /// A barrier in a loop makes two regions, and a third if the loop is left between.

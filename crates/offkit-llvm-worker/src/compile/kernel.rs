@@ -10,7 +10,7 @@
 use std::collections::{HashMap, HashSet};
 
 use offkit_compile::{Plan, Refusal, Region, Shape, launch, reads};
-use offkit_kernel::ir::{self, BlockId, Home, Operand, Type as Kind, ValueId};
+use offkit_kernel::ir::{self, BlockId, Home, Operand, Type as Kind, ValueId, Variable};
 use offkit_llvm::Effort;
 use offkit_spirv::grammar::StorageClass;
 
@@ -106,7 +106,8 @@ pub(super) struct Emitter<'e, 'm> {
     kept: HashMap<ValueId, Vec<u64>>,
     /// Where the mask of the vectors that begin a region is kept, for regions that not all work-items may come to.
     pub(super) partial: HashMap<usize, u64>,
-    /// Private variables, from the start of a vector's scratch memory: work-item after work-item.
+    /// Private variables, from the start of a vector's scratch memory: work-item after work-item, then those that are
+    /// interleaved.
     pub(super) variables: HashMap<ValueId, u64>,
     pub(super) private_size: u64,
     scratch: u64,
@@ -402,7 +403,18 @@ impl<'m> Emitter<'_, 'm> {
         self.shared_size = self.shared_size.saturating_add(gap);
         self.shared_size = self.shared_size.next_multiple_of(SCRATCH_ALIGNMENT);
         let mut size = 0u64;
-        for variable in &self.code.variables {
+        let is_interleaved = |variable: &&Variable| {
+            self.plan
+                .interleaved
+                .part(Operand::Value(variable.address))
+                .is_some()
+        };
+        for variable in self
+            .code
+            .variables
+            .iter()
+            .filter(|variable| !is_interleaved(variable))
+        {
             let layout = self.module.types.layout(variable.kind);
             let align = variable
                 .align
@@ -417,6 +429,12 @@ impl<'m> Emitter<'_, 'm> {
         let mut at = self
             .private_size
             .saturating_mul(u64::from(self.plan.variant.width));
+        for variable in self.code.variables.iter().filter(is_interleaved) {
+            at = at.next_multiple_of(SCRATCH_ALIGNMENT);
+            self.variables.insert(variable.address, at);
+            let size = self.module.types.layout(variable.kind).size;
+            at = at.saturating_add(size.saturating_mul(self.plan.variant.width.into()));
+        }
         at = at.next_multiple_of(SCRATCH_ALIGNMENT);
         let mut kept: Vec<ValueId> = self
             .plan
@@ -637,9 +655,10 @@ impl<'m> Emitter<'_, 'm> {
         for variable in &self.code.variables {
             let at = self.variables.get(&variable.address).copied().unwrap_or(0);
             let place = b.offset(scratch, self.word(at));
-            let place = match self.width {
-                None => place,
-                Some(_) => {
+            let place = match self.plan.shapes.word(variable.address, 0) {
+                // Scalar code, or the first work-item's.
+                Shape::Uniform | Shape::Strided(_) => place,
+                Shape::Varying => {
                     let lane = self.lane_numbers(b.int(64));
                     let size = b.broadcast(self.word(self.private_size), self.width);
                     b.offset(place, b.mul(lane, size))
@@ -663,12 +682,13 @@ impl<'m> Emitter<'_, 'm> {
                 continue;
             };
             let words = self.constant(constant);
-            let leaves = self.module.types.all_leaves(variable.kind);
+            let address = Operand::Value(variable.address);
+            let leaves = self.laid_out(address, self.module.types.all_leaves(variable.kind));
             let access = Access {
                 leaves: &leaves,
                 place: self.fixed[&variable.address][0],
-                shape: Shape::Varying,
-                align: 1,
+                shape: self.plan.shapes.word(variable.address, 0),
+                align: self.plan.interleaved.part(address).unwrap_or(1),
                 mask: self.current.as_ref().and_then(|current| current.mask),
             };
             for (leaf, word) in leaves.iter().zip(words) {

@@ -1,16 +1,13 @@
 //! Memory: which accesses are one of a vector, which are one for all, and which are one for each work-item.
 
 use llvm_sys::LLVMIntPredicate as IntPredicate;
-use offkit_compile::{Shape, bounds};
+use offkit_compile::{MOST_PIECES, Shape, bounds};
 use offkit_kernel::builtins::Scalar;
 use offkit_kernel::ir::{Instruction, Leaf, Operand, Type as Kind, TypeId, scalar_size};
 
 use super::bounds::Checked;
 use super::builder::{Type, Value};
 use super::kernel::{Emitter, Result, refuse};
-
-/// Pieces that a copy of known size is made of at most.
-const MOST_PIECES: u64 = 256;
 
 /// An access of work-items to scalars at their offsets from addresses.
 #[derive(Clone, Copy)]
@@ -68,12 +65,25 @@ impl<'m> Emitter<'_, 'm> {
         }
     }
 
-    fn align_of(&self, instruction: &Instruction, kind: TypeId) -> u64 {
+    fn align_of(&self, instruction: &Instruction, pointer: Operand, kind: TypeId) -> u64 {
+        if let Some(part) = self.plan.interleaved.part(pointer) {
+            return part;
+        }
         // What the module doesn't tell is the alignment that OpenCL demands of the type.
         instruction
             .attributes
             .align
             .map_or_else(|| self.module.types.layout(kind).align, u64::from)
+    }
+
+    /// Where scalars are, which a work-item has side by side, in memory that may be interleaved.
+    pub(super) fn laid_out(&self, pointer: Operand, mut leaves: Vec<Leaf>) -> Vec<Leaf> {
+        if self.plan.interleaved.part(pointer).is_some() {
+            for leaf in &mut leaves {
+                leaf.offset *= u64::from(self.plan.variant.width);
+            }
+        }
+        leaves
     }
 
     pub(super) fn load(
@@ -85,13 +95,13 @@ impl<'m> Emitter<'_, 'm> {
             return Ok(Vec::new());
         };
         let kind = self.code.values[result.0 as usize];
-        let leaves = self.module.types.leaves(kind);
         let pointer = instruction.operands[0];
+        let leaves = self.laid_out(pointer, self.module.types.leaves(kind));
         let access = Access {
             leaves: &leaves,
             place: self.place(pointer, mask),
             shape: self.shapes(pointer)[0],
-            align: self.align_of(instruction, kind),
+            align: self.align_of(instruction, pointer, kind),
             mask,
         };
         self.check(&Checked::new(bounds::LOAD, pointer, instruction, access))?;
@@ -222,12 +232,12 @@ impl<'m> Emitter<'_, 'm> {
     pub(super) fn store(&mut self, instruction: &Instruction, mask: Option<Value<'m>>) -> Result<()> {
         let [pointer, value] = [instruction.operands[0], instruction.operands[1]];
         let kind = self.module.operand_type(self.code, value);
-        let leaves = self.module.types.leaves(kind);
+        let leaves = self.laid_out(pointer, self.module.types.leaves(kind));
         let access = Access {
             leaves: &leaves,
             place: self.place(pointer, mask),
             shape: self.shapes(pointer)[0],
-            align: self.align_of(instruction, kind),
+            align: self.align_of(instruction, pointer, kind),
             mask,
         };
         self.check(&Checked::new(bounds::STORE, pointer, instruction, access))?;
@@ -386,7 +396,10 @@ impl<'m> Emitter<'_, 'm> {
             instruction.operands[2],
         ];
         let size = self.firsts(size)[0].as_integer();
-        let align = u64::from(instruction.attributes.align.unwrap_or(1)).clamp(1, 8);
+        // What is interleaved is copied part by part.
+        let parts = [to, from].map(|pointer| self.plan.interleaved.part(pointer));
+        let told = u64::from(instruction.attributes.align.unwrap_or(1)).clamp(1, 8);
+        let align = parts[0].or(parts[1]).unwrap_or(told);
         let Some(size) = size.filter(|size| size.div_ceil(align) <= MOST_PIECES) else {
             return self.copy_apart(instruction, mask);
         };
@@ -406,13 +419,15 @@ impl<'m> Emitter<'_, 'm> {
             leaves.push(Leaf { offset: at, scalar });
             at += piece;
         }
-        let [source, target] = [from, to].map(|pointer| Access {
-            leaves: &leaves,
-            place: self.operand(pointer)[0],
-            shape: self.shapes(pointer)[0],
-            align,
-            mask,
-        });
+        let [source_leaves, target_leaves] = [from, to].map(|pointer| self.laid_out(pointer, leaves.clone()));
+        let [source, target] =
+            [(from, &source_leaves), (to, &target_leaves)].map(|(pointer, leaves)| Access {
+                leaves,
+                place: self.operand(pointer)[0],
+                shape: self.shapes(pointer)[0],
+                align: self.plan.interleaved.part(pointer).unwrap_or(told),
+                mask,
+            });
         for (kind, pointer, access) in [(bounds::LOAD, from, source), (bounds::STORE, to, target)] {
             let mut checked = Checked::new(kind, pointer, instruction, access);
             // All of it, as one.
@@ -420,7 +435,7 @@ impl<'m> Emitter<'_, 'm> {
             self.check(&checked)?;
         }
         let words = self.load_leaves(source);
-        for (leaf, word) in leaves.iter().zip(words) {
+        for (leaf, word) in target.leaves.iter().zip(words) {
             let shape = if word.ty().width().is_some() {
                 Shape::Varying
             } else {

@@ -31,7 +31,9 @@ impl<'m> Emitter<'_, 'm> {
             return None;
         };
         let is_varying = self.plan.shapes.word(value, 0) == Shape::Varying;
-        if !is_varying || !self.plan.shapes.is_from_ids(value) {
+        // What work-items choose of their own arrays is seldom in one row of them all.
+        let is_own = self.plan.interleaved.part(pointer).is_some();
+        if is_own || !is_varying || !self.plan.shapes.is_from_ids(value) {
             return None;
         }
         let size = scalar_size(leaves.first()?.scalar);
