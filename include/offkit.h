@@ -424,7 +424,7 @@ OFFKIT_API const char *offkit_kernel_name(const offkit_kernel *kernel);
 // not say it.
 OFFKIT_API const char *offkit_kernel_signature(const offkit_kernel *kernel);
 // Says whether launches from now on find addresses of unified shared memory in memory: in a struct, a list, a table. Without
-// it they may reach only what they are given as arguments.
+// it they may reach only what they are given as arguments, and the device globals of their program.
 OFFKIT_API offkit_error *offkit_kernel_set_indirect_access(const offkit_kernel *kernel, bool indirect);
 // Submits a launch with these arguments, in order, for when the events are done. `event` may be NULL.
 // OFFKIT_ERROR_ARGUMENT for arguments that do not fit what the image says about the kernel. That the kernel failed is

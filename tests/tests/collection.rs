@@ -2,15 +2,17 @@
 //! functions (`plugins/mock`).
 
 use std::error::Error;
+use std::sync::Arc;
 
 use offkit_image::{ByteArray, DeviceImage, Target};
-use offkit_object::Location;
+use offkit_object::{BundleState, Limits, Location, OutputFormat, SyclBinVersion, pack};
 use offkit_pi::NdRange;
 use offkit_pi::host::{Context, Device, QueueProperties};
 use offkit_runtime::{
-    Buffer, BuildError, CollectError, CollectOptions, Collection, ExporterRule, ImageId, ImageRegistry,
-    Runtime,
+    Buffer, BuildError, CollectError, CollectOptions, Collection, Executable, ExporterRule, ImageId,
+    ImageRegistry, KernelBundle, Runtime,
 };
+use offkit_tests::{need, spirv};
 use pi_mock::{BUILT_IN, play};
 
 const SPIRV: &[u8] = b"\x03\x02\x23\x07";
@@ -182,4 +184,37 @@ fn dummies_stand_in_for_virtual_functions_that_the_device_does_not_take() {
         places(&registry, &collection.images),
         ["app", "shapes", "no colours"]
     );
+}
+
+/// The runtime keeps the addresses of device globals in a program's variables: kernels reach them, whatever a host says.
+#[test]
+fn what_is_said_of_a_kernels_accesses_does_not_hide_device_globals() {
+    need!("clang-22", "llc");
+    let play = play("device cpu Mock\ntakes spir64\nkernel fill 1 0 7\nvariable counter 16\n").unwrap();
+    let device = Runtime::with_plugins(&[&BUILT_IN], &[]).device(None).unwrap();
+    let context = Context::new(&[&device]).unwrap();
+    let kernel = |globals: &[&str]| {
+        let mut image = DeviceImage::new(spirv("kernel void fill(global char *out) { *out = 1; }"));
+        image.target = Target::new("spir64", "");
+        for name in globals {
+            let words = [4, 0].map(u32::to_le_bytes).concat();
+            let sets = &mut image.properties;
+            sets.insert("SYCL/device globals", *name, ByteArray::new(words));
+        }
+        let format = OutputFormat::SyclBin(SyclBinVersion::V1Enveloped);
+        let file = pack([image], format, BundleState::Executable).unwrap();
+        let (devices, limits) = ([device.clone()], Limits::default());
+        let bytes = Arc::new(file.content.into_bytes());
+        let bundle: KernelBundle<Executable> =
+            KernelBundle::from_bytes(&context, &devices, "app.syclbin", bytes, &limits).unwrap();
+        bundle.kernel("fill", &device).unwrap()
+    };
+    let mut reaching = kernel(&["counter"]);
+    reaching.set_indirect_access(false).unwrap();
+    reaching.duplicate().unwrap();
+    assert_eq!(play.indirect_accesses(), [true; 3]);
+    let mut other = kernel(&[]);
+    other.set_indirect_access(true).unwrap();
+    other.set_indirect_access(false).unwrap();
+    assert_eq!(play.indirect_accesses()[3..], [true, false]);
 }

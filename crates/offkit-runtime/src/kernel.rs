@@ -184,13 +184,17 @@ impl Kernel {
     /// Says whether launches from now on find addresses of unified shared memory in memory, and not only among their
     /// arguments.
     ///
+    /// A kernel whose program has device globals in such memory always does, whatever is said here: its code reaches them
+    /// through addresses that the runtime has stored.
+    ///
     /// # Errors
     ///
     /// [`LaunchError::Device`] if the device refuses.
     pub fn set_indirect_access(&mut self, indirect: bool) -> Result<(), LaunchError> {
-        let set = self.kernel.set_indirect_access(indirect);
+        let reaches = indirect || self.memory.is_some();
+        let set = self.kernel.set_indirect_access(reaches);
         set.map_err(|source| self.failed(source))?;
-        self.indirect = indirect;
+        self.indirect = reaches;
         Ok(())
     }
 

@@ -26,7 +26,7 @@ pub(crate) struct MockKernel {
     /// Whether the script says how many arguments there are.
     is_known: bool,
     buffers: Mutex<BTreeMap<u32, Ref<MockBuffer>>>,
-    _there: There,
+    there: There,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -131,7 +131,7 @@ impl Program<Mock> for MockProgram {
             script: known.cloned().unwrap_or_else(any),
             is_known: known.is_some(),
             buffers: Mutex::default(),
-            _there: There::new::<MockKernel>(),
+            there: There::new::<MockKernel>(),
         })
     }
 }
@@ -155,6 +155,11 @@ impl Kernel<Mock> for MockKernel {
             Argument::Memory(Some(buffer)) => buffers.insert(index, buffer),
             _ => buffers.remove(&index),
         };
+        Ok(())
+    }
+
+    fn set_indirect_access(&self, indirect: bool) -> Result<()> {
+        self.there.stage().note_indirect(indirect);
         Ok(())
     }
 

@@ -42,6 +42,7 @@ pub(crate) struct Stage {
 struct Happened {
     calls: Vec<Called>,
     launches: usize,
+    indirect: Vec<bool>,
     set_ups: usize,
     objects: BTreeMap<&'static str, usize>,
     is_over: bool,
@@ -101,6 +102,11 @@ impl Play {
     /// The calls so far, in order.
     pub fn calls(&self) -> Vec<Called> {
         lock(&self.stage.happened).calls.clone()
+    }
+
+    /// What kernels were told so far, in order: whether they reach memory through addresses that are stored in memory.
+    pub fn indirect_accesses(&self) -> Vec<bool> {
+        lock(&self.stage.happened).indirect.clone()
     }
 
     /// The objects that are there, by their types, and how many: all that the host has not released, and what commands
@@ -195,6 +201,11 @@ impl Stage {
         let code = result.as_ref().map_or_else(|error| error.code, |()| PI_SUCCESS);
         lock(&self.happened).calls[any - 1].result = Some(code);
         result
+    }
+
+    /// Remembers what a kernel is told about its accesses.
+    pub(crate) fn note_indirect(&self, indirect: bool) {
+        lock(&self.happened).indirect.push(indirect);
     }
 
     /// What goes wrong with the next launch, and does not before it is over.
