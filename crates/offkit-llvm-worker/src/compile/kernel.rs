@@ -31,6 +31,21 @@ const MOST_PRIVATE: u64 = 64 << 20;
 
 pub(super) type Result<T> = std::result::Result<T, Refusal>;
 
+/// Makes room behind `end`, and returns where it begins.
+fn room(end: &mut u64, align: u64, size: u64) -> Result<u64> {
+    /// No machine has it, and sums of some do not overflow.
+    const MOST: u64 = 1 << 56;
+    let place = end.checked_next_multiple_of(align);
+    let room = place.and_then(|place| Some((place, place.checked_add(size)?)));
+    match room {
+        Some((place, behind)) if behind <= MOST => {
+            *end = behind;
+            Ok(place)
+        }
+        _ => refuse("its variables need more memory than there is"),
+    }
+}
+
 /// Why something is not compiled.
 pub(super) fn refuse<T>(why: impl Into<String>) -> Result<T> {
     Err(Refusal(why.into()))
@@ -394,9 +409,9 @@ impl<'m> Emitter<'_, 'm> {
     fn lay_out(&mut self) -> Result<()> {
         for (number, global) in self.module.globals.iter().enumerate() {
             if global.home == Home::Local {
-                let at = self.shared_size.next_multiple_of(global.align.clamp(1, 128));
+                let size = self.module.types.layout(global.kind).size;
+                let at = room(&mut self.shared_size, global.align.clamp(1, 128), size)?;
                 self.locals.insert(number as u32, at);
-                self.shared_size = at.saturating_add(self.module.types.layout(global.kind).size);
             }
         }
         let gap = u64::from(self.tells_spaces_apart());
@@ -421,19 +436,16 @@ impl<'m> Emitter<'_, 'm> {
                 .map_or(1, u64::from)
                 .max(layout.align)
                 .clamp(1, 128);
-            let at = size.next_multiple_of(align);
+            let at = room(&mut size, align, layout.size)?;
             self.variables.insert(variable.address, at);
-            size = at.saturating_add(layout.size);
         }
         self.private_size = size.next_multiple_of(16);
-        let mut at = self
-            .private_size
-            .saturating_mul(u64::from(self.plan.variant.width));
+        let width = u64::from(self.plan.variant.width);
+        let mut at = self.private_size.saturating_mul(width);
         for variable in self.code.variables.iter().filter(is_interleaved) {
-            at = at.next_multiple_of(SCRATCH_ALIGNMENT);
-            self.variables.insert(variable.address, at);
             let size = self.module.types.layout(variable.kind).size;
-            at = at.saturating_add(size.saturating_mul(self.plan.variant.width.into()));
+            let place = room(&mut at, SCRATCH_ALIGNMENT, size.saturating_mul(width))?;
+            self.variables.insert(variable.address, place);
         }
         at = at.next_multiple_of(SCRATCH_ALIGNMENT);
         let mut kept: Vec<ValueId> = self

@@ -423,7 +423,7 @@ impl<'m> Emitter<'_, 'm> {
         let [source, target] =
             [(from, &source_leaves), (to, &target_leaves)].map(|(pointer, leaves)| Access {
                 leaves,
-                place: self.operand(pointer)[0],
+                place: self.place(pointer, mask),
                 shape: self.shapes(pointer)[0],
                 align: self.plan.interleaved.part(pointer).unwrap_or(told),
                 mask,
