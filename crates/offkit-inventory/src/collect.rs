@@ -6,7 +6,7 @@
 use offkit_image::{ContainerKind, DeviceImage, Location, Problem, Resources, Storage};
 use offkit_object::{Item, Limits, Memory, inspect, range_within};
 use rayon::prelude::*;
-use sha2::{Digest, Sha256};
+use twox_hash::XxHash3_128;
 
 use crate::inventory::{Inventory, Kernel, Library, Listed};
 
@@ -59,7 +59,7 @@ impl Batch<'_> {
 /// What was found in one image.
 struct Found {
     kernels: Vec<(String, Resources)>,
-    digest: Option<[u8; 32]>,
+    digest: Option<u128>,
     aspects: Vec<u32>,
     problems: Vec<Problem>,
 }
@@ -271,7 +271,7 @@ fn look(image: &DeviceImage<'_>) -> Found {
     }
     Found {
         kernels,
-        digest: Some(Sha256::digest(bytes).into()),
+        digest: Some(XxHash3_128::oneshot(bytes)),
         aspects: inspection.aspects,
         problems: inspection.problems.into_iter().map(problem).collect(),
     }

@@ -224,7 +224,7 @@ fn same_kernels(inventory: &Inventory) -> Vec<Redundant> {
 }
 
 fn same_libraries(inventory: &Inventory) -> Vec<Redundant> {
-    let mut libraries = HashMap::<Vec<[u8; 32]>, Vec<usize>>::new();
+    let mut libraries = HashMap::<Vec<u128>, Vec<usize>>::new();
     for (library, images) in by_library(inventory) {
         let digests: Option<Vec<_>> = images.iter().map(|image| image.digest).collect();
         if let Some(digests) = digests {
