@@ -4,9 +4,11 @@ use std::env;
 use std::path::PathBuf;
 
 use offkit_cache::Kind;
-use offkit_object::BundleState;
+use offkit_object::{BundleState, ByteArray, DeviceImage, Target};
 use offkit_pi::host::{Argument, NdRange, Partition, UsmKind};
-use offkit_runtime::{Buffer, BundleError, Executable, Input, KernelBundle, Object, State, Usm, by_value};
+use offkit_runtime::{
+    Buffer, BundleError, Executable, ImageRegistry, Input, KernelBundle, Object, State, Usm, by_value,
+};
 use offkit_tests::drivers::{intel, is_inside};
 use offkit_tests::sycl_runtime::SyclRuntime;
 use offkit_tests::{Folder, kept, library, need};
@@ -100,12 +102,12 @@ fn kernels_that_need_what_a_device_lacks_are_left_out_in_every_state() {
     check(&machine, executable);
 }
 
-/// Addresses of functions cross files where a device takes them; elsewhere the device says that it does not.
+/// Addresses of functions cross files.
 #[test]
-fn functions_are_called_by_their_addresses_where_the_device_can() {
+fn functions_are_called_by_their_addresses() {
     let Some(runtime) = SyclRuntime::get() else { return };
-    let test = "features::functions_are_called_by_their_addresses_where_the_device_can";
-    let Some(machine) = Machine::of_intel(test) else {
+    let test = "features::functions_are_called_by_their_addresses";
+    let Some(intel) = Machine::of_intel(test) else {
         return;
     };
     let folder = Folder::new();
@@ -115,21 +117,18 @@ fn functions_are_called_by_their_addresses_where_the_device_can() {
     let line = [&[source, "app.syclbin", "object"][..], &options].concat();
     runtime.run(&folder, "compile", &line).ok();
     runtime.compile(&folder, "library.cpp", "library.syclbin");
-    let link = |machine: &Machine| {
+    for machine in [intel, Machine::new()] {
         let objects = ["app.syclbin", "library.syclbin"]
             .map(|file| -> KernelBundle<Object> { machine.open(&folder, file).expect("a bundle") });
-        KernelBundle::link(&[&objects[0], &objects[1]], None)
-    };
-    let linked = link(&machine).expect("it links");
-    let mut kernel = linked.kernel("app_kernel", &machine.device).expect("the kernel");
-    let queue = machine.queue();
-    let numbers = Buffer::from_slice(&machine.context, &[1, 2, 3, 4, 5, 6, 7, 8]).expect("a buffer");
-    let launch = kernel.launch(&queue, &NdRange::new([1]), &[(&numbers).into()], &[]);
-    launch.expect("a launch").wait().expect("it runs");
-    let numbers = numbers.read(&queue, &[]).expect("numbers");
-    assert_eq!(numbers, [7, 102, 21, 104, 35, 106, 49, 108]);
-    let refused = link(&Machine::new()).expect_err("the CPU device has no such pointers");
-    says(&refused, &["cannot link", "FunctionPointersINTEL"]);
+        let linked = KernelBundle::link(&[&objects[0], &objects[1]], None).expect("it links");
+        let mut kernel = linked.kernel("app_kernel", &machine.device).expect("the kernel");
+        let queue = machine.queue();
+        let numbers = Buffer::from_slice(&machine.context, &[1, 2, 3, 4, 5, 6, 7, 8]).expect("a buffer");
+        let launch = kernel.launch(&queue, &NdRange::new([1]), &[(&numbers).into()], &[]);
+        launch.expect("a launch").wait().expect("it runs");
+        let numbers = numbers.read(&queue, &[]).expect("numbers");
+        assert_eq!(numbers, [7, 102, 21, 104, 35, 106, 49, 108]);
+    }
 }
 
 #[test]
@@ -332,4 +331,53 @@ fn files_are_linked_into_one_before() {
         let whole: KernelBundle<Executable> = machine.open(&folder, "whole.syclbin").expect("an executable");
         assert_eq!(machine.run_app(&whole), EXPECTED);
     }
+}
+
+/// A class's virtual function is in another image than the kernel that calls it, together with the class's table.
+#[test]
+fn virtual_functions_of_other_images_are_called() {
+    need!("clang-22");
+    const SHAPES: &str = "
+        #pragma OPENCL EXTENSION __cl_clang_function_pointers : enable
+        struct Shape { int side; Shape(int side) : side(side) {} virtual int area() const; };
+        struct Square : Shape { Square(int side) : Shape(side) {} int area() const override; };
+        ";
+    let folder = Folder::new();
+    let compiled = |name: &str, source: &str, key: &str| {
+        folder.write(&format!("{name}.clcpp"), [SHAPES, source].concat());
+        let line = format!(
+            "--target=spirv64 -x cl -cl-std=clc++2021 -O1 -Xclang -fno-rtti -c {name}.clcpp -o {name}.spv \
+             -mllvm --spirv-ext=+SPV_INTEL_function_pointers"
+        );
+        folder.run("clang-22", line.split_whitespace()).ok();
+        let mut image = DeviceImage::new(folder.read(&format!("{name}.spv")));
+        image.target = Target::new("spirv64-unknown-unknown", "");
+        let set = ByteArray::new("squares");
+        image.properties.insert("SYCL/virtual functions", key, set);
+        image
+    };
+    let app = "int Shape::area() const { return 100; }
+        kernel void app_kernel(global int *out) {
+            int i = get_global_id(0);
+            Square square(out[i]);
+            Shape shape(7);
+            const Shape *chosen = i % 2 ? &square : &shape;
+            out[i] = chosen->area();
+        }";
+    let mut app = compiled("app", app, "uses-virtual-functions-set");
+    app.kernels.push("app_kernel".to_owned());
+    let library = "int Square::area() const { return side * side; }";
+    let (machine, registry) = (Machine::new(), ImageRegistry::new());
+    registry.add(app);
+    registry.add(compiled("squares", library, "virtual-functions-set"));
+    let found = registry.find_kernel("app_kernel", |_| true).expect("it is there");
+    let chosen = registry
+        .select(&found, &machine.device)
+        .expect("the device takes it");
+    let collection = registry.collect(&chosen).expect("all that it needs");
+    assert_eq!(collection.images.len(), 2);
+    let kernel = registry
+        .build(&collection, &machine.context, &machine.device)
+        .expect("it is linked");
+    assert_eq!(machine.run(kernel), [100, 4, 100, 16, 100, 36, 100, 64]);
 }
