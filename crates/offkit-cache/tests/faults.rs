@@ -341,7 +341,7 @@ fn libraries_whose_paths_are_no_text_are_told_apart() {
         [b"driver-\xff.so", b"driver-\xfe.so"].map(|name| folder.path().join(OsStr::from_bytes(name)));
     fs::write(&driver, b"a driver").unwrap();
     let used = FileId::of(&driver).unwrap();
-    cache.put(&key("a"), &[used.clone()], b"built a");
+    cache.put(&key("a"), std::slice::from_ref(&used), b"built a");
     let entry = cache.get(&key("a")).unwrap();
     assert_eq!(entry.header.files, [used]);
     let again = Entry::read(entry.bytes().to_vec()).unwrap();
