@@ -767,7 +767,7 @@ fn keep_end(mut pipe: impl Read) -> String {
 mod tests {
     use super::*;
 
-    /// A program made of a shell script.
+    /// A program made of a shell script, with the version of the protocol for `PROTOCOL`.
     ///
     /// Another process writes it: while this one has a file open for writing, a test beside this one may
     /// fork, and a file that any process has open for writing cannot be executed.
@@ -780,14 +780,14 @@ mod tests {
             .arg("-c")
             .arg(write)
             .arg(&path)
-            .arg(body)
+            .arg(body.replace("PROTOCOL", &PROTOCOL_VERSION.to_string()))
             .status()
             .unwrap();
         assert!(written.success());
         (folder, path)
     }
 
-    const HELLO: &str = r#"read line; echo '{"body":{"hello":{"protocol":8,"llvm":"22.1.8"}}}'"#;
+    const HELLO: &str = r#"read line; echo '{"body":{"hello":{"protocol":PROTOCOL,"llvm":"22.1.8"}}}'"#;
 
     fn open(worker: &mut Worker, name: &str) -> Result<OpenedModule, WorkerError> {
         worker.open(&[Source::bytes(name, b"")], &[], false)
