@@ -253,7 +253,7 @@ impl Program<'_> {
         let mut holes: Vec<(u64, u64)> = Vec::new();
         for (index, edited) in self.changed {
             let section = *self.sections.get(*index).ok_or_else(damaged)?;
-            let length = edited.bytes.len() as u64;
+            let length = edited.bytes.len();
             let kept = length
                 .max(1)
                 .checked_next_multiple_of(alignment)
