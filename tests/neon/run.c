@@ -15,9 +15,18 @@ struct launch {
   const char *cancel;
   uint64_t dimensions, offset[3], global[3], local[3], groups[3], scratch;
   const uint64_t *externals;
+  const void *printing;
+  const char *stop;
 };
 
 typedef void function(const struct launch *, uint64_t first, uint64_t end, char *local);
+
+// What the code calls when its launch is given up.
+static void cancelled(const struct launch *launch, uint64_t group) {
+  fprintf(stderr, "group %llu of a launch with %llu dimensions was given up\n", (unsigned long long)group,
+          (unsigned long long)launch->dimensions);
+  exit(2);
+}
 
 static FILE *job;
 
@@ -49,7 +58,8 @@ int main(int count, char **names) {
     fputs("usage: run JOB\n", stderr);
     return 2;
   }
-  struct launch launch = {.cancel = ""};
+  const uint64_t externals[] = {(uint64_t)cancelled};
+  struct launch launch = {.cancel = "", .externals = externals, .stop = ""};
   uint64_t code_size = word(), image_size = word(), entry = word(), total;
   launch.scratch = word();
   total = word();
