@@ -66,9 +66,14 @@ pub(crate) fn run(options: &Extract, terminal: Terminal) -> Result<(), Failure> 
     let mut selection = Selection::new(&options.filter);
     for place in &options.locations {
         let source = super::Source::open(place)?;
+        let progress = terminal.progress();
+        let mut images = 0_usize;
         let problems = source.each_image(&mut selection, &options.limits, &mut |image| {
-            extraction.add(image)
+            images += 1;
+            progress.images(place, images);
+            extraction.add(image);
         })?;
+        drop(progress);
         extraction.result?;
         extraction.result = Ok(());
         selection.warn(&problems, terminal);

@@ -105,6 +105,8 @@ fn verify(
     selection: &mut Selection<'_>,
 ) -> Result<Vec<Finding>, Failure> {
     let source = Source::open(path)?;
+    let progress = terminal.progress();
+    progress.step(format!("{}: containers", escape(&path.display().to_string())));
     let mut findings: Vec<Finding> = source
         .verify(&options.limits)
         .into_iter()
@@ -121,12 +123,15 @@ fn verify(
     }
     let mut meant = Vec::new();
     let mut is_there = is_whole;
+    let mut images = 0_usize;
     source.walk(&options.limits, &mut |item| {
         if let Item::Container(container) = item {
             is_there |= container.location.is_within(&source.place);
         }
         let Item::Image(image) = item else { return };
         is_there = true;
+        images += 1;
+        progress.images(path, images);
         if !selection.takes(image) {
             return;
         }
