@@ -345,6 +345,8 @@ fn an_image_is_replaced_and_nothing_else() {
             // The same image again: the same file.
             folder.offkit(&format!("replace {file} {place}={image}")).ok();
             assert!(folder.read(file) == before, "{place}");
+            folder.offkit(&format!("replace {file}! {place}={image}")).ok();
+            assert!(!folder.path(&format!("{file}!")).exists(), "{place}");
             // A larger one: there it is, and all others are as they were.
             doubled(&folder, image);
             folder

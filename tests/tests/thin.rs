@@ -5,8 +5,8 @@ use std::process::Command;
 
 use offkit_tests::cuda::CUOBJDUMP;
 use offkit_tests::packages::python;
-use offkit_tests::tool;
 use offkit_tests::workshop::{LINKED, Workshop, fatbins};
+use offkit_tests::{offkit, tool};
 
 /// Every way to link that changes how pointers are stored, or what is where.
 const LINKS: [(&str, &str); 9] = [
@@ -301,6 +301,18 @@ fn what_would_be_lost_is_an_error_or_said() {
         assert!(failed.contains(expected), "{failed}");
     }
     assert!(!workshop.folder.path("no.so").exists());
+    // The same file by the name of a place in it.
+    let failed = workshop
+        .folder
+        .offkit("thin lib.so! --drop sm_80 -o lib.so")
+        .fails(2);
+    assert!(failed.contains("would replace the input"), "{failed}");
+    // Where there are no temporary files, memory does.
+    let mut command = Command::new(offkit());
+    command
+        .args(["thin", "lib.so", "--drop", "sm_86", "--dry-run"])
+        .env("TMPDIR", "/nonexistent");
+    workshop.folder.run_command(&mut command).ok();
     // A program without device code is told apart from one where there is nothing to do.
     workshop
         .folder

@@ -12,7 +12,8 @@ use crate::temporary::Replacement;
 /// The content of a file, mapped where it can be.
 #[derive(Debug)]
 pub enum Content {
-    /// A mapping of the file.
+    /// A mapping of the file, which only this module makes: [`release`](Self::release) relies on there being a file.
+    #[non_exhaustive]
     Mapped(Mmap),
     /// A copy in memory.
     Read(Vec<u8>),
@@ -105,8 +106,8 @@ pub fn open(path: &Path) -> Result<Content, FileError> {
 
 /// Maps a regular file that is not empty.
 pub fn map(file: &File) -> io::Result<Content> {
-    // SAFETY: nothing in this process writes to the file: it is opened for reading, and outputs become new files
-    // that are renamed. Nobody can keep another process from it: what that one writes in place is seen here, for
+    // SAFETY: nothing in this process writes to the file while it is mapped: it is opened for reading, or it was written
+    // before and is not written again, and outputs become new files that are renamed. Nobody can keep another process from it: what that one writes in place is seen here, for
     // the mapping is shared (in a private one too, which promises nothing about pages that were not written to),
     // and where it cuts the file short the next look at what is gone ends this process with a bus error. The readers
     // take every byte for hostile, check what they have read and have no unsafe code, so that both cost this run its
@@ -189,10 +190,13 @@ impl Staged {
         let path = path.filter(|path| !is_standard_stream(path));
         let target = path.map(replaced).transpose()?.flatten();
         let Some(target) = target else {
-            let mut file = scratch().map_err(without_path)?;
-            write_passing(&mut file, chunks, passed)?;
+            let written = scratch().and_then(|mut file| {
+                write_passing(&mut file, chunks, passed)?;
+                map_any(&file)
+            });
             return Ok(Self {
-                content: map_any(&file)?,
+                // Where there is no room for temporary files, memory may do.
+                content: written.unwrap_or_else(|_| Content::Read(chunks.concat())),
                 beside: None,
             });
         };
@@ -227,9 +231,22 @@ impl Staged {
     }
 }
 
-/// A file without a name, gone when nobody uses it any more.
+/// A file without a name, gone when nobody uses it any more. In many systems `/tmp` is memory, and `/var/tmp` is not.
 pub fn scratch() -> io::Result<File> {
-    tempfile::tempfile()
+    match std::env::var_os("TMPDIR") {
+        None => tempfile::tempfile_in("/var/tmp").or_else(|_| tempfile::tempfile()),
+        Some(_) => tempfile::tempfile(),
+    }
+}
+
+/// Whether it is waited until the disk has a file that is made of another: it can be made again as long as that one is
+/// there, and takes nobody's place.
+#[must_use]
+pub fn durability(output: &Path, input: &Path) -> Durability {
+    match output.exists() || is_standard_stream(input) || is_same(output, input) {
+        true => Durability::Kept,
+        false => Durability::MadeAgain,
+    }
 }
 
 /// Maps a regular file, which may be empty.

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::str::FromStr;
 
-use offkit_image::Location;
 use offkit_image::target::{Device, DriverVersion, Misfit, Rank, Run, Verdict};
+use offkit_image::{ImageFormat, Location};
 
 use crate::inventory::{Inventory, Listed};
 use crate::names::NameId;
@@ -189,9 +189,13 @@ struct Judged<'a> {
 
 /// What a device makes of images: of containers of which it loads one image, it takes that of the highest rank alone.
 fn judge<'a>(images: &[&'a Listed], device: &Device) -> Vec<Judged<'a>> {
-    let judged = images.iter().map(|&image| Judged {
-        image,
-        verdict: image.image.runs_on(device).with_needs(&image.aspects, device),
+    let judged = images.iter().map(|&image| {
+        let verdict = image.image.runs_on(device);
+        let verdict = match image.digest.is_none() && image.image.format == ImageFormat::Spirv {
+            true => verdict.with_unknown_needs(device),
+            false => verdict.with_needs(&image.aspects, device),
+        };
+        Judged { image, verdict }
     });
     let mut judged: Vec<_> = judged.collect();
     let mut taken = HashMap::<Location, Rank>::new();

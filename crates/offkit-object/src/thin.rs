@@ -6,11 +6,10 @@ mod losses;
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 use offkit_image::PartName as Name;
 use offkit_image::target::{Device, DriverVersion};
-use offkit_image::{ContainerKind, Error, ErrorKind, Limits, Location, Problem, SharedBytes};
+use offkit_image::{ContainerKind, Error, ErrorKind, Limits, Location, Problem};
 
 use twox_hash::XxHash3_64;
 
@@ -531,14 +530,14 @@ impl Thinner<'_> {
             node.is_used = true;
             return Ok(Some(Change::Remove));
         }
-        let bytes: SharedBytes = Arc::new(bytes);
-        let source = Source::new((*bytes).as_ref());
+        let source = Source::new(&bytes);
         let edited = self.edit(source, part.content, node, place, reading, Room::Free, depth)?;
         if edited.bytes.are(source.bytes()) && !is_known {
             return Ok(None);
         }
+        // A copy of what stays: what it is a part of is not kept until the last member is done.
         Ok(Some(Change::Replace(Edited {
-            bytes: edited.bytes.share(&bytes),
+            bytes: edited.bytes.into_bytes().into(),
             moves: edited.moves,
         })))
     }

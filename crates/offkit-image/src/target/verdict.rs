@@ -46,6 +46,20 @@ impl Verdict {
         }
     }
 
+    /// The same for SPIR-V that nobody has looked into: where the device is known to lack an ability, it may be one that the
+    /// code needs.
+    #[must_use]
+    pub fn with_unknown_needs(self, device: &Device) -> Self {
+        let all = ASPECTS.map(|aspect| aspect.number);
+        match device.lacking_aspect(&all).filter(|_| self.runs.is_ok()) {
+            Some(_) => Self {
+                doubt: self.doubt.or(Some(UNREAD)),
+                ..self
+            },
+            None => self,
+        }
+    }
+
     /// Whether it runs as it is.
     #[must_use]
     pub fn is_native(&self) -> bool {
@@ -79,6 +93,7 @@ const OLD_DRIVER: &str = "the table of drivers was not checked here";
 const NEW_PTX: &str = "this version of PTX is newer than the table of drivers";
 const OLD_ROCM: &str = "which ROCm first loads this version of code objects was not checked here";
 const NEW_CODE_OBJECT: &str = "this version of code objects is newer than the table of ROCm's versions";
+const UNREAD: &str = "the code was not looked into, and the device lacks abilities that it may need";
 const NEW_SPIRV: &str = "older drivers of Intel's take no SPIR-V after 1.5";
 const JIT_BY_ROCM: &str = "it depends on which processors the compiler of ROCm knows";
 
@@ -476,6 +491,9 @@ mod tests {
         assert_eq!(said(&[6], &with), "JIT");
         assert_eq!(said(&[6], &without), "no: the device has no fp64");
         assert_eq!(said(&[], &without), "JIT");
+        let unread = |device: &Device| spirv.runs_on(device).with_unknown_needs(device).to_string();
+        assert_eq!(unread(&without), "probably JIT");
+        assert_eq!(unread(&with), "JIT");
         let mut asked = Device::new(Target::named("spirv64"));
         // Nobody has asked it.
         assert_eq!(said(&[5], &asked), "JIT");

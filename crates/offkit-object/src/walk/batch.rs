@@ -87,7 +87,10 @@ impl Compressed<'_> {
         );
         match written.map_err(|error| error.at(stored.at(0)))? {
             // Where the disk is full, memory may do.
-            Err(_) => in_memory(),
+            Err(_) => {
+                drop(outside);
+                in_memory()
+            }
             Ok(()) => outside
                 .finish()
                 .map_or_else(|_| in_memory(), |kept| Ok(Inflated::Kept(kept))),
@@ -99,7 +102,8 @@ impl<'data> Batch<'data> {
     /// Enough for all cores to be busy.
     const MEMBERS: usize = 32;
     /// What comes out of members that are decompressed together. A larger one is decompressed alone, or to a place outside
-    /// of memory, so that a file costs no more memory than this or its largest member.
+    /// of memory, so that a file costs no more memory than this or its largest member (or what was to be outside, on a disk
+    /// that becomes full).
     const SIZE: u64 = 1 << 26;
     /// The same with what is put outside of memory.
     const ALL: u64 = 1 << 30;

@@ -4,6 +4,7 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use offkit_host::files::{self, Content};
 use offkit_object::{Kept, Memory, Outside};
@@ -17,7 +18,8 @@ impl Memory for Mapped<'_> {
     }
 
     fn has_outside(&self) -> bool {
-        true
+        static IS_THERE: LazyLock<bool> = LazyLock::new(|| files::scratch().is_ok());
+        *IS_THERE
     }
 
     fn outside(&self) -> Option<Box<dyn Outside>> {

@@ -13,7 +13,7 @@ use offkit_object::{
 use super::Source;
 use crate::failure::Failure;
 use crate::terminal::Terminal;
-use offkit_host::files::{self, Durability, Staged};
+use offkit_host::files::{self, Staged};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -44,12 +44,8 @@ pub(crate) struct Replace {
 pub(crate) fn run(options: &Replace, terminal: Terminal) -> Result<(), Failure> {
     let source = Source::open(&options.file)?;
     let limits = options.limits.limits();
-    let output = options.output.as_deref().unwrap_or(&options.file);
-    // The old file may be all there is of what stays in it.
-    let durability = match files::is_same(output, &options.file) {
-        true => Durability::Kept,
-        false => Durability::MadeAgain,
-    };
+    let output = options.output.as_deref().unwrap_or(&source.path);
+    let durability = files::durability(output, &source.path);
     let mut changed: Option<Staged> = None;
     for replacement in &options.replacements {
         let (place, path) = understand(replacement, &source.place)?;

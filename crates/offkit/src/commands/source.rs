@@ -18,7 +18,8 @@ pub(super) struct Source {
     pub(super) content: Content,
     /// The whole file, or a container or an image in it.
     pub(super) place: Location,
-    path: PathBuf,
+    /// The file, which may be another than was typed: `app.so!` means `app.so`.
+    pub(super) path: PathBuf,
 }
 
 impl Source {

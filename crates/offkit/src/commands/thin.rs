@@ -15,7 +15,7 @@ use super::limits::LimitOptions;
 use super::mapped::Mapped;
 use crate::failure::{ExitStatus, Failure};
 use crate::terminal::{Terminal, size};
-use offkit_host::files::{self, Durability, Staged};
+use offkit_host::files::{self, Staged};
 
 /// The number of the form of its JSON.
 const SCHEMA: u32 = 1;
@@ -78,8 +78,8 @@ pub(crate) struct Thin {
 }
 
 pub(crate) fn run(options: &Thin, terminal: Terminal) -> Result<(), Failure> {
-    check_output(options)?;
     let source = Source::open(&options.file)?;
+    check_output(options, &source)?;
     let whole = source.place.clone();
     if !whole.is_file() {
         return Err(Failure::input(format!(
@@ -138,7 +138,9 @@ pub(crate) fn run(options: &Thin, terminal: Terminal) -> Result<(), Failure> {
     };
     progress.step("writing");
     let output = options.output.as_deref().filter(|_| !options.dry_run);
-    let staged = Staged::write(output, &draft.chunks.slices(), &|piece| source.passed(piece));
+    // With another version it is not yet what is to be there.
+    let beside = output.filter(|_| options.local_version.is_none());
+    let staged = Staged::write(beside, &draft.chunks.slices(), &|piece| source.passed(piece));
     let staged = staged.map_err(Failure::input)?;
     progress.step("reading back");
     let new = staged.content();
@@ -152,7 +154,7 @@ pub(crate) fn run(options: &Thin, terminal: Terminal) -> Result<(), Failure> {
     let thinned = match &options.local_version {
         None => {
             if let Some(output) = output {
-                let placed = staged.put_in_place(output, Durability::MadeAgain);
+                let placed = staged.put_in_place(output, files::durability(output, &source.path));
                 placed.map_err(Failure::input)?;
             }
             thinned
@@ -160,8 +162,12 @@ pub(crate) fn run(options: &Thin, terminal: Terminal) -> Result<(), Failure> {
         Some(label) => {
             let versioned = offkit_object::zip::with_local_version(new, label, &limits);
             let (bytes, _) = versioned.map_err(failed)?;
+            drop(staged);
             if let Some(output) = output {
-                files::write(output, &[&bytes]).map_err(Failure::input)?;
+                let staged = Staged::write(Some(output), &[&bytes], &|_| {});
+                let placed = staged
+                    .and_then(|staged| staged.put_in_place(output, files::durability(output, &source.path)));
+                placed.map_err(Failure::input)?;
             }
             Thinned {
                 size: bytes.len() as u64,
@@ -171,7 +177,7 @@ pub(crate) fn run(options: &Thin, terminal: Terminal) -> Result<(), Failure> {
     };
     drop(progress);
     if let Some(output) = output {
-        keep_mode(&options.file, output)?;
+        keep_mode(&source.path, output)?;
     }
     let report = Report {
         options,
@@ -206,7 +212,7 @@ struct Thinned<'d> {
 }
 
 /// Says early where the output cannot go.
-fn check_output(options: &Thin) -> Result<(), Failure> {
+fn check_output(options: &Thin, source: &Source) -> Result<(), Failure> {
     let Some(output) = options.output.as_deref().filter(|_| !options.dry_run) else {
         return Ok(());
     };
@@ -217,7 +223,7 @@ fn check_output(options: &Thin) -> Result<(), Failure> {
         );
     }
     files::check_output(output).map_err(Failure::input)?;
-    files::check_inputs_stay(output, [&options.file]).map_err(Failure::input)
+    files::check_inputs_stay(output, [&source.path]).map_err(Failure::input)
 }
 
 /// What is thinned stays executable. Devices such as `/dev/null` are left alone.
