@@ -45,6 +45,7 @@ pub(crate) fn of_bytes(bytes: &[u8]) -> Option<PathBuf> {
 pub(crate) fn text(path: &Path) -> String {
     match path.to_str() {
         Some(text) => text.to_owned(),
-        None => path.as_os_str().as_encoded_bytes().escape_ascii().to_string(),
+        // No path has a zero in it.
+        None => format!("\0{}", path.as_os_str().as_encoded_bytes().escape_ascii()),
     }
 }

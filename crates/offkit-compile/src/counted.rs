@@ -1,6 +1,6 @@
 //! Loops that come to an end, as far as can be seen: something counts in them, and they are left when it has come to a bound.
 
-use offkit_kernel::ir::{Function, Instruction, Operand, Operation, Terminator, ValueId};
+use offkit_kernel::ir::{ConstantId, Function, Instruction, Module, Operand, Operation, Terminator, ValueId};
 use offkit_spirv::grammar::Op;
 
 use crate::definitions::{Definition, Definitions};
@@ -12,12 +12,14 @@ const DEEPEST: u32 = 4;
 /// Whether a loop counts up to a bound or down to one, and looks at it in each round. Bounds that can't be reached, as where
 /// counting goes the wrong way, are not thought of.
 pub(crate) fn is_counted(
+    module: &Module,
     function: &Function,
     graph: &Graph,
     definitions: &Definitions,
     found: &Loop,
 ) -> bool {
     let look = Look {
+        module,
         function,
         definitions,
         found,
@@ -47,6 +49,7 @@ pub(crate) fn is_counted(
 }
 
 struct Look<'f> {
+    module: &'f Module,
     function: &'f Function,
     definitions: &'f Definitions,
     found: &'f Loop,
@@ -74,14 +77,13 @@ impl<'f> Look<'f> {
             Operation::Elementwise(Op::LogicalNot) => self.bounds(operands[0], !goes_on_if, depth),
             Operation::Elementwise(Op::LogicalAnd) if goes_on_if => either(),
             Operation::Elementwise(Op::LogicalOr) if !goes_on_if => either(),
-            // Both hold, or one of them, as compilers write it.
+            // Both hold, or one of them, as compilers write it: `c ? x : false`, `c ? true : x`.
             Operation::Select => {
-                let other = if goes_on_if { operands[1] } else { operands[2] };
-                let is_rest_decided = matches!(
-                    if goes_on_if { operands[2] } else { operands[1] },
-                    Operand::Constant(_)
-                );
-                is_rest_decided
+                let [other, rest] = match goes_on_if {
+                    true => [operands[1], operands[2]],
+                    false => [operands[2], operands[1]],
+                };
+                self.is_truth(rest, !goes_on_if)
                     && (self.bounds(operands[0], goes_on_if, depth) || self.bounds(other, goes_on_if, depth))
             }
             Operation::Elementwise(
@@ -102,6 +104,15 @@ impl<'f> Look<'f> {
                 .any(|(counter, bound)| self.counts(counter, depth) && self.is_fixed(bound, DEEPEST)),
             _ => false,
         }
+    }
+
+    /// Whether an operand is a constant that holds, or one that doesn't.
+    fn is_truth(&self, operand: Operand, holds: bool) -> bool {
+        let Operand::Constant(ConstantId(constant)) = operand else {
+            return false;
+        };
+        let words = &self.module.constants[constant as usize].words;
+        words.iter().any(|word| *word != 0) == holds
     }
 
     /// Whether a value counts: it is one of the loop's head that changes by a constant, or that one a step later.
@@ -154,7 +165,12 @@ impl<'f> Look<'f> {
         );
         match operands[..] {
             [Operand::Value(value), Operand::Constant(_)] if is_step => Some(value),
-            [Operand::Constant(_), Operand::Value(value)] if is_step => Some(value),
+            // Anything else goes to and fro: `1 - i`.
+            [Operand::Constant(_), Operand::Value(value)]
+                if matches!(instruction.operation, Operation::Elementwise(Op::IAdd)) =>
+            {
+                Some(value)
+            }
             // An address a constant further.
             [Operand::Value(value)] if is_step => Some(value),
             _ => None,

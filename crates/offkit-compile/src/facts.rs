@@ -38,6 +38,8 @@ impl Facts {
                         facts.groups = true;
                         facts.sub_groups |= collective.scope == GroupScope::SubGroup;
                     }
+                    // The order of what is printed tells.
+                    Operation::Print => facts.groups = true,
                     Operation::Ballot(_) => facts = Facts::ALL,
                     Operation::Call(function) => left.push(*function),
                     _ => {}

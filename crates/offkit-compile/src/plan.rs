@@ -79,7 +79,7 @@ impl Plan {
             }
         };
         let counted = rounds.loops.iter();
-        let counted = counted.filter(|found| is_counted(&function, &graph, &definitions, found));
+        let counted = counted.filter(|found| is_counted(module, &function, &graph, &definitions, found));
         let counted: HashSet<_> = counted.map(|found| BlockId(found.header as u32)).collect();
         let others = rounds.loops.iter();
         let others = others.filter(|found| !counted.contains(&BlockId(found.header as u32)));

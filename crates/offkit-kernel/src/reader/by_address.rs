@@ -85,6 +85,12 @@ impl Reader<'_> {
             .collect::<Result<_>>()?;
         taken.sort_unstable();
         taken.dedup();
+        // A table may name one that is never called, such as what stands for a pure virtual function.
+        let is_there = |function: &FunctionId| {
+            let function = self.source.functions.get(function.0 as usize);
+            function.is_some_and(|function| !function.blocks.is_empty())
+        };
+        taken.retain(is_there);
         for function in taken {
             let source = &self.module.functions[function.0 as usize];
             let parameters = source.parameters.iter().map(|parameter| parameter.kind);

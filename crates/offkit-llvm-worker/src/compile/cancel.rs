@@ -4,6 +4,7 @@
 use llvm_sys::LLVMAtomicOrdering;
 use llvm_sys::LLVMIntPredicate as IntPredicate;
 use llvm_sys::core::LLVMSetOrdering;
+use offkit_compile::Region;
 use offkit_kernel::ir::BlockId;
 
 use super::builder::{Block, Value};
@@ -29,16 +30,21 @@ impl<'m> Emitter<'_, 'm> {
 
     /// On the way back to the head of a loop: leaves if the launch is given up or has failed, unless the loop comes to its
     /// end by itself.
-    pub(super) fn look_before(&mut self, head: BlockId) {
-        if !self.plan.is_counted(head) {
+    ///
+    /// What goes round through the entry of a region is another loop there than in the whole kernel.
+    pub(super) fn look_before(&mut self, head: BlockId, region: &Region) {
+        if head == region.entry || !self.plan.is_counted(head) {
             self.look_for_end();
         }
     }
 
     pub(super) fn look_for_end(&mut self) {
         if let Some(launch) = &self.launch {
-            let [cancel, stop] = [launch.cancel, launch.stop].map(|flag| self.flag(flag));
-            let is_over = self.b.or(cancel, stop);
+            let mut is_over = self.flag(launch.cancel);
+            // With checks, groups before the one that has failed are gone through, for one of them may fail too.
+            if !self.plan.variant.check_bounds {
+                is_over = self.b.or(is_over, self.flag(launch.stop));
+            }
             let is_over = self
                 .b
                 .icmp(IntPredicate::LLVMIntNE, is_over, self.b.zero(is_over.ty()));

@@ -118,7 +118,7 @@ impl<'m> Emitter<'_, 'm> {
                 self.words = words;
                 let place = |block: BlockId| region.order.iter().position(|other| *other == block);
                 if place(to) <= place(*block) {
-                    self.look_before(to);
+                    self.look_before(to, region);
                 }
                 b.jump(blocks[&to]);
             }
@@ -322,7 +322,7 @@ impl<'m> Emitter<'_, 'm> {
         let again = b.block(self.function, "loop.again");
         b.branch(self.any(back), again, after);
         b.at_end(again);
-        self.look_before(found.header);
+        self.look_before(found.header, region);
         b.store(back, ways.guards[&found.header], alignment_of(ty));
         let code = self.code;
         for phi in &code.blocks[found.header.0 as usize].phis {

@@ -313,8 +313,12 @@ impl GroupCode<'_> {
 #[derive(Clone, Copy)]
 struct Shared<'l>(&'l NativeLaunch);
 
-// SAFETY: the pointers in it are to words that nobody writes during the launch, and to an atomic.
+// SAFETY: the pointers in it are to words that nobody writes during the launch, to two atomics, and to a `Printing`, which is
+// `Sync` itself: `is_sync` below would not compile otherwise.
 unsafe impl Sync for Shared<'_> {}
+
+const fn is_sync<T: Sync>() {}
+const _: () = is_sync::<Printing<'_>>();
 
 impl Shared<'_> {
     fn get(&self) -> *const NativeLaunch {

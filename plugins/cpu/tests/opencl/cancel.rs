@@ -54,3 +54,13 @@ fn a_loop_inside_of_one_that_counts() {
 fn a_loop_whose_steps_are_none() {
     ends("for (int i = 0; i < 10; i += a[0]) a[4] = i;");
 }
+
+#[test]
+fn a_loop_that_goes_to_and_fro() {
+    ends("for (int i = 0; i != 7; i = 1 - i) a[4] = i;");
+}
+
+#[test]
+fn a_loop_that_counts_and_waits_for_something_else() {
+    ends("bool busy = a[0] == 0; for (int i = 0; busy || i < 10; ++i) a[4] = i;");
+}
