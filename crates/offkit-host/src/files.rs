@@ -106,14 +106,14 @@ pub fn open(path: &Path) -> Result<Content, FileError> {
 
 /// Maps a regular file that is not empty.
 pub fn map(file: &File) -> io::Result<Content> {
-    // SAFETY: nothing in this process writes to the file while it is mapped: it is opened for reading, or it was written
-    // before and is not written again, and outputs become new files that are renamed. Nobody can keep another process from it: what that one writes in place is seen here, for
-    // the mapping is shared (in a private one too, which promises nothing about pages that were not written to),
-    // and where it cuts the file short the next look at what is gone ends this process with a bus error. The readers
-    // take every byte for hostile, check what they have read and have no unsafe code, so that both cost this run its
-    // result and nothing else. A program of one command, as a linker, may take that; libraries that live in others'
-    // processes map files for the moment in which they go through them, and read what they need later
-    // (`offkit_runtime::ImageRegistry::open`).
+    // SAFETY: nothing in this process writes to the file while it is mapped: it is opened for reading, or it was
+    // written before and is not written again, and outputs become new files that are renamed. Nobody can keep another
+    // process from it: what that one writes in place is seen here, for the mapping is shared (in a private one too,
+    // which promises nothing about pages that were not written to), and where it cuts the file short the next look at
+    // what is gone ends this process with a bus error. The readers take every byte for hostile, check what they have
+    // read and have no unsafe code, so that both cost this run its result and nothing else. A program of one command,
+    // as a linker, may take that; libraries that live in others' processes map files for the moment in which they go
+    // through them, and read what they need later (`offkit_runtime::ImageRegistry::open`).
     unsafe { Mmap::map(file) }.map(Content::Mapped)
 }
 
@@ -200,10 +200,7 @@ impl Staged {
                 beside: None,
             });
         };
-        let mut file = Replacement::new(folder(&target)).map_err(without_path)?;
-        if let Ok(metadata) = target.metadata() {
-            file.file().set_permissions(metadata.permissions())?;
-        }
+        let mut file = beside(&target)?;
         write_passing(file.file(), chunks, passed)?;
         Ok(Self {
             content: map_any(file.file())?,
@@ -243,7 +240,7 @@ pub fn scratch() -> io::Result<File> {
 /// there, and takes nobody's place.
 #[must_use]
 pub fn durability(output: &Path, input: &Path) -> Durability {
-    match output.exists() || is_standard_stream(input) || is_same(output, input) {
+    match output.exists() || is_standard_stream(input) {
         true => Durability::Kept,
         false => Durability::MadeAgain,
     }
@@ -255,6 +252,15 @@ pub fn map_any(file: &File) -> io::Result<Content> {
         0 => Ok(Content::Read(Vec::new())),
         _ => map(file),
     }
+}
+
+/// An empty file beside another one whose place it is to take, with that one's permissions.
+fn beside(target: &Path) -> io::Result<Replacement> {
+    let mut file = Replacement::new(folder(target)).map_err(without_path)?;
+    if let Ok(metadata) = target.metadata() {
+        file.file().set_permissions(metadata.permissions())?;
+    }
+    Ok(file)
 }
 
 /// Puts a file that is written in the place of another one.
@@ -301,10 +307,7 @@ fn write_chunks(path: &Path, chunks: &[&[u8]], durability: Durability) -> io::Re
     let Some(target) = replaced(path)? else {
         return write_all(&mut File::create(path)?, chunks);
     };
-    let mut file = Replacement::new(folder(&target)).map_err(without_path)?;
-    if let Ok(metadata) = target.metadata() {
-        file.file().set_permissions(metadata.permissions())?;
-    }
+    let mut file = beside(&target)?;
     write_all(file.file(), chunks)?;
     persist(file, &target, durability)
 }

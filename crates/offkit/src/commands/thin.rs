@@ -164,10 +164,7 @@ pub(crate) fn run(options: &Thin, terminal: Terminal) -> Result<(), Failure> {
             let (bytes, _) = versioned.map_err(failed)?;
             drop(staged);
             if let Some(output) = output {
-                let staged = Staged::write(Some(output), &[&bytes], &|_| {});
-                let placed = staged
-                    .and_then(|staged| staged.put_in_place(output, files::durability(output, &source.path)));
-                placed.map_err(Failure::input)?;
+                files::replace(output, &[&bytes]).map_err(Failure::input)?;
             }
             Thinned {
                 size: bytes.len() as u64,
