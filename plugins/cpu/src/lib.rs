@@ -122,7 +122,7 @@ pub use error::BuildError;
 pub use interpreter::Program;
 pub use launch::{
     Argument, ArgumentError, KernelFault, KernelInfo, LaunchError, LaunchOptions, MAX_LOCAL_MEMORY,
-    MAX_WORK_GROUP_SIZE, PREFERRED_WORK_GROUP_SIZE, sub_group_size,
+    MAX_WORK_GROUP_SIZE, PREFERRED_WORK_GROUP_SIZE, sub_group_size, suggested_local_size,
 };
 pub use memory::{Allocation, AllocationKind, Memory, MemoryError};
 pub use offkit_kernel::ReadError;

@@ -7,7 +7,7 @@ use crate::kernel::Kernel;
 use crate::pi::pi;
 use crate::queue::{Queue, Submission, submit};
 use cl::*;
-use offkit_plugin_cpu::PREFERRED_WORK_GROUP_SIZE;
+use offkit_plugin_cpu::suggested_local_size;
 
 /// Sizes of as many dimensions as there are, the rest filled up.
 fn sizes(place: In<usize>, dimensions: usize, rest: usize) -> Option<[usize; 3]> {
@@ -140,23 +140,12 @@ pub(crate) fn clGetKernelSuggestedLocalWorkSize(
     };
     let suggested = match required {
         Some(required) => required.map(|size| size as usize),
-        None => hint.filter(divides).unwrap_or_else(|| suggest(global)),
+        None => hint.filter(divides).unwrap_or_else(|| {
+            suggested_local_size(global.map(|size| size as u64)).map(|size| size as usize)
+        }),
     };
     suggested_local_work_size.fill(&suggested, dimensions);
     Ok(())
-}
-
-/// The largest groups that divide a range evenly and that the device has a liking for, as it chooses them itself.
-fn suggest(global: [usize; 3]) -> [usize; 3] {
-    let mut room = PREFERRED_WORK_GROUP_SIZE as usize;
-    global.map(|size| {
-        let found = (1..=room.min(size))
-            .rev()
-            .find(|group| size.is_multiple_of(*group));
-        let found = found.unwrap_or(1);
-        room /= found;
-        found
-    })
 }
 
 pub(crate) fn clGetKernelSuggestedLocalWorkSizeKHR(

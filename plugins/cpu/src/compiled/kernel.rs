@@ -13,7 +13,7 @@ use super::order::Order;
 use super::service;
 use super::shape::Widths;
 use crate::kernel::{KernelCode, Pace};
-use crate::launch::{Arguments, Geometry};
+use crate::launch::{Arguments, Geometry, suggested_local_size};
 use crate::native::{GroupCode, Origin};
 use crate::{KernelInfo, LaunchError, LaunchOptions, Program};
 
@@ -179,7 +179,7 @@ impl KernelCode for CompiledKernel {
                 let global = range.global.map(|size| size as u64);
                 // What is wrong with the range is found below.
                 let local = match self.sees_groups {
-                    true => Widths::seen_local_size(global),
+                    true => suggested_local_size(global),
                     false => widths.unseen_local_size(global),
                 };
                 let local = local.map(|size| size as usize);

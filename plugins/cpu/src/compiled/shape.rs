@@ -2,23 +2,14 @@
 
 use offkit_compile::{Facts, Variant};
 
-use crate::launch::{Geometry, divisors, vector_lanes};
-use crate::pool;
-use crate::{MAX_WORK_GROUP_SIZE, PREFERRED_WORK_GROUP_SIZE};
+use crate::MAX_WORK_GROUP_SIZE;
+use crate::launch::{Geometry, fair_share, vector_lanes};
 
 /// Work-items of a row where nobody sees rows.
 const LONGEST_ROW: u64 = 1024;
 
-/// Work-items of a group that its kernel sees. With 256 instead of 64, code that does little for each takes 0.8 of the time,
-/// a reduction with barriers 0.73; with more, what work-items keep at barriers is no longer near (one core with AVX-512,
-/// 2026-11-23).
-const LARGEST_SEEN: u64 = 256;
-
 /// Fewer are not worth a group of their own.
 const SHORTEST_ROW: u64 = 64;
-
-/// Rows for each thread, so that none is left with much more than the others.
-const ROWS: u64 = 8;
 
 /// Numbers of work-items that a kernel's vectors may have, the best first.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -125,14 +116,6 @@ impl Widths {
         (number, variant)
     }
 
-    /// The size of work-groups that the kernel sees: divisors of the range, which kernels count on.
-    pub(super) fn seen_local_size(global: [u64; 3]) -> [u64; 3] {
-        divisors(
-            &global,
-            fair_share(global).clamp(PREFERRED_WORK_GROUP_SIZE, LARGEST_SEEN),
-        )
-    }
-
     /// The size of work-groups that nobody sees: rows of whole vectors, or as much as there is.
     pub(super) fn unseen_local_size(&self, global: [u64; 3]) -> [u64; 3] {
         let width = u64::from(self.0[0]);
@@ -148,12 +131,6 @@ impl Widths {
         let z = global[2].min((row / (x * y)).max(1)).max(1);
         [x, y, z]
     }
-}
-
-/// Work-items of a group if each thread has a few groups. The range is not checked yet, and may be larger than any.
-fn fair_share(global: [u64; 3]) -> u64 {
-    let total = global.into_iter().fold(1, u64::saturating_mul);
-    total / (pool::threads() as u64 * ROWS)
 }
 
 /// Whether vectors of a width lie along the first dimension, and whether they have all their work-items.
@@ -247,16 +224,6 @@ mod tests {
     }
 
     #[test]
-    fn seen_groups_divide_the_range() {
-        assert_eq!(Widths::seen_local_size([1 << 20, 1, 1]), [256, 1, 1]);
-        assert_eq!(Widths::seen_local_size([1_000_000, 1, 1]), [250, 1, 1]);
-        assert_eq!(Widths::seen_local_size([97, 1 << 16, 1]), [97, 2, 1]);
-        // Enough groups for all threads.
-        assert_eq!(Widths::seen_local_size([64, 1, 1]), [64, 1, 1]);
-        assert_eq!(Widths::seen_local_size([100, 1, 1]), [50, 1, 1]);
-    }
-
-    #[test]
     fn groups_that_nobody_sees_have_vectors() {
         let widths = Widths(vec![16, 8, 4]);
         let merged = |global, local| widths.merged(&geometry(global, local)).local;
@@ -287,8 +254,6 @@ mod tests {
     fn ranges_too_large_to_count_have_groups() {
         let global = [u64::MAX, 2, u64::MAX];
         assert_eq!(Widths(vec![16, 8, 4]).unseen_local_size(global), [1024, 1, 1]);
-        let local = Widths::seen_local_size(global);
-        assert!(local.iter().product::<u64>() <= LARGEST_SEEN);
     }
 
     #[test]

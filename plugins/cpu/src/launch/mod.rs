@@ -10,9 +10,9 @@ mod range;
 pub use argument::{Argument, ArgumentError};
 pub use fault::{KernelFault, LaunchError};
 pub use info::{KernelInfo, LaunchOptions, MAX_LOCAL_MEMORY};
-pub use range::{MAX_WORK_GROUP_SIZE, PREFERRED_WORK_GROUP_SIZE, sub_group_size};
+pub use range::{MAX_WORK_GROUP_SIZE, PREFERRED_WORK_GROUP_SIZE, sub_group_size, suggested_local_size};
 
 pub(crate) use argument::{Arguments, Given};
 pub(crate) use fault::Fault;
 pub(crate) use info::Print;
-pub(crate) use range::{Geometry, Group, Place, divisors, vector_lanes};
+pub(crate) use range::{Geometry, Group, Place, fair_share, vector_lanes};
