@@ -13,6 +13,10 @@ use crate::inputs::{Input, InputKind};
 use crate::offload::{is_portable, portable, target_named};
 use offkit_devlib::processor_options;
 
+/// How code for an unknown device is compiled: it is best left with its loops, for the device's own compiler puts work-items
+/// side by side; and LLVM 22 cannot write as SPIR-V all that its vectorizers make.
+const PORTABLE: [&str; 3] = ["-fno-unroll-loops", "-fno-vectorize", "-fno-slp-vectorize"];
+
 impl Planner<'_> {
     /// The device code of a source for every target, as bitcode.
     pub(super) fn device_modules(&mut self, input: &Input) -> Result<Vec<(Made, Target)>, UsageError> {
@@ -116,8 +120,7 @@ impl Planner<'_> {
             }
             words.push("-O2".into());
             if is_portable(target) {
-                // Code for an unknown device is best left with its loops.
-                words.push("-fno-unroll-loops".into());
+                words.extend(PORTABLE.map(OsString::from));
             }
             words.extend(["-nogpulib", "-emit-llvm"].map(OsString::from));
             words.extend(
@@ -128,7 +131,7 @@ impl Planner<'_> {
         } else {
             words.extend(["-fsycl", "-fsycl-device-only"].map(OsString::from));
             if is_portable(target) {
-                words.push("-fno-unroll-loops".into());
+                words.extend(PORTABLE.map(OsString::from));
             }
             if !is_clangs_own {
                 // clang 22's driver knows few targets for SYCL; its front end knows all.

@@ -87,9 +87,10 @@ fn check(line: &str, expected: &[&str]) {
     assert_eq!(commands(line).expect("a good command line"), expected, "{line}");
 }
 
-const CXX: &str = "clang++ -Qunused-arguments -fsycl -fsycl-device-only -fno-unroll-loops";
+const CXX: &str = "clang++ -Qunused-arguments -fsycl -fsycl-device-only -fno-unroll-loops -fno-vectorize \
+                   -fno-slp-vectorize";
 const OPENCL: &str = "clang++ -Qunused-arguments --target=spirv64-unknown-unknown -cl-std=CL3.0 -O2 -fno-unroll-loops \
-                      -nogpulib -emit-llvm";
+                      -fno-vectorize -fno-slp-vectorize -nogpulib -emit-llvm";
 const MODULE: &str = "tmp/a-sycl-spirv64-unknown-unknown.bc";
 const MARKED: &str = "tmp/a-sycl-spirv64-unknown-unknown.marked.bc";
 
