@@ -165,6 +165,9 @@ impl<'m> Lanes<'_, 'm> {
         let exponent = self.split(rest, DOUBLE).1;
         let excess = b.sub(b.sub(exponent, smallest), b.signed(exponent.ty(), multiples));
         let power = b.intrinsic("llvm.smax", &[excess.ty()], &[excess, b.zero(excess.ty())]);
+        // Two factors have no more: of the largest by the smallest number, one bit of the quotient more has to do.
+        let most = b.integer(power.ty(), 2 * 1023);
+        let power = b.intrinsic("llvm.smin", &[power.ty()], &[power, most]);
         let half = b.lshr(power, b.integer(power.ty(), 1));
         let scaled = b.fmul(divisor, self.power_of_two(half));
         let scaled = b.fmul(scaled, self.power_of_two(b.sub(power, half)));
