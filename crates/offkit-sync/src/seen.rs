@@ -9,7 +9,8 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
-use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
+use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult, WaitTimeoutResult};
+use std::time::Duration;
 
 /// A lock's guard, which tells of its end. Without the lock only while a condition is waited for.
 #[derive(Debug)]
@@ -147,6 +148,23 @@ impl Condvar {
         turns.fetch_add(1, Ordering::Release);
         let lock = guard.lock.take().expect("locked");
         taken(self.0.wait(lock), turns)
+    }
+
+    pub fn wait_timeout<'l, T>(
+        &self,
+        mut guard: MutexGuard<'l, T>,
+        time: Duration,
+    ) -> LockResult<(MutexGuard<'l, T>, WaitTimeoutResult)> {
+        let turns = guard.turns;
+        turns.fetch_add(1, Ordering::Release);
+        let lock = guard.lock.take().expect("locked");
+        match self.0.wait_timeout(lock, time) {
+            Ok((lock, outcome)) => Ok((Guard::taken(lock, turns), outcome)),
+            Err(poisoned) => {
+                let (lock, outcome) = poisoned.into_inner();
+                Err(PoisonError::new((Guard::taken(lock, turns), outcome)))
+            }
+        }
     }
 
     pub fn notify_one(&self) {
