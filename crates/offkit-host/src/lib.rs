@@ -19,6 +19,7 @@ pub mod clang;
 pub mod command_line;
 mod error;
 pub mod files;
+pub mod nodes;
 pub mod private;
 mod processor;
 pub mod program;

@@ -65,6 +65,20 @@ impl InspectedKernel {
         }
     }
 
+    /// How many arguments it takes, where the image says so.
+    #[must_use]
+    pub fn argument_count(&self) -> Option<usize> {
+        let detail = |name| self.details.iter().find(|detail| detail.name == name);
+        match detail("arguments")
+            .or_else(|| detail("argument sizes"))
+            .map(|detail| &detail.value)
+        {
+            Some(DetailValue::Number(count)) => usize::try_from(*count).ok(),
+            Some(DetailValue::Text(sizes)) => Some(sizes.split(',').count()),
+            None => None,
+        }
+    }
+
     /// Adds a fact.
     pub fn add(&mut self, name: impl Into<Cow<'static, str>>, value: impl Into<DetailValue>) {
         self.details.push(Detail {

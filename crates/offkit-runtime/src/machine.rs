@@ -2,24 +2,13 @@
 //! list of drivers, adapters of Unified Runtime. Nothing is loaded to find it out.
 
 use std::env;
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use offkit_opencl::icd;
 
+pub use offkit_host::nodes::{Node, nodes};
 pub use offkit_ur::Adapter;
-
-/// A device's node in the file system.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Node {
-    /// Where it is: `/dev/dri/renderD128`.
-    pub path: PathBuf,
-    /// What it belongs to.
-    pub of: &'static str,
-    /// Why it cannot be opened; none if it can.
-    pub refused: Option<String>,
-}
 
 /// A driver of the kernel's.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,35 +51,6 @@ pub const HIDING: [&str; 4] = [
     "ROCR_VISIBLE_DEVICES",
     "ZE_AFFINITY_MASK",
 ];
-
-/// The nodes of devices.
-pub fn nodes() -> Vec<Node> {
-    let families: [(&str, &str, &str); 5] = [
-        ("/dev/dri", "renderD", "a GPU (Intel, AMD)"),
-        ("/dev", "kfd", "AMD's compute driver"),
-        ("/dev", "nvidia", "NVIDIA's driver"),
-        ("/dev/accel", "accel", "an accelerator"),
-        ("/dev", "dxg", "the GPU of Windows below (WSL)"),
-    ];
-    let mut nodes = Vec::new();
-    for (folder, prefix, of) in families {
-        let names = fs::read_dir(folder).into_iter().flatten().flatten();
-        for path in names.map(|entry| entry.path()) {
-            let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
-            let is_file = !path.is_dir();
-            if is_file && name.is_some_and(|name| name.starts_with(prefix)) {
-                let opened = OpenOptions::new().read(true).write(true).open(&path);
-                nodes.push(Node {
-                    refused: opened.err().map(|error| error.to_string()),
-                    path,
-                    of,
-                });
-            }
-        }
-    }
-    nodes.sort_by(|one, other| one.path.cmp(&other.path));
-    nodes
-}
 
 /// The kernel's drivers of devices that are loaded.
 pub fn kernel_drivers() -> Vec<KernelDriver> {

@@ -31,6 +31,19 @@ impl Device {
         }
     }
 
+    /// The device of NVIDIA's with a compute capability, as its driver tells it: 9 and 0.
+    ///
+    /// ```
+    /// use offkit_image::target::Device;
+    ///
+    /// assert_eq!(Device::of_capability(9, 0), Device::named("h100").unwrap());
+    /// assert_eq!(Device::of_capability(12, 1).target.arch, "sm_121");
+    /// ```
+    #[must_use]
+    pub fn of_capability(major: u32, minor: u32) -> Self {
+        Self::new(Target::named(&format!("sm_{major}{minor}")))
+    }
+
     /// The device that a word means: a product (`h100`, `mi300x`, `b580`), a compute capability (`9.0`), or a target as
     /// [`Target::named`] takes it. `None` for a word that is none of these.
     ///

@@ -25,6 +25,32 @@ impl DriverVersion {
         }
     }
 
+    /// The first driver of NVIDIA's with a version of CUDA, as far as that decides which PTX it compiles: what drivers
+    /// say of themselves where their own version cannot be had.
+    ///
+    /// ```
+    /// use offkit_image::target::DriverVersion;
+    /// assert_eq!(DriverVersion::of_cuda(12, 8).to_string(), "570.26");
+    /// assert_eq!(DriverVersion::of_cuda(12, 6), DriverVersion::of_cuda(12, 5));
+    /// ```
+    #[must_use]
+    pub fn of_cuda(major: u32, minor: u32) -> Self {
+        // CUDA 12.0 to 12.5 write PTX 8.0 to 8.5, as 12.6 does; 12.7 to 12.9 write 8.6 to 8.8.
+        let (ptx_major, ptx_minor) = match (major, minor) {
+            (..=9, minor) => (6, minor),
+            (10, minor) => (6, minor.saturating_add(3)),
+            (11, minor) => (7, minor),
+            (12, minor @ ..=5) => (8, minor),
+            (12, minor) => (8, minor.saturating_sub(1)),
+            (13, minor) => (9, minor),
+            _ => (u32::MAX, 0),
+        };
+        let is_reached =
+            |row: &&(u16, u16, Self, bool)| (u32::from(row.0), u32::from(row.1)) <= (ptx_major, ptx_minor);
+        let row = PTX.iter().rfind(is_reached).or(PTX.first());
+        row.map_or(Self::new(0, [0, 0]), |row| row.2)
+    }
+
     /// Whether it is one of ROCm, and not one of NVIDIA's driver.
     #[must_use]
     pub fn is_rocm(self) -> bool {

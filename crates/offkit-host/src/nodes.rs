@@ -1,0 +1,91 @@
+//! The nodes that drivers of devices have in the file system.
+
+use std::fs::{self, OpenOptions};
+use std::path::PathBuf;
+
+/// A device's node in the file system.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Node {
+    /// Where it is: `/dev/dri/renderD128`.
+    pub path: PathBuf,
+    /// What it belongs to.
+    pub of: &'static str,
+    /// Why it cannot be opened; none if it can.
+    pub refused: Option<String>,
+}
+
+/// Nodes of one kind.
+struct Family {
+    folder: &'static str,
+    /// What their names begin with.
+    prefix: &'static str,
+    of: &'static str,
+}
+
+const NVIDIA: Family = Family {
+    folder: "/dev",
+    prefix: "nvidia",
+    of: "NVIDIA's driver",
+};
+
+const OTHERS: [Family; 4] = [
+    Family {
+        folder: "/dev/dri",
+        prefix: "renderD",
+        of: "a GPU (Intel, AMD)",
+    },
+    Family {
+        folder: "/dev",
+        prefix: "kfd",
+        of: "AMD's compute driver",
+    },
+    Family {
+        folder: "/dev/accel",
+        prefix: "accel",
+        of: "an accelerator",
+    },
+    Family {
+        folder: "/dev",
+        prefix: "dxg",
+        of: "the GPU of Windows below (WSL)",
+    },
+];
+
+impl Node {
+    /// A node, and why it cannot be opened.
+    #[must_use]
+    pub fn new(path: PathBuf, of: &'static str, refused: Option<String>) -> Self {
+        Self { path, of, refused }
+    }
+}
+
+/// The nodes of devices. Each is opened, to see whether this user may.
+#[must_use]
+pub fn nodes() -> Vec<Node> {
+    let mut nodes: Vec<Node> = OTHERS.iter().chain([&NVIDIA]).flat_map(of_family).collect();
+    nodes.sort_by(|one, other| one.path.cmp(&other.path));
+    nodes
+}
+
+/// The nodes of NVIDIA's devices.
+#[must_use]
+pub fn nodes_of_nvidia() -> Vec<Node> {
+    let mut nodes = of_family(&NVIDIA);
+    nodes.sort_by(|one, other| one.path.cmp(&other.path));
+    nodes
+}
+
+fn of_family(family: &Family) -> Vec<Node> {
+    let names = fs::read_dir(family.folder).into_iter().flatten().flatten();
+    let paths = names.map(|entry| entry.path()).filter(|path| {
+        let name = path.file_name().map(|name| name.to_string_lossy());
+        name.is_some_and(|name| name.starts_with(family.prefix)) && !path.is_dir()
+    });
+    let node = |path: PathBuf| {
+        let opened = OpenOptions::new().read(true).write(true).open(&path);
+        let refused = opened.err().map(|error| error.to_string());
+        Node::new(path, family.of, refused)
+    };
+    paths.map(node).collect()
+}

@@ -1,0 +1,101 @@
+//! The progress of commands.
+
+use offkit_pi::ffi::*;
+use offkit_pi::plugin::{Error, Event, Result, StatusCallback};
+use offkit_sync::Arc;
+
+use super::Cuda;
+use super::context::Place;
+use super::watcher;
+use crate::driver;
+
+/// An event behind a command.
+pub(crate) struct CudaEvent {
+    end: Arc<driver::Event>,
+    timed: Option<Timed>,
+}
+
+/// What is known of the times of a command.
+pub(super) struct Timed {
+    pub(super) place: Arc<Place>,
+    /// When it was submitted.
+    pub(super) queued: u64,
+    pub(super) submitted: u64,
+    /// The event before it.
+    pub(super) start: driver::Event,
+}
+
+impl CudaEvent {
+    pub(super) fn of(end: Arc<driver::Event>) -> CudaEvent {
+        CudaEvent { end, timed: None }
+    }
+
+    pub(super) fn timed(end: Arc<driver::Event>, timed: Option<Timed>) -> CudaEvent {
+        CudaEvent { end, timed }
+    }
+
+    pub(super) fn end(&self) -> &Arc<driver::Event> {
+        &self.end
+    }
+}
+
+/// The status that an outcome is.
+pub(super) fn status(outcome: Option<&driver::Result<()>>) -> pi_event_status {
+    match outcome {
+        None => PI_EVENT_SUBMITTED,
+        Some(Ok(())) => PI_EVENT_COMPLETE,
+        Some(Err(error)) => error.result().0,
+    }
+}
+
+impl Event<Cuda> for CudaEvent {
+    fn status(&self) -> pi_event_status {
+        status(self.end.outcome())
+    }
+
+    fn failure(&self) -> Option<String> {
+        let outcome = self.end.outcome()?;
+        outcome
+            .as_ref()
+            .err()
+            .map(|error| format!("the command failed: {error}"))
+    }
+
+    fn wait(&self) {
+        if let Err(error) = self.end.wait() {
+            // The status says it as well.
+            tracing::debug!(%error, "waiting for an event");
+        }
+    }
+
+    fn profiling(&self, name: pi_profiling_info) -> Result<u64> {
+        let missing = |why: &str| Error::new(PI_PROFILING_INFO_NOT_AVAILABLE, why);
+        let timed = self.timed.as_ref();
+        let timed = timed.ok_or_else(|| missing("the queue does not take the times of its commands"))?;
+        match name {
+            PI_PROFILING_INFO_COMMAND_QUEUED => Ok(timed.queued),
+            PI_PROFILING_INFO_COMMAND_SUBMIT => Ok(timed.submitted),
+            PI_PROFILING_INFO_COMMAND_START | PI_PROFILING_INFO_COMMAND_END => {
+                if self.end.outcome() != Some(&Ok(())) {
+                    return Err(missing("the command is not complete"));
+                }
+                let (start, end) = timed.place.anchor()?.times(&timed.start, &self.end)?;
+                // Two clocks: the device's may be a little behind the host's.
+                let start_by_host = start.max(timed.submitted);
+                Ok(match name {
+                    PI_PROFILING_INFO_COMMAND_START => start_by_host,
+                    _ => end.saturating_add(start_by_host.saturating_sub(start)),
+                })
+            }
+            name => Err(Error::unknown_query(name)),
+        }
+    }
+
+    fn on_status(&self, _: pi_event_status, callback: StatusCallback) -> Result<()> {
+        watcher::call_at_end(Arc::clone(&self.end), callback)
+    }
+
+    fn native_handle(&self) -> Result<pi_native_handle> {
+        Ok(self.end.handle() as pi_native_handle)
+    }
+}

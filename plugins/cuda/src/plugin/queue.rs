@@ -1,0 +1,473 @@
+//! Queues: a stream where commands keep their order, and a few where they need not.
+//!
+//! A command without an event that anybody asks for costs no call but its own: the events by which it is known what a
+//! queue still uses are recorded now and then.
+
+use offkit_pi::ffi::*;
+use offkit_pi::plugin::{BufferRect, Command, Error, NewEvent, Queue, Ref, Result};
+use offkit_sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::collections::VecDeque;
+
+use super::Cuda;
+use super::clock::now;
+use super::context::{CudaContext, Place};
+use super::event::{CudaEvent, Timed};
+use super::kernel::Used;
+use super::memory::CudaMemory;
+use super::watcher;
+use crate::driver::functions::*;
+use crate::driver::{self, Event, Stream, copy_2d};
+
+/// Streams of a queue without order.
+const LANES: usize = 4;
+
+/// Commands that are submitted before it is looked at which of them are over.
+const UNMARKED: usize = 64;
+
+/// A queue. Dropped with commands in it, what they use stays until they are done.
+pub(crate) struct CudaQueue {
+    context: Ref<CudaContext>,
+    place: Arc<Place>,
+    is_profiled: bool,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// One where commands keep their order.
+    lanes: Vec<Lane>,
+    /// How many there are to be.
+    most: usize,
+    /// The one that was used last.
+    last: usize,
+    /// What everything that comes has to wait for.
+    barrier: Option<Arc<Event>>,
+}
+
+/// A stream, and what its commands use.
+struct Lane {
+    stream: Stream,
+    /// Commands behind the last event.
+    unmarked: Vec<Kept>,
+    /// Events, and the commands before each, the oldest first.
+    marked: VecDeque<(Arc<Event>, Vec<Kept>)>,
+}
+
+/// A command, and the objects among a kernel's arguments.
+struct Kept {
+    _command: Command<Cuda>,
+    _used: Used,
+}
+
+impl Lane {
+    fn new(stream: Stream) -> Lane {
+        Lane {
+            stream,
+            unmarked: Vec::new(),
+            marked: VecDeque::new(),
+        }
+    }
+
+    /// An event behind all that is there; the last one, if nothing has come since.
+    fn mark(&mut self, is_timed: bool) -> driver::Result<Arc<Event>> {
+        let event = Arc::new(self.stream.record(is_timed)?);
+        let before = std::mem::take(&mut self.unmarked);
+        self.marked.push_back((Arc::clone(&event), before));
+        Ok(event)
+    }
+
+    /// Takes out what is over.
+    fn over(&mut self, out: &mut Vec<Vec<Kept>>) {
+        while let Some((event, _)) = self.marked.front()
+            && event.outcome().is_some()
+            && let Some((_, kept)) = self.marked.pop_front()
+        {
+            out.push(kept);
+        }
+    }
+
+    fn has_work(&self) -> bool {
+        !self.unmarked.is_empty() || self.marked.iter().any(|(event, _)| event.outcome().is_none())
+    }
+}
+
+impl State {
+    /// The stream for the next command.
+    fn next(&mut self, place: &Place) -> driver::Result<usize> {
+        self.last = match self.most {
+            1 => 0,
+            most => (self.last + 1) % most,
+        };
+        if self.last >= self.lanes.len() {
+            self.lanes.push(Lane::new(Stream::new(&place.primary)?));
+            self.last = self.lanes.len() - 1;
+        }
+        Ok(self.last)
+    }
+
+    /// Lets a stream wait for all others.
+    fn join(&mut self, lane: usize) -> driver::Result<()> {
+        let mut events = Vec::new();
+        for (number, other) in self.lanes.iter_mut().enumerate() {
+            if number != lane && other.has_work() {
+                events.push(other.mark(false)?);
+            }
+        }
+        let stream = &self.lanes[lane].stream;
+        events.iter().try_for_each(|event| stream.wait_for(event))
+    }
+}
+
+impl CudaQueue {
+    pub(super) fn new(
+        context: &Ref<CudaContext>,
+        place: &Arc<Place>,
+        properties: pi_queue_properties,
+    ) -> Result<CudaQueue> {
+        if properties & PI_QUEUE_ON_DEVICE != 0 {
+            let message = "kernels of this device submit no commands";
+            return Err(Error::new(PI_INVALID_QUEUE_PROPERTIES, message));
+        }
+        let is_profiled = properties & PI_QUEUE_PROFILING_ENABLE != 0;
+        if is_profiled {
+            place.anchor()?;
+        }
+        let mut queue = CudaQueue::of(context, place, Stream::new(&place.primary)?);
+        let is_free = properties & PI_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE != 0;
+        queue.state().most = if is_free { LANES } else { 1 };
+        queue.is_profiled = is_profiled;
+        Ok(queue)
+    }
+
+    /// A queue of a stream that is there.
+    pub(super) fn of(context: &Ref<CudaContext>, place: &Arc<Place>, stream: Stream) -> CudaQueue {
+        CudaQueue {
+            context: context.clone(),
+            place: Arc::clone(place),
+            is_profiled: false,
+            state: Mutex::new(State {
+                lanes: vec![Lane::new(stream)],
+                most: 1,
+                last: 0,
+                barrier: None,
+            }),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Submits a command to a stream: what it uses.
+    fn submit(&self, command: &Command<Cuda>, stream: &Stream) -> Result<Used> {
+        match command {
+            Command::Launch { kernel, range } => return kernel.launch(&self.place, stream, range),
+            // The events around it are all there is to it.
+            Command::Marker | Command::Barrier => Ok(()),
+            Command::ReadBuffer {
+                buffer,
+                offset,
+                target,
+            } => stream.read(target.address(), buffer.address() + offset, target.size()),
+            Command::WriteBuffer {
+                buffer,
+                offset,
+                source,
+            } => stream.write(buffer.address() + offset, source.address(), source.size()),
+            Command::CopyBuffer {
+                source,
+                source_offset,
+                target,
+                target_offset,
+                size,
+            } => {
+                let (from, to) = (source.address() + source_offset, target.address() + target_offset);
+                stream.copy(to, from, *size)
+            }
+            Command::ReadBufferRect { buffer, rect, target } => {
+                copy_rect(stream, (buffer.address(), false), (target.address(), true), rect)
+            }
+            Command::WriteBufferRect { buffer, rect, source } => {
+                copy_rect(stream, (source.address(), true), (buffer.address(), false), rect)
+            }
+            Command::CopyBufferRect { source, target, rect } => {
+                copy_rect(stream, (source.address(), false), (target.address(), false), rect)
+            }
+            Command::FillBuffer {
+                buffer,
+                pattern,
+                offset,
+                size,
+            } => stream.fill(buffer.address() + offset, pattern, *size),
+            Command::Map {
+                buffer,
+                flags,
+                offset,
+                size,
+                address,
+            } => return map(buffer, stream, *flags, (*offset, *size), *address),
+            Command::Unmap { buffer, address } => {
+                buffer.unmap(stream, *address)?;
+                Ok(())
+            }
+            Command::FillUsm {
+                address,
+                pattern,
+                size,
+            } => stream.fill(*address, pattern, *size),
+            Command::CopyUsm { size: 0, .. } => Ok(()),
+            Command::CopyUsm { source, target, size } => {
+                let [from, to] = [source, target].map(|address| self.context.device_of(*address));
+                match (from, to) {
+                    (Some(from), Some(to)) if !Arc::ptr_eq(from, to) => {
+                        stream.copy_to_peer((*target, &to.primary), (*source, &from.primary), *size)
+                    }
+                    _ => stream.copy_any(*target, *source, *size),
+                }
+            }
+            // Hints: one that a driver does not take is no failure.
+            Command::PrefetchUsm { address, size } => {
+                if self.context.is_managed(*address) {
+                    hinted(stream.prefetch(*address, *size))?;
+                }
+                Ok(())
+            }
+            Command::AdviseUsm {
+                address,
+                size,
+                advice,
+            } => {
+                let given = ADVICE.iter().filter(|(flag, ..)| advice & flag != 0);
+                for (_, advice, of_host) in given.filter(|_| self.context.is_managed(*address)) {
+                    hinted(stream.advise(*address, *size, *advice, *of_host))?;
+                }
+                Ok(())
+            }
+            _ => return Err(Error::unsupported("an image")),
+        }?;
+        Ok(Used::default())
+    }
+}
+
+/// What a host hints at, and what the driver calls it: of the device, or of the host.
+const ADVICE: [(pi_mem_advice, CUmem_advise, bool); 10] = [
+    (
+        PI_MEM_ADVICE_CUDA_SET_READ_MOSTLY,
+        CU_MEM_ADVISE_SET_READ_MOSTLY,
+        false,
+    ),
+    (
+        PI_MEM_ADVICE_CUDA_UNSET_READ_MOSTLY,
+        CU_MEM_ADVISE_UNSET_READ_MOSTLY,
+        false,
+    ),
+    (
+        PI_MEM_ADVICE_CUDA_SET_PREFERRED_LOCATION,
+        CU_MEM_ADVISE_SET_PREFERRED_LOCATION,
+        false,
+    ),
+    (
+        PI_MEM_ADVICE_CUDA_UNSET_PREFERRED_LOCATION,
+        CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION,
+        false,
+    ),
+    (
+        PI_MEM_ADVICE_CUDA_SET_ACCESSED_BY,
+        CU_MEM_ADVISE_SET_ACCESSED_BY,
+        false,
+    ),
+    (
+        PI_MEM_ADVICE_CUDA_UNSET_ACCESSED_BY,
+        CU_MEM_ADVISE_UNSET_ACCESSED_BY,
+        false,
+    ),
+    (
+        PI_MEM_ADVICE_CUDA_SET_ACCESSED_BY_HOST,
+        CU_MEM_ADVISE_SET_ACCESSED_BY,
+        true,
+    ),
+    (
+        PI_MEM_ADVICE_CUDA_UNSET_ACCESSED_BY_HOST,
+        CU_MEM_ADVISE_UNSET_ACCESSED_BY,
+        true,
+    ),
+    (
+        PI_MEM_ADVICE_CUDA_SET_PREFERRED_LOCATION_HOST,
+        CU_MEM_ADVISE_SET_PREFERRED_LOCATION,
+        true,
+    ),
+    (
+        PI_MEM_ADVICE_CUDA_UNSET_PREFERRED_LOCATION_HOST,
+        CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION,
+        true,
+    ),
+];
+
+/// The outcome of a hint: that the driver does not take it is none.
+fn hinted(result: driver::Result<()>) -> driver::Result<()> {
+    match result {
+        Err(error) if !error.is_lost() => {
+            tracing::debug!(%error, "a hint is not taken");
+            Ok(())
+        }
+        result => result,
+    }
+}
+
+fn map(
+    buffer: &Ref<CudaMemory>,
+    stream: &Stream,
+    flags: pi_map_flags,
+    range: (usize, usize),
+    address: usize,
+) -> Result<Used> {
+    buffer.map(stream, flags, range, address)?;
+    Ok(Used::default())
+}
+
+/// Copies a box, slice by slice, between places that are the host's or the device's.
+fn copy_rect(
+    stream: &Stream,
+    (source, of_host): (usize, bool),
+    (target, to_host): (usize, bool),
+    rect: &BufferRect,
+) -> driver::Result<()> {
+    let region = rect.region();
+    let rows = |address, is_host, pitch| Rows {
+        kind: if is_host {
+            CU_MEMORYTYPE_HOST
+        } else {
+            CU_MEMORYTYPE_DEVICE
+        },
+        host: address,
+        device: address,
+        pitch,
+        ..Rows::default()
+    };
+    // The first row of each slice says where the slice is.
+    let slices = rect.rows().step_by(region.height_scalar.max(1));
+    for (from, to, width) in slices {
+        let (from, to) = (
+            rows(source + from, of_host, rect.source().row_pitch),
+            rows(target + to, to_host, rect.target().row_pitch),
+        );
+        copy_2d(stream, from, to, width, region.height_scalar)?;
+    }
+    Ok(())
+}
+
+impl Queue<Cuda> for CudaQueue {
+    fn enqueue(
+        queue: &Ref<Self>,
+        command: Command<Cuda>,
+        wait: &[Ref<CudaEvent>],
+        event: NewEvent<'_, Cuda>,
+    ) -> Result<()> {
+        let queued = if queue.is_profiled { now() } else { 0 };
+        // Dropped last, when the queue is not locked any more: the last references to memory may be among it.
+        let mut over = Vec::new();
+        let mut state = queue.state();
+        let state = &mut *state;
+        let _current = queue.place.primary.enter()?;
+        let lane = state.next(&queue.place)?;
+        let is_free = state.most > 1;
+        let is_barrier = matches!(command, Command::Barrier);
+        for event in wait {
+            match event.end().outcome() {
+                Some(Ok(())) => {}
+                Some(Err(error)) => {
+                    let message = format_args!("what the command waits for has failed: {error}");
+                    return Err(Error::new(PI_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, message));
+                }
+                None => state.lanes[lane].stream.wait_for(event.end())?,
+            }
+        }
+        if is_free {
+            if let Some(barrier) = state.barrier.take_if(|barrier| barrier.outcome().is_none()) {
+                state.lanes[lane].stream.wait_for(&barrier)?;
+                state.barrier = Some(barrier);
+            }
+            if wait.is_empty() && (is_barrier || matches!(command, Command::Marker)) {
+                state.join(lane)?;
+            }
+        }
+        let lane = &mut state.lanes[lane];
+        let (submitted, start) = match queue.is_profiled {
+            true => (now(), Some(lane.stream.record(true)?)),
+            false => (0, None),
+        };
+        let submitted_command = queue.submit(&command, &lane.stream);
+        // Part of a command that failed may have been submitted.
+        let (used, failed) = match submitted_command {
+            Ok(used) => (used, None),
+            Err(error) => (Used::default(), Some(error)),
+        };
+        lane.unmarked.push(Kept {
+            _command: command,
+            _used: used,
+        });
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        let is_barrier = is_barrier && is_free;
+        if event.is_wanted() || is_barrier || lane.unmarked.len() >= UNMARKED {
+            let end = lane.mark(queue.is_profiled)?;
+            lane.over(&mut over);
+            if is_barrier {
+                state.barrier = Some(Arc::clone(&end));
+            }
+            if event.is_wanted() {
+                let timed = start.map(|start| Timed {
+                    place: Arc::clone(&queue.place),
+                    queued,
+                    submitted,
+                    start,
+                });
+                event.create(|| CudaEvent::timed(end, timed))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(&self) -> Result<()> {
+        let mut events = Vec::new();
+        {
+            let mut state = self.state();
+            let _current = self.place.primary.enter()?;
+            for lane in &mut state.lanes {
+                if !lane.unmarked.is_empty() {
+                    lane.mark(false)?;
+                }
+                events.extend(lane.marked.back().map(|(event, _)| Arc::clone(event)));
+            }
+        }
+        let finished = events.iter().try_for_each(|event| event.wait().clone());
+        let mut over = Vec::new();
+        for lane in &mut self.state().lanes {
+            lane.over(&mut over);
+        }
+        // Not while the queue is locked: the last references to memory may be among it.
+        drop(over);
+        Ok(finished?)
+    }
+
+    fn native_handle(&self) -> Result<pi_native_handle> {
+        Ok(self.state().lanes[0].stream.handle() as pi_native_handle)
+    }
+}
+
+impl Drop for CudaQueue {
+    fn drop(&mut self) {
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        for mut lane in state.lanes.drain(..) {
+            if !lane.has_work() {
+                continue;
+            }
+            let marked = self.place.primary.enter().and_then(|_current| lane.mark(false));
+            match marked {
+                Ok(event) => watcher::keep_until(event, (lane, self.context.clone())),
+                // The device is lost: nothing runs any more.
+                Err(error) => tracing::debug!(%error, "a queue that is not used any more"),
+            }
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! A thread that looks after what is not over: callbacks for events, and the commands of queues that are gone.
+//!
+//! The driver could call functions of the host itself, but not after a fault, and they must not call it. The thread is
+//! there while it has something to do.
+
+use offkit_pi::ffi::PI_OUT_OF_RESOURCES;
+use offkit_pi::plugin::{Error, Result, StatusCallback};
+use offkit_sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use super::event::status;
+use crate::driver::Event;
+
+/// What is done when an event has come.
+struct Watched {
+    event: Arc<Event>,
+    then: Box<dyn FnOnce(&Event) + Send>,
+}
+
+#[derive(Default)]
+struct Watcher {
+    watched: Vec<Watched>,
+    is_running: bool,
+}
+
+static WATCHER: Mutex<Option<Watcher>> = Mutex::new(None);
+
+/// How long the thread sleeps between looks: at first, and at most.
+const PAUSES: [Duration; 2] = [Duration::from_micros(50), Duration::from_millis(2)];
+
+/// Calls a function when an event has come.
+pub(super) fn call_at_end(event: Arc<Event>, callback: StatusCallback) -> Result<()> {
+    watch(event, Box::new(move |event| callback(status(event.outcome()))))
+}
+
+/// Keeps things until an event has come. Without a thread to wait in they stay for good.
+pub(super) fn keep_until<T: Send + 'static>(event: Arc<Event>, kept: T) {
+    let kept = std::mem::ManuallyDrop::new(kept);
+    let then = move |_: &Event| drop(std::mem::ManuallyDrop::into_inner(kept));
+    if let Err(error) = watch(event, Box::new(then)) {
+        tracing::error!(%error, "what a queue uses that is not used any more");
+    }
+}
+
+fn watch(event: Arc<Event>, then: Box<dyn FnOnce(&Event) + Send>) -> Result<()> {
+    let mut watcher = WATCHER.lock().unwrap_or_else(PoisonError::into_inner);
+    let watcher = watcher.get_or_insert_default();
+    if !watcher.is_running {
+        let spawned = thread::Builder::new().name("offkit-cuda".to_owned()).spawn(run);
+        let no_thread = |error| {
+            Error::new(
+                PI_OUT_OF_RESOURCES,
+                format_args!("no thread to watch events in: {error}"),
+            )
+        };
+        spawned.map_err(no_thread)?;
+        watcher.is_running = true;
+    }
+    watcher.watched.push(Watched { event, then });
+    Ok(())
+}
+
+fn run() {
+    let [mut pause, longest] = PAUSES;
+    loop {
+        let watched = {
+            let mut watcher = WATCHER.lock().unwrap_or_else(PoisonError::into_inner);
+            let watcher = watcher.get_or_insert_default();
+            if watcher.watched.is_empty() {
+                watcher.is_running = false;
+                return;
+            }
+            std::mem::take(&mut watcher.watched)
+        };
+        let (over, left): (Vec<_>, Vec<_>) =
+            watched.into_iter().partition(|one| one.event.outcome().is_some());
+        pause = if over.is_empty() {
+            (pause * 2).min(longest)
+        } else {
+            PAUSES[0]
+        };
+        let is_waiting = over.is_empty();
+        {
+            let mut watcher = WATCHER.lock().unwrap_or_else(PoisonError::into_inner);
+            watcher.get_or_insert_default().watched.extend(left);
+        }
+        for Watched { event, then } in over {
+            then(&event);
+        }
+        if is_waiting {
+            thread::sleep(pause);
+        }
+    }
+}
