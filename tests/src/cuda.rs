@@ -17,6 +17,12 @@ pub const CUOBJDUMP: Package = Package {
     python: "3.11",
 };
 
+/// The package of `cuda.h`, of the version that the driver's newest functions in use are in.
+pub const RUNTIME: Package = Package {
+    name: "nvidia-cuda-runtime-cu12==12.8.90",
+    python: "3.11",
+};
+
 /// CUDA's assembler and the program that makes fatbins.
 #[derive(Debug)]
 pub struct Cuda {

@@ -6,6 +6,7 @@
 pub mod c_program;
 mod compiled;
 pub mod cuda;
+pub mod cuda_driver;
 pub mod documentation;
 pub mod drivers;
 pub mod packages;

@@ -114,7 +114,7 @@ pub use offkit_pi::host::{Argument, ValueType};
 pub use registry::{ImageId, ImageRegistry, LibraryId, Registered};
 pub use rule::ExporterRule;
 pub use scope::{Loader, SharedObjectId, Visibility};
-pub use select::{Reason, Refusal, SelectError, Selection};
+pub use select::{Reason, Refusal, SelectError, Selection, described};
 pub use signatures::Signatures;
 pub use source::{ImageError, Lent};
 pub use {offkit_object as object, offkit_pi as pi, offkit_spirv as spirv, zerocopy};

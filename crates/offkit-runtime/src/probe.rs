@@ -3,8 +3,8 @@
 //! A plugin is code of somebody else over a driver of somebody else: loading it can crash, hang, end the process or eat
 //! the memory. So a library that is not known to be good is first loaded by [`HELPER`], a program beside the one that
 //! offkit is in, which lists its devices and says how far it came. A library is known to be good when that went well
-//! with the same file (path, size, time, inode), the same OpenCL drivers listed and the same adapters of Unified Runtime;
-//! the user's cache remembers it.
+//! with the same file (path, size, time, inode), the same OpenCL drivers listed, the same libraries of drivers and the same
+//! adapters of Unified Runtime; the user's cache remembers it.
 //!
 //! The helper has [`PATIENCE`] (or as many seconds as [`PATIENCE_VARIABLE`] says) and [`MEMORY`] of resident memory. Where
 //! it is missing, as inside a program that only links offkit, plugins are loaded untried.
@@ -148,6 +148,11 @@ fn key(library: &Path) -> Key {
         .filter_map(|driver| driver.path)
     {
         key = key.file(format!("OpenCL driver {}", path.display()), &path);
+    }
+    for library in machine::driver_libraries() {
+        if let Some(path) = library.path {
+            key = key.file(format!("library {}", path.display()), &path);
+        }
     }
     for adapter in machine::adapters() {
         let path = &adapter.library;

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use offkit_image::property_set::names;
 use offkit_image::target::{ASPECTS, Misfit, SpirvSupport, triples};
-use offkit_object::{DeviceImage, ImageFormat, Location, Target};
+use offkit_object::{DeviceImage, ImageFormat, Location, Target, header_version};
+use offkit_pi::driver::text;
+use offkit_pi::ffi::{PI_DEVICE_INFO_VERSION, PI_EXT_PLATFORM_BACKEND_CUDA};
 use offkit_pi::host::{Device, DeviceType, PiError};
 
 use crate::find::{FoundKernel, KernelId, fitting};
@@ -354,15 +356,30 @@ fn takes_spirv(device: &Device) -> bool {
 
 /// What the rules for targets have against an image on a device.
 fn misfit(image: &DeviceImage<'_>, device: &Device) -> Option<Misfit> {
-    // All that a device says of itself is whether it takes SPIR-V.
-    if !takes_spirv(device) {
+    let device = described(device)?;
+    if image.code_version.is_some() {
+        return image.runs_on(&device).runs.err();
+    }
+    // What a file of code does not say around it, its first bytes say.
+    let mut told = image.without_code();
+    told.code_version = header_version(image.bytes().unwrap_or_default(), image.format);
+    told.runs_on(&device).runs.err()
+}
+
+/// What a device says of itself that decides which code it takes: that it takes SPIR-V, or its compute capability.
+/// `None` where it says neither.
+pub fn described(device: &Device) -> Option<offkit_image::target::Device> {
+    if takes_spirv(device) {
+        let spirv = Target::new(triples::SPIRV64, "");
+        return Some(offkit_image::target::Device::new(spirv));
+    }
+    if device.platform().backend().ok()? != PI_EXT_PLATFORM_BACKEND_CUDA {
         return None;
     }
-    let spirv = Target::new(triples::SPIRV64, "");
-    image
-        .runs_on(&offkit_image::target::Device::new(spirv))
-        .runs
-        .err()
+    let capability = text(device.info(PI_DEVICE_INFO_VERSION).ok()?);
+    let mut known = offkit_image::target::Device::named(&capability)?;
+    known.driver = device.driver_version().ok()?.parse().ok();
+    Some(known)
 }
 
 /// What messages call a device.

@@ -5,7 +5,7 @@ use offkit_pi::host::Device;
 use offkit_plugin_cpu::Compiler;
 use offkit_plugin_cpu::plugin::CHECKED_NAME;
 use offkit_runtime::filter::Kind;
-use offkit_runtime::{FoundDevice, Runtime};
+use offkit_runtime::{FoundDevice, Runtime, described};
 use serde_json::json;
 
 use crate::failure::{ExitStatus, Failure};
@@ -90,10 +90,13 @@ fn facts(device: &Device, compiler: CompilerOf<'_>) -> Vec<String> {
     // Some list the newest first, some the oldest.
     let versions = device.il_version().ok();
     let takes = versions.and_then(|versions| Some(versions.split(' ').max()?.replace('_', " ")));
+    let described = described(device).map(|known| known.target.processor().to_owned());
+    let processor = described.filter(|processor| !processor.is_empty());
     let driver = device.driver_version().ok().filter(|version| !version.is_empty());
     let version = driver.map(|version| format!("driver {version}"));
     [
         Some(kind(device).to_owned()),
+        processor,
         units.ok(),
         memory.ok(),
         takes

@@ -40,8 +40,8 @@ impl DeviceId {
         Ok(text(bytes))
     }
 
-    /// A number that the driver tells, or 0 for one that it does not know.
-    pub(crate) fn attribute(&self, attribute: CUdevice_attribute) -> u32 {
+    /// A number that the driver tells, or 0 for one that it is too old to know.
+    pub(crate) fn attribute(&self, attribute: CUdevice_attribute) -> Result<u32> {
         let mut value: c_int = 0;
         // SAFETY: one place for the number.
         let asked = unsafe {
@@ -51,11 +51,8 @@ impl DeviceId {
             )
         };
         match asked {
-            Ok(()) => value.unsigned_abs(),
-            Err(error) => {
-                tracing::debug!(%error, attribute, "an attribute that the driver does not tell");
-                0
-            }
+            Err(error) if !error.is(CUDA_ERROR_INVALID_VALUE) => Err(error),
+            _ => Ok(value.unsigned_abs()),
         }
     }
 
@@ -78,16 +75,16 @@ impl DeviceId {
     }
 
     /// Whether kernels of this device can reach another's memory.
-    pub(crate) fn reaches(&self, other: &DeviceId) -> bool {
+    pub(crate) fn reaches(&self, other: &DeviceId) -> Result<bool> {
         let mut can: c_int = 0;
         // SAFETY: one place for the answer.
-        let asked = unsafe {
+        unsafe {
             call!(
                 self.driver,
                 cuDeviceCanAccessPeer(&raw mut can, self.device, other.device)
-            )
-        };
-        asked.is_ok() && can != 0
+            )?;
+        }
+        Ok(can != 0)
     }
 }
 
@@ -155,7 +152,7 @@ impl Primary {
 
     /// Lets kernels of this device reach another's memory, where the devices can.
     pub(crate) fn reach(&self, other: &Primary) -> Result<()> {
-        if !self.id.reaches(&other.id) {
+        if !self.id.reaches(&other.id)? {
             return Ok(());
         }
         let _current = self.enter()?;

@@ -130,35 +130,40 @@ impl Stream {
     /// Fills memory with a pattern, whose length divides the size.
     pub(crate) fn fill(&self, address: CUdeviceptr, pattern: &[u8], size: usize) -> Result<()> {
         let (driver, stream) = (self.driver(), self.handle);
-        // SAFETY (of all): see above; the addresses are multiples of what is written to them.
         match *pattern {
             _ if size == 0 => Ok(()),
+            // SAFETY: see above.
             [byte] => unsafe { call!(driver, cuMemsetD8Async(address, byte, size, stream)) },
-            [a, b] if address.is_multiple_of(2) => unsafe {
+            [a, b] if address.is_multiple_of(2) => {
                 let value = u16::from_ne_bytes([a, b]);
-                call!(driver, cuMemsetD16Async(address, value, size / 2, stream))
-            },
-            [a, b, c, d] if address.is_multiple_of(4) => unsafe {
-                let value = u32::from_ne_bytes([a, b, c, d]);
-                call!(driver, cuMemsetD32Async(address, value, size / 4, stream))
-            },
-            // A column of words, or of bytes, for each place in the pattern.
-            _ => {
-                let (pitch, rows) = (pattern.len(), size / pattern.len());
-                let (words, rest) = pattern.as_chunks::<4>();
-                match rest.is_empty() && address.is_multiple_of(4) {
-                    true => words.iter().enumerate().try_for_each(|(place, word)| unsafe {
-                        let value = u32::from_ne_bytes(*word);
-                        let start = address + 4 * place;
-                        call!(driver, cuMemsetD2D32Async(start, pitch, value, 1, rows, stream))
-                    }),
-                    false => pattern.iter().enumerate().try_for_each(|(place, byte)| unsafe {
-                        let start = address + place;
-                        call!(driver, cuMemsetD2D8Async(start, pitch, *byte, 1, rows, stream))
-                    }),
-                }
+                // SAFETY: see above; the address is a multiple of 2.
+                unsafe { call!(driver, cuMemsetD16Async(address, value, size / 2, stream)) }
             }
+            [a, b, c, d] if address.is_multiple_of(4) => {
+                let value = u32::from_ne_bytes([a, b, c, d]);
+                // SAFETY: see above; the address is a multiple of 4.
+                unsafe { call!(driver, cuMemsetD32Async(address, value, size / 4, stream)) }
+            }
+            _ => self.fill_columns(address, pattern, size / pattern.len()),
         }
+    }
+
+    /// Fills rows of a pattern: a column of words, or of bytes, for each place in it.
+    fn fill_columns(&self, address: CUdeviceptr, pattern: &[u8], rows: usize) -> Result<()> {
+        let (driver, stream, pitch) = (self.driver(), self.handle, pattern.len());
+        let (words, rest) = pattern.as_chunks::<4>();
+        if !rest.is_empty() || !address.is_multiple_of(4) {
+            return pattern.iter().enumerate().try_for_each(|(place, byte)| {
+                let start = address + place;
+                // SAFETY: see above; every column is within the rows.
+                unsafe { call!(driver, cuMemsetD2D8Async(start, pitch, *byte, 1, rows, stream)) }
+            });
+        }
+        words.iter().enumerate().try_for_each(|(place, word)| {
+            let (start, value) = (address + 4 * place, u32::from_ne_bytes(*word));
+            // SAFETY: as before; address and pitch are multiples of 4.
+            unsafe { call!(driver, cuMemsetD2D32Async(start, pitch, value, 1, rows, stream)) }
+        })
     }
 
     /// Brings managed memory to the stream's device.

@@ -68,9 +68,9 @@ impl Code {
 }
 
 /// An image with what its own bytes say of target and version. How it was stored does not matter any more.
-pub(super) fn told_by_itself(image: &DeviceImage<'_>) -> DeviceImage<'static> {
+pub(super) fn told_by_itself<'image>(image: &'image DeviceImage<'_>) -> DeviceImage<'image> {
     let bytes = image.bytes().unwrap_or_default();
-    let mut own = DeviceImage::of_format(bytes.to_vec(), image.format);
+    let mut own = DeviceImage::of_format(bytes, image.format);
     own.container = ContainerKind::Image;
     own.code_version = image.code_version.or_else(|| header_version(bytes, image.format));
     own.target = target_of(image).into_owned();

@@ -212,7 +212,7 @@ impl Context<Cuda> for CudaContext {
     }
 
     fn native_handle(&self) -> Result<pi_native_handle> {
-        Ok(self.first().primary.handle() as pi_native_handle)
+        Ok(self.first().primary.handle())
     }
 
     fn from_native(native: NativeHandle, devices: &[Arc<CudaDevice>]) -> Result<CudaContext> {
@@ -261,5 +261,5 @@ impl Context<Cuda> for CudaContext {
 
 /// The driver's handle, which is a pointer.
 fn handle(native: &NativeHandle) -> usize {
-    native.handle() as usize
+    native.handle()
 }

@@ -24,6 +24,9 @@ pub(crate) struct CudaDevice {
     pub(super) target: Target,
     /// Its compute capability: `9.0`.
     capability: String,
+    has_managed_memory: bool,
+    /// The most shared memory that a block has unasked.
+    pub(super) shared_memory: u32,
     /// The context that all of this process's share, as long as somebody uses it.
     primary: Mutex<Weak<Primary>>,
 }
@@ -56,8 +59,8 @@ impl Platform<Cuda> for CudaPlatform {
 
 impl CudaDevice {
     pub(crate) fn new(id: DeviceId) -> driver::Result<CudaDevice> {
-        let major = id.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
-        let minor = id.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+        let major = id.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
+        let minor = id.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
         let name = id.name()?;
         let mut target = Target::of_capability(major, minor);
         target.driver = Some(id.driver().version);
@@ -66,6 +69,8 @@ impl CudaDevice {
             name,
             target,
             capability: format!("{major}.{minor}"),
+            has_managed_memory: id.attribute(CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY)? != 0,
+            shared_memory: id.attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK)?,
             primary: Mutex::new(Weak::new()),
         })
     }
@@ -86,26 +91,34 @@ impl CudaDevice {
         image.runs_on(&self.target).runs.err()
     }
 
-    pub(super) fn max_block(&self) -> [u32; 3] {
-        [
+    fn sizes(&self, attributes: [CUdevice_attribute; 3]) -> driver::Result<[usize; 3]> {
+        let mut sizes = [0; 3];
+        for (size, attribute) in sizes.iter_mut().zip(attributes) {
+            *size = self.id.attribute(attribute)? as usize;
+        }
+        Ok(sizes)
+    }
+
+    /// The most threads of a block in each dimension.
+    pub(super) fn max_block(&self) -> driver::Result<[usize; 3]> {
+        self.sizes([
             CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X,
             CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y,
             CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z,
-        ]
-        .map(|attribute| self.id.attribute(attribute))
+        ])
     }
 
     pub(super) fn has_managed_memory(&self) -> bool {
-        self.id.attribute(CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY) != 0
+        self.has_managed_memory
     }
 
-    fn grid(&self) -> [usize; 3] {
-        [
+    /// The most blocks in each dimension.
+    fn grid(&self) -> driver::Result<[usize; 3]> {
+        self.sizes([
             CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X,
             CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y,
             CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z,
-        ]
-        .map(|attribute| self.id.attribute(attribute) as usize)
+        ])
     }
 }
 
@@ -134,57 +147,58 @@ impl Device<Cuda> for CudaDevice {
                 cl_khr_int64_extended_atomics cl_khr_subgroups"
                 .into(),
             PI_DEVICE_INFO_MAX_COMPUTE_UNITS | PI_DEVICE_INFO_GPU_EU_COUNT => {
-                ask(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT).into()
+                ask(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?.into()
             }
-            PI_DEVICE_INFO_MAX_CLOCK_FREQUENCY => (ask(CU_DEVICE_ATTRIBUTE_CLOCK_RATE) / 1000).into(),
+            PI_DEVICE_INFO_MAX_CLOCK_FREQUENCY => (ask(CU_DEVICE_ATTRIBUTE_CLOCK_RATE)? / 1000).into(),
             PI_DEVICE_INFO_MAX_WORK_ITEM_DIMENSIONS => 3u32.into(),
-            PI_DEVICE_INFO_MAX_WORK_ITEM_SIZES => self.max_block().map(|size| size as usize).into(),
+            PI_DEVICE_INFO_MAX_WORK_ITEM_SIZES => self.max_block()?.into(),
             PI_DEVICE_INFO_MAX_WORK_GROUP_SIZE => {
-                (ask(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK) as usize).into()
+                (ask(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)? as usize).into()
             }
-            PI_EXT_ONEAPI_DEVICE_INFO_MAX_WORK_GROUPS_1D => [self.grid()[0]].into(),
-            PI_EXT_ONEAPI_DEVICE_INFO_MAX_WORK_GROUPS_2D => [self.grid()[1], self.grid()[0]].into(),
+            PI_EXT_ONEAPI_DEVICE_INFO_MAX_WORK_GROUPS_1D => [self.grid()?[0]].into(),
+            PI_EXT_ONEAPI_DEVICE_INFO_MAX_WORK_GROUPS_2D => {
+                let [x, y, _] = self.grid()?;
+                [y, x].into()
+            }
             PI_EXT_ONEAPI_DEVICE_INFO_MAX_WORK_GROUPS_3D => {
-                let [x, y, z] = self.grid();
+                let [x, y, z] = self.grid()?;
                 [z, y, x].into()
             }
             PI_DEVICE_INFO_MAX_NUM_SUB_GROUPS => {
-                let warp = ask(CU_DEVICE_ATTRIBUTE_WARP_SIZE).max(1);
-                (ask(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK) / warp).into()
+                let warp = ask(CU_DEVICE_ATTRIBUTE_WARP_SIZE)?.max(1);
+                (ask(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)? / warp).into()
             }
-            PI_DEVICE_INFO_SUB_GROUP_SIZES_INTEL => [ask(CU_DEVICE_ATTRIBUTE_WARP_SIZE) as usize].into(),
+            PI_DEVICE_INFO_SUB_GROUP_SIZES_INTEL => [ask(CU_DEVICE_ATTRIBUTE_WARP_SIZE)? as usize].into(),
             // Since Volta threads of a warp go on by themselves.
             PI_DEVICE_INFO_SUB_GROUP_INDEPENDENT_FORWARD_PROGRESS => {
-                (ask(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) >= 7).into()
+                (ask(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)? >= 7).into()
             }
             PI_DEVICE_INFO_GLOBAL_MEM_SIZE | PI_DEVICE_INFO_MAX_MEM_ALLOC_SIZE => {
                 (self.id.memory()? as u64).into()
             }
             PI_EXT_INTEL_DEVICE_INFO_FREE_MEMORY => (self.primary()?.free_memory()? as u64).into(),
             PI_EXT_INTEL_DEVICE_INFO_MEMORY_CLOCK_RATE => {
-                (ask(CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE) / 1000).into()
+                (ask(CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE)? / 1000).into()
             }
             PI_EXT_INTEL_DEVICE_INFO_MEMORY_BUS_WIDTH => {
-                ask(CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH).into()
+                ask(CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH)?.into()
             }
-            PI_DEVICE_INFO_GLOBAL_MEM_CACHE_SIZE => u64::from(ask(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)).into(),
+            PI_DEVICE_INFO_GLOBAL_MEM_CACHE_SIZE => u64::from(ask(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?).into(),
             PI_DEVICE_INFO_GLOBAL_MEM_CACHELINE_SIZE => 128u32.into(),
             // Read and written.
             PI_DEVICE_INFO_GLOBAL_MEM_CACHE_TYPE => 2u32.into(),
-            PI_DEVICE_INFO_LOCAL_MEM_SIZE => {
-                u64::from(ask(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK)).into()
-            }
+            PI_DEVICE_INFO_LOCAL_MEM_SIZE => u64::from(self.shared_memory).into(),
             // Memory of its own.
             PI_DEVICE_INFO_LOCAL_MEM_TYPE => 1u32.into(),
             PI_DEVICE_INFO_MAX_CONSTANT_BUFFER_SIZE => {
-                u64::from(ask(CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY)).into()
+                u64::from(ask(CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY)?).into()
             }
             PI_DEVICE_INFO_MAX_PARAMETER_SIZE => 4096usize.into(),
             // In bits: what every allocation is a multiple of.
             PI_DEVICE_INFO_MEM_BASE_ADDR_ALIGN => (256u32 * 8).into(),
             PI_DEVICE_INFO_ADDRESS_BITS => 64u32.into(),
-            PI_DEVICE_INFO_ERROR_CORRECTION_SUPPORT => (ask(CU_DEVICE_ATTRIBUTE_ECC_ENABLED) != 0).into(),
-            PI_DEVICE_INFO_HOST_UNIFIED_MEMORY => (ask(CU_DEVICE_ATTRIBUTE_INTEGRATED) != 0).into(),
+            PI_DEVICE_INFO_ERROR_CORRECTION_SUPPORT => (ask(CU_DEVICE_ATTRIBUTE_ECC_ENABLED)? != 0).into(),
+            PI_DEVICE_INFO_HOST_UNIFIED_MEMORY => (ask(CU_DEVICE_ATTRIBUTE_INTEGRATED)? != 0).into(),
             PI_DEVICE_INFO_ENDIAN_LITTLE
             | PI_DEVICE_INFO_AVAILABLE
             | PI_DEVICE_INFO_LINKER_AVAILABLE
@@ -220,28 +234,29 @@ impl Device<Cuda> for CudaDevice {
             PI_DEVICE_INFO_USM_HOST_SUPPORT | PI_DEVICE_INFO_USM_DEVICE_SUPPORT => usm.into(),
             PI_DEVICE_INFO_USM_SINGLE_SHARED_SUPPORT | PI_DEVICE_INFO_USM_CROSS_SHARED_SUPPORT => match (
                 self.has_managed_memory(),
-                ask(CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS) != 0,
+                ask(CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS)? != 0,
             ) {
                 (false, _) => 0,
                 (true, false) => usm,
                 (true, true) => everything,
             }
             .into(),
-            PI_DEVICE_INFO_USM_SYSTEM_SHARED_SUPPORT => match ask(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS)
-            {
-                0 => 0,
-                _ => everything,
+            PI_DEVICE_INFO_USM_SYSTEM_SHARED_SUPPORT => {
+                match ask(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS)? {
+                    0 => 0,
+                    _ => everything,
+                }
+                .into()
             }
-            .into(),
             PI_DEVICE_INFO_UUID => self.id.uuid()?.to_vec().into(),
             PI_DEVICE_INFO_PCI_ADDRESS => format!(
                 "{:04x}:{:02x}:{:02x}.0",
-                ask(CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID),
-                ask(CU_DEVICE_ATTRIBUTE_PCI_BUS_ID),
-                ask(CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID)
+                ask(CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID)?,
+                ask(CU_DEVICE_ATTRIBUTE_PCI_BUS_ID)?,
+                ask(CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID)?
             )
             .into(),
-            PI_DEVICE_INFO_GPU_EU_SIMD_WIDTH => ask(CU_DEVICE_ATTRIBUTE_WARP_SIZE).into(),
+            PI_DEVICE_INFO_GPU_EU_SIMD_WIDTH => ask(CU_DEVICE_ATTRIBUTE_WARP_SIZE)?.into(),
             PI_DEVICE_INFO_PARTITION_MAX_SUB_DEVICES => 0u32.into(),
             name => return Err(Error::unknown_query(name)),
         })

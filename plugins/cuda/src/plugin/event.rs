@@ -96,6 +96,6 @@ impl Event<Cuda> for CudaEvent {
     }
 
     fn native_handle(&self) -> Result<pi_native_handle> {
-        Ok(self.end.handle() as pi_native_handle)
+        Ok(self.end.handle())
     }
 }

@@ -200,11 +200,7 @@ impl CudaKernel {
 
     /// Bytes of shared memory, which the function may have to be allowed.
     fn shared(&self, size: usize) -> Result<u32> {
-        let unasked = self
-            .place
-            .device
-            .id
-            .attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK);
+        let unasked = self.place.device.shared_memory;
         let too_much = |_| Error::new(PI_OUT_OF_RESOURCES, format_args!("{size} bytes of local memory"));
         let bytes = u32::try_from(size).map_err(too_much)?;
         if bytes > 0 && bytes > unasked {
@@ -292,7 +288,7 @@ impl Kernel<Cuda> for CudaKernel {
 
     fn group_info(&self, device: &Arc<CudaDevice>, name: pi_kernel_group_info) -> Result<Info> {
         Ok(match name {
-            PI_KERNEL_GROUP_INFO_GLOBAL_WORK_SIZE => device.max_block().map(|size| size as usize).into(),
+            PI_KERNEL_GROUP_INFO_GLOBAL_WORK_SIZE => device.max_block()?.into(),
             PI_KERNEL_GROUP_INFO_WORK_GROUP_SIZE => self.most.into(),
             // The driver does not tell it.
             PI_KERNEL_GROUP_INFO_COMPILE_WORK_GROUP_SIZE => [0usize; 3].into(),
@@ -303,14 +299,14 @@ impl Kernel<Cuda> for CudaKernel {
                 u64::from(self.attribute(CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?).into()
             }
             PI_KERNEL_GROUP_INFO_PREFERRED_WORK_GROUP_SIZE_MULTIPLE => {
-                (device.id.attribute(CU_DEVICE_ATTRIBUTE_WARP_SIZE) as usize).into()
+                (device.id.attribute(CU_DEVICE_ATTRIBUTE_WARP_SIZE)? as usize).into()
             }
             name => return Err(Error::unknown_query(name)),
         })
     }
 
     fn sub_group_info(&self, device: &Arc<CudaDevice>, name: pi_kernel_sub_group_info) -> Result<u32> {
-        let warp = device.id.attribute(CU_DEVICE_ATTRIBUTE_WARP_SIZE).max(1);
+        let warp = device.id.attribute(CU_DEVICE_ATTRIBUTE_WARP_SIZE)?.max(1);
         match name {
             PI_KERNEL_MAX_SUB_GROUP_SIZE | PI_KERNEL_COMPILE_SUB_GROUP_SIZE_INTEL => Ok(warp),
             PI_KERNEL_MAX_NUM_SUB_GROUPS => Ok((self.most as u32).div_ceil(warp)),
@@ -320,6 +316,6 @@ impl Kernel<Cuda> for CudaKernel {
     }
 
     fn native_handle(&self) -> Result<pi_native_handle> {
-        Ok(self.function.handle() as pi_native_handle)
+        Ok(self.function.handle())
     }
 }

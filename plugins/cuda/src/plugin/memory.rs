@@ -211,6 +211,6 @@ impl Memory<Cuda> for CudaMemory {
     }
 
     fn native_handle(&self) -> Result<pi_native_handle> {
-        Ok(self.address as pi_native_handle)
+        Ok(self.address)
     }
 }

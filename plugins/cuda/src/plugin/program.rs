@@ -281,7 +281,7 @@ impl Program<Cuda> for CudaProgram {
     }
 
     fn native_handle(&self) -> Result<pi_native_handle> {
-        Ok(self.module()?.handle() as pi_native_handle)
+        Ok(self.module()?.handle())
     }
 }
 

@@ -451,7 +451,7 @@ impl Queue<Cuda> for CudaQueue {
     }
 
     fn native_handle(&self) -> Result<pi_native_handle> {
-        Ok(self.state().lanes[0].stream.handle() as pi_native_handle)
+        Ok(self.state().lanes[0].stream.handle())
     }
 }
 
