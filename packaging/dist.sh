@@ -25,8 +25,8 @@ build_all() {
   say "building the program for glibc $glibc"
   cargo zigbuild --quiet --locked --profile packages --target "$triple.$glibc" -p offkit
   say "building the libraries, and the workers with Debian's LLVM"
-  cargo build --quiet --locked --release -p offkit-capi -p offkit-opencl-front -p offkit-plugin-opencl \
-    -p offkit-plugin-ur -p offkit-llvm-worker
+  cargo build --quiet --locked --release -p offkit-capi -p offkit-opencl-front -p offkit-plugin-cuda \
+    -p offkit-plugin-opencl -p offkit-plugin-ur -p offkit-llvm-worker
 }
 
 # The crates in the program. cargo-sbom lists those of features that it is built without, too: cargo knows which they are.
@@ -66,8 +66,8 @@ library_tree() {
   ln -sf "liboffkit.so.$version" "$tree/lib/liboffkit.so.0"
   ln -sf liboffkit.so.0 "$tree/lib/liboffkit.so"
   install -s -m 755 "$build/release/liboffkit_opencl.so" "$tree/lib/"
-  install -D -s -m 755 -t "$tree/lib/offkit" "$build/release/liboffkit_plugin_opencl.so" \
-    "$build/release/liboffkit_plugin_ur.so"
+  install -D -s -m 755 -t "$tree/lib/offkit" "$build/release/liboffkit_plugin_cuda.so" \
+    "$build/release/liboffkit_plugin_opencl.so" "$build/release/liboffkit_plugin_ur.so"
   install -D -m 644 -t "$tree/include" include/offkit.h include/offkit.hpp
   install -D -m 644 -t "$tree/include/offkit" include/offkit/*.hpp include/offkit/device.h
   install -D -m 644 -t "$tree/include/offkit/parallel" include/offkit/parallel/*.hpp

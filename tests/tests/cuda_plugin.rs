@@ -691,7 +691,13 @@ fn a_driver_without_devices_says_why() {
     command.arg("doctor");
     let text = folder.run_command(with_cuda(&mut command, &stub)).stdout;
     assert!(text.contains("libcuda.so.1 has no function `cuInit`"), "{text}");
-    // Without anything of NVIDIA's there is nothing to say.
+    // Without anything of NVIDIA's the plugin beside the program is not even loaded, and there is nothing to say.
+    let text = folder.offkit("doctor").stdout;
+    let is_here = std::path::Path::new("/dev/nvidiactl").exists();
+    assert!(
+        is_here || text.contains("not loaded: this machine has no libcuda.so.1"),
+        "{text}"
+    );
     let mut command = Command::new(offkit());
     command.arg("devices");
     let outcome = folder.run_command(with_cuda(&mut command, &folder.path("")));

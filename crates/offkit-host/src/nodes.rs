@@ -76,16 +76,26 @@ pub fn nodes_of_nvidia() -> Vec<Node> {
     nodes
 }
 
+/// Whether there are nodes of NVIDIA's devices, which are not opened for it: that would wake them.
+#[must_use]
+pub fn has_nodes_of_nvidia() -> bool {
+    !paths_of(&NVIDIA).is_empty()
+}
+
 fn of_family(family: &Family) -> Vec<Node> {
-    let names = fs::read_dir(family.folder).into_iter().flatten().flatten();
-    let paths = names.map(|entry| entry.path()).filter(|path| {
-        let name = path.file_name().map(|name| name.to_string_lossy());
-        name.is_some_and(|name| name.starts_with(family.prefix)) && !path.is_dir()
-    });
     let node = |path: PathBuf| {
         let opened = OpenOptions::new().read(true).write(true).open(&path);
         let refused = opened.err().map(|error| error.to_string());
         Node::new(path, family.of, refused)
     };
-    paths.map(node).collect()
+    paths_of(family).into_iter().map(node).collect()
+}
+
+fn paths_of(family: &Family) -> Vec<PathBuf> {
+    let names = fs::read_dir(family.folder).into_iter().flatten().flatten();
+    let paths = names.map(|entry| entry.path()).filter(|path| {
+        let name = path.file_name().map(|name| name.to_string_lossy());
+        name.is_some_and(|name| name.starts_with(family.prefix)) && !path.is_dir()
+    });
+    paths.collect()
 }

@@ -11,10 +11,11 @@ use offkit_pi::table::Layout;
 
 use crate::filter::{BACKENDS, FromEnvironment, Kind, Numbers};
 use crate::find::{FoundKernel, KernelId};
+use crate::machine;
 use crate::note;
 use crate::probe::{self, Harm, Trust};
 use crate::registry::ImageRegistry;
-use crate::search::{Candidate, Place, Search};
+use crate::search::{Candidate, Origin, Place, Search};
 use crate::select::{Refusal, SelectError};
 
 /// The plugins of this process and their devices.
@@ -62,6 +63,11 @@ pub enum Outcome {
     },
     /// The user's filter wants none of its devices, so it was not loaded.
     Unwanted,
+    /// It lies in a folder of plugins, and this machine has nothing of the driver that it is for, so it was not loaded.
+    NoDriver {
+        /// The driver's library, which is in none of the folders that libraries are looked for in.
+        library: &'static str,
+    },
     /// It cannot be used.
     Failed(DiscoveryFailure),
 }
@@ -184,9 +190,14 @@ impl Runtime {
                 .iter()
                 .any(|name| *name != "offkit" && filter.wants(name)),
         };
-        let outcome = match is_wanted {
-            false => Outcome::Unwanted,
-            true => self.load(&candidate.clone()).unwrap_or_else(|failure| {
+        let absent = || match (&candidate.origin, candidate.backend.as_deref()) {
+            (Origin::Folder(_), Some("cuda")) => machine::absent_driver_of_nvidia(),
+            _ => None,
+        };
+        let outcome = match (is_wanted, absent()) {
+            (false, _) => Outcome::Unwanted,
+            (true, Some(library)) => Outcome::NoDriver { library },
+            (true, None) => self.load(&candidate.clone()).unwrap_or_else(|failure| {
                 tracing::warn!(%failure, "a plugin was left out");
                 Outcome::Failed(failure)
             }),

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use offkit_opencl::icd;
 
+use offkit_host::nodes::has_nodes_of_nvidia;
 pub use offkit_host::nodes::{Node, nodes};
 pub use offkit_ur::Adapter;
 
@@ -44,6 +45,9 @@ pub struct OpenClDriver {
     pub path: Option<PathBuf>,
 }
 
+/// The library of NVIDIA's driver.
+const CUDA: &str = "libcuda.so.1";
+
 /// The variables that hide devices from drivers, whatever offkit does.
 pub const HIDING: [&str; 4] = [
     "CUDA_VISIBLE_DEVICES",
@@ -70,7 +74,7 @@ pub fn kernel_drivers() -> Vec<KernelDriver> {
 pub fn driver_libraries() -> Vec<DriverLibrary> {
     let libraries = [
         ("libOpenCL.so.1", "OpenCL's drivers"),
-        ("libcuda.so.1", "NVIDIA's driver"),
+        (CUDA, "NVIDIA's driver"),
         ("libze_loader.so.1", "Intel's driver (Level Zero)"),
         ("libamdhip64.so.6", "AMD's driver (HIP)"),
         ("libhsa-runtime64.so.1", "AMD's driver (HSA)"),
@@ -82,6 +86,17 @@ pub fn driver_libraries() -> Vec<DriverLibrary> {
         path: in_folders(&folders, Path::new(name)),
     };
     libraries.into_iter().map(library).collect()
+}
+
+/// The library of NVIDIA's driver, if this machine has neither that nor a node that it would serve: then there is no need to
+/// load what reaches devices through it.
+pub fn absent_driver_of_nvidia() -> Option<&'static str> {
+    /// Below it is the GPU of Windows, which may be NVIDIA's.
+    const WSL: &str = "/dev/dxg";
+    let is_there = in_folders(&library_folders(), Path::new(CUDA)).is_some()
+        || Path::new(WSL).exists()
+        || has_nodes_of_nvidia();
+    (!is_there).then_some(CUDA)
 }
 
 /// OpenCL's drivers, as files and variables list them: see [`offkit_opencl::icd`].

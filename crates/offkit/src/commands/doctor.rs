@@ -191,6 +191,9 @@ fn plugins(runtime: &Runtime) -> Vec<Finding> {
                 Finding::new(ABOUT, "info", name)
                     .because(format!("not loaded: {variable} wants none of its devices"))
             }
+            Outcome::NoDriver { library } => Finding::new(ABOUT, "info", name).because(format!(
+                "not loaded: this machine has no {library}, and no node of a device in /dev that it would be for"
+            )),
             Outcome::Failed(failure) => {
                 let words: Vec<_> = [failure.to_string()].into_iter().chain(causes(failure)).collect();
                 let finding = Finding::new(ABOUT, "problem", name).because(words.join(": "));
