@@ -1,6 +1,6 @@
 //! A stand-in for NVIDIA's driver (`tests/cuda-driver`), which plugins find where they look for the driver.
 
-use std::ffi::{CString, OsString, c_char, c_int, c_long};
+use std::ffi::{CString, OsString, c_char, c_int, c_long, c_uint};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -149,6 +149,37 @@ impl StandIn {
             function.expect("a function of the stand-in")(text.as_mut_ptr().cast(), text.len());
         }
         offkit_pi::driver::text(text)
+    }
+
+    /// A stream of a context, as a program that uses the driver itself makes one.
+    ///
+    /// # Panics
+    ///
+    /// If there is none.
+    #[must_use]
+    pub fn stream(&self, context: usize) -> usize {
+        let mut stream = 0usize;
+        let mut popped = 0usize;
+        // SAFETY: functions of these names take a context, a place and flags, and a place.
+        let results = unsafe {
+            let push = self
+                .0
+                .get::<unsafe extern "C" fn(usize) -> c_int>(b"cuCtxPushCurrent_v2");
+            let create = self
+                .0
+                .get::<unsafe extern "C" fn(*mut usize, c_uint) -> c_int>(b"cuStreamCreate");
+            let pop = self
+                .0
+                .get::<unsafe extern "C" fn(*mut usize) -> c_int>(b"cuCtxPopCurrent_v2");
+            let (push, create, pop) = (
+                push.expect("a function"),
+                create.expect("a function"),
+                pop.expect("a function"),
+            );
+            [push(context), create(&raw mut stream, 1), pop(&raw mut popped)]
+        };
+        assert_eq!(results, [0; 3]);
+        stream
     }
 
     /// How often a function was called.

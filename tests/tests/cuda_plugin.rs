@@ -11,6 +11,7 @@ use offkit_tests::cuda_driver::{KERNELS, StandIn, is_inside, with_cuda};
 use offkit_tests::{Folder, need, npy_f32, offkit, read_f32, tool};
 use std::fmt::Write as _;
 use std::process::Command;
+use std::ptr::{null, null_mut};
 
 fn plugin() -> Plugin {
     Plugin::built_in(&offkit_plugin_cuda::BUILT_IN).unwrap()
@@ -705,6 +706,196 @@ fn a_driver_without_devices_says_why() {
         !outcome.stderr.contains("NVIDIA") && outcome.code == 0,
         "{outcome:?}"
     );
+}
+
+/// Calls a function of a plugin's table, which must succeed.
+macro_rules! done {
+    ($plugin:expr, $function:ident($($argument:expr),* $(,)?)) => {
+        // SAFETY: the arguments are as the interface says.
+        let result = unsafe { $plugin.api().$function.unwrap()($($argument),*) };
+        assert_eq!(result, PI_SUCCESS, stringify!($function));
+    };
+}
+
+/// A context of the first device, and a queue.
+fn machine(plugin: &Plugin) -> (pi_device, pi_context, pi_queue) {
+    let (mut platform, mut device) = (null_mut(), null_mut());
+    let (mut context, mut queue) = (null_mut(), null_mut());
+    done!(plugin, piPlatformsGet(1, &raw mut platform, null_mut()));
+    done!(
+        plugin,
+        piDevicesGet(platform, PI_DEVICE_TYPE_ALL, 1, &raw mut device, null_mut())
+    );
+    done!(
+        plugin,
+        piContextCreate(null(), 1, &raw const device, None, null_mut(), &raw mut context)
+    );
+    done!(plugin, piQueueCreate(context, device, 0, &raw mut queue));
+    (device, context, queue)
+}
+
+#[test]
+fn hosts_see_buffers_that_are_mapped() {
+    need!("clang-22");
+    if !is_inside("hosts_see_buffers_that_are_mapped", &[], &[]) {
+        return;
+    }
+    let stand_in = StandIn::new();
+    let plugin = plugin();
+    let (_, context, queue) = machine(&plugin);
+    let mut storage: Vec<u8> = (0..64).collect();
+    let start = storage.as_mut_ptr();
+    for (flags, host) in [
+        (PI_MEM_FLAGS_HOST_PTR_COPY, start),
+        (PI_MEM_FLAGS_HOST_PTR_USE, start),
+        (PI_MEM_FLAGS_HOST_PTR_ALLOC | PI_MEM_FLAGS_HOST_PTR_COPY, start),
+        // Memory that cannot be registered is copied.
+        (PI_MEM_FLAGS_HOST_PTR_USE, start),
+    ] {
+        storage.copy_from_slice(&(0..64).collect::<Vec<u8>>());
+        let is_last = stand_in.calls("cuMemHostRegister_v2") == 1;
+        if is_last {
+            stand_in.fail("cuMemHostRegister_v2:1:801");
+        }
+        let (mut buffer, mut address) = (null_mut(), null_mut());
+        let all = PI_MEM_FLAGS_ACCESS_RW | flags;
+        done!(
+            plugin,
+            piMemBufferCreate(context, all, 64, host.cast(), &raw mut buffer, null())
+        );
+        done!(
+            plugin,
+            piEnqueueMemBufferMap(
+                queue,
+                buffer,
+                PI_TRUE,
+                PI_MAP_READ | PI_MAP_WRITE,
+                16,
+                8,
+                0,
+                null(),
+                null_mut(),
+                &raw mut address
+            )
+        );
+        // SAFETY: 8 bytes are mapped there.
+        let mapped = unsafe { std::slice::from_raw_parts_mut(address.cast::<u8>(), 8) };
+        assert_eq!(mapped, [16, 17, 18, 19, 20, 21, 22, 23]);
+        mapped[0] = 99;
+        done!(
+            plugin,
+            piEnqueueMemUnmap(queue, buffer, address, 0, null(), null_mut())
+        );
+        // A box of 2 x 2 bytes at (1, 2) of rows of 8, to rows of 4.
+        let mut out = [0u8; 8];
+        let offset = |x, y| pi_buff_rect_offset_struct {
+            x_bytes: x,
+            y_scalar: y,
+            z_scalar: 0,
+        };
+        let (mut from, mut to) = (offset(0, 2), offset(1, 0));
+        let mut region = pi_buff_rect_region_struct {
+            width_bytes: 2,
+            height_scalar: 2,
+            depth_scalar: 1,
+        };
+        done!(
+            plugin,
+            piEnqueueMemBufferReadRect(
+                queue,
+                buffer,
+                PI_TRUE,
+                &raw mut from,
+                &raw mut to,
+                &raw mut region,
+                8,
+                0,
+                4,
+                0,
+                out.as_mut_ptr().cast(),
+                0,
+                null(),
+                null_mut()
+            )
+        );
+        assert_eq!(out, [0, 99, 17, 0, 0, 24, 25, 0]);
+        done!(plugin, piMemRelease(buffer));
+    }
+    assert_eq!(stand_in.calls("cuMemHostRegister_v2"), 2);
+    done!(plugin, piQueueRelease(queue));
+    done!(plugin, piContextRelease(context));
+    assert_eq!(stand_in.live(), "");
+}
+
+#[test]
+fn native_handles_go_both_ways() {
+    need!("clang-22");
+    if !is_inside("native_handles_go_both_ways", &[], &[]) {
+        return;
+    }
+    let stand_in = StandIn::new();
+    let plugin = plugin();
+    let (device, context, queue) = machine(&plugin);
+    let (mut native_device, mut native_context, mut native_queue) = (9, 0, 0);
+    done!(plugin, piextDeviceGetNativeHandle(device, &raw mut native_device));
+    assert_eq!(native_device, 0, "the driver's number");
+    done!(
+        plugin,
+        piextContextGetNativeHandle(context, &raw mut native_context)
+    );
+    done!(plugin, piextQueueGetNativeHandle(queue, &raw mut native_queue));
+    assert_ne!(native_queue, 0);
+    // In this version of the interface native objects are given away; a primary context is nobody's to destroy.
+    let given = stand_in.stream(native_context);
+    let (mut other_context, mut other_queue) = (null_mut(), null_mut());
+    done!(
+        plugin,
+        piextContextCreateWithNativeHandle(native_context, 1, &raw const device, &raw mut other_context)
+    );
+    done!(
+        plugin,
+        piextQueueCreateWithNativeHandle(given, other_context, &raw mut other_queue)
+    );
+    let mut buffer = null_mut();
+    done!(
+        plugin,
+        piMemBufferCreate(
+            other_context,
+            PI_MEM_FLAGS_ACCESS_RW,
+            64,
+            null_mut(),
+            &raw mut buffer,
+            null()
+        )
+    );
+    let bytes = [4u8; 64];
+    done!(
+        plugin,
+        piEnqueueMemBufferWrite(
+            other_queue,
+            buffer,
+            PI_TRUE,
+            0,
+            64,
+            bytes.as_ptr().cast(),
+            0,
+            null(),
+            null_mut()
+        )
+    );
+    let mut native_buffer = 0;
+    done!(plugin, piextMemGetNativeHandle(buffer, &raw mut native_buffer));
+    // SAFETY: the stand-in's memory is the host's.
+    let first = unsafe { *std::ptr::with_exposed_provenance::<u8>(native_buffer) };
+    assert_eq!(first, 4);
+    done!(plugin, piMemRelease(buffer));
+    done!(plugin, piQueueRelease(other_queue));
+    done!(plugin, piContextRelease(other_context));
+    assert_eq!(stand_in.live(), "stream context ");
+    done!(plugin, piQueueFinish(queue));
+    done!(plugin, piQueueRelease(queue));
+    done!(plugin, piContextRelease(context));
+    assert_eq!(stand_in.live(), "");
 }
 
 #[test]

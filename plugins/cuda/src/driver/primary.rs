@@ -126,10 +126,14 @@ impl Primary {
         }))
     }
 
-    /// A context that a host gives.
-    pub(crate) fn of_host(id: DeviceId, handle: CUcontext, is_owned: bool) -> Arc<Primary> {
+    /// A context that a host gives. A device's primary context is nobody's to destroy: this has a reference of its own.
+    pub(crate) fn of_host(id: DeviceId, handle: CUcontext, is_owned: bool) -> Result<Arc<Primary>> {
+        let primary = Primary::retain(id)?;
+        if primary.handle == handle {
+            return Ok(primary);
+        }
         let held = if is_owned { Held::Owned } else { Held::Foreign };
-        Arc::new(Primary { id, handle, held })
+        Ok(Arc::new(Primary { id, handle, held }))
     }
 
     pub(crate) fn driver(&self) -> &'static Driver {

@@ -220,7 +220,7 @@ impl Context<Cuda> for CudaContext {
             let message = "a context of the driver is one of one device";
             return Err(Error::new(PI_INVALID_VALUE, message));
         };
-        let primary = Primary::of_host(device.id, handle(&native), native.is_owned());
+        let primary = Primary::of_host(device.id, handle(&native), native.is_owned())?;
         Ok(CudaContext::of(vec![Arc::new(Place {
             device: Arc::clone(device),
             primary,
