@@ -416,7 +416,6 @@ fn everything(devices: &[Device], code: &[u8], app: &[&[u8]; 2]) -> Result<(), P
     let properties = QueueProperties {
         out_of_order: true,
         profiling: true,
-        ..QueueProperties::default()
     };
     let queue = context.queue(device, properties)?;
     let programs = app.map(|code| context.program_with_binary(device, code));
@@ -600,7 +599,7 @@ fn a_fat_binary_runs_with_the_code_that_fits() {
     let program = context.program_with_binary(&device, &fatbin).unwrap();
     program.build("").unwrap();
     // The cubin for this very device.
-    assert_eq!(program.binaries().unwrap(), [cubin.clone()]);
+    assert_eq!(program.binaries().unwrap(), std::slice::from_ref(&cubin));
     let images = [folder.read("sm_80.cubin"), folder.read("k.ptx"), cubin];
     let images = images.each_ref().map(|bytes| DeviceImage::new(bytes.as_slice()));
     let references: Vec<&DeviceImage<'_>> = images.iter().collect();

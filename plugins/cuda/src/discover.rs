@@ -1,40 +1,37 @@
 //! Whether there is a driver, and why not.
 
 use offkit_host::nodes::{Node, nodes_of_nvidia};
-use offkit_sync::{Arc, LazyLock};
+use offkit_sync::LazyLock;
 use std::env;
 
-use crate::driver::{self, Driver, Missing, functions};
-use crate::plugin::CudaDevice;
+use crate::driver::{self, DeviceId, Missing, functions};
 
 /// The variable by which the driver shows some of its devices.
 const VISIBLE: &str = "CUDA_VISIBLE_DEVICES";
 
-/// The devices, or why there are none; `Ok` and none where nothing of NVIDIA's is to be seen.
+/// How many devices there are, or why there are none; 0 where nothing of NVIDIA's is to be seen.
+///
+/// # Errors
+///
+/// The reason, in words.
 pub fn found() -> Result<usize, &'static str> {
-    devices().map(|devices| devices.len())
+    devices().map(<[DeviceId]>::len)
 }
 
-pub(crate) fn devices() -> Result<&'static [Arc<CudaDevice>], &'static str> {
-    static DEVICES: LazyLock<Result<Vec<Arc<CudaDevice>>, String>> = LazyLock::new(find);
+/// The driver's devices, for which it is opened at the first call.
+pub(crate) fn devices() -> Result<&'static [DeviceId], &'static str> {
+    static DEVICES: LazyLock<Result<Vec<DeviceId>, String>> = LazyLock::new(find);
     match &*DEVICES {
         Ok(devices) => Ok(devices),
         Err(words) => Err(words),
     }
 }
 
-fn find() -> Result<Vec<Arc<CudaDevice>>, String> {
-    let devices = |driver: &'static Driver| {
-        let ids = driver.devices().map_err(|error| error.to_string())?;
-        let devices = ids.into_iter().map(|id| CudaDevice::new(id).map(Arc::new));
-        devices
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(|error| error.to_string())
-    };
+fn find() -> Result<Vec<DeviceId>, String> {
     let nodes = nodes_of_nvidia();
     let visible = env::var(VISIBLE).ok();
     match driver::open() {
-        Ok(driver) => match devices(driver)? {
+        Ok(driver) => match driver.devices().map_err(|error| error.to_string())? {
             none if none.is_empty() => Err(no_device(visible.as_deref(), &nodes)),
             devices => Ok(devices),
         },

@@ -4,14 +4,27 @@ use offkit_image::DeviceImage;
 use offkit_image::target::{Device as Target, Misfit};
 use offkit_pi::ffi::*;
 use offkit_pi::plugin::{Device, Error, Info, Platform, Result};
-use offkit_sync::{Arc, Mutex, PoisonError};
+use offkit_sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::sync::Weak;
 
 use super::clock::now;
 use super::{Cuda, code};
-use crate::discover::devices;
+use crate::discover;
 use crate::driver::functions::*;
 use crate::driver::{self, DeviceId, Primary};
+
+/// The devices, or why there are none.
+pub(super) fn devices() -> Result<&'static [Arc<CudaDevice>]> {
+    static DEVICES: LazyLock<Result<Vec<Arc<CudaDevice>>>> = LazyLock::new(|| {
+        let ids = discover::devices().map_err(|words| Error::new(PI_DEVICE_NOT_FOUND, words))?;
+        let device = |id: &DeviceId| Ok(Arc::new(CudaDevice::new(*id)?));
+        ids.iter().map(device).collect()
+    });
+    match &*DEVICES {
+        Ok(devices) => Ok(devices),
+        Err(error) => Err(error.clone()),
+    }
+}
 
 /// The driver.
 pub(crate) struct CudaPlatform;
@@ -52,8 +65,7 @@ impl Platform<Cuda> for CudaPlatform {
     }
 
     fn devices(&self) -> Result<Vec<Arc<CudaDevice>>> {
-        let devices = devices().map_err(|words| Error::new(PI_DEVICE_NOT_FOUND, words))?;
-        Ok(devices.to_vec())
+        Ok(devices()?.to_vec())
     }
 }
 

@@ -11,19 +11,16 @@ mod program;
 mod queue;
 mod watcher;
 
-use offkit_pi::ffi::PI_DEVICE_NOT_FOUND;
-use offkit_pi::plugin::{Error, Plugin, Result, Unsupported};
+use offkit_pi::plugin::{Plugin, Result, Unsupported};
 use offkit_sync::{Arc, LazyLock};
 
 use self::context::CudaContext;
-pub(crate) use self::device::CudaDevice;
-use self::device::CudaPlatform;
+use self::device::{CudaDevice, CudaPlatform, devices};
 use self::event::CudaEvent;
 use self::kernel::CudaKernel;
 use self::memory::CudaMemory;
 use self::program::CudaProgram;
 use self::queue::CudaQueue;
-use crate::discover::devices;
 
 /// The plugin.
 pub(crate) struct Cuda;
@@ -45,10 +42,9 @@ impl Plugin for Cuda {
     /// that is an error: hosts show errors, and this one has the reason.
     fn platforms() -> Result<Vec<Arc<CudaPlatform>>> {
         static PLATFORM: LazyLock<Arc<CudaPlatform>> = LazyLock::new(|| Arc::new(CudaPlatform));
-        match devices() {
-            Ok([]) => Ok(Vec::new()),
-            Ok(_) => Ok(vec![Arc::clone(&PLATFORM)]),
-            Err(words) => Err(Error::new(PI_DEVICE_NOT_FOUND, words)),
+        match devices()? {
+            [] => Ok(Vec::new()),
+            _ => Ok(vec![Arc::clone(&PLATFORM)]),
         }
     }
 }
