@@ -38,11 +38,16 @@ impl Folder {
         output
     }
 
-    /// Compiles the stand-in: version 570.26 of the driver, in a folder of this one.
+    /// Compiles the stand-in: version 570.26 of the driver, in a folder of this one. An old one (`-DOLD`) does not say its
+    /// version in its name.
     pub fn cuda_driver(&self, options: &[&str]) -> PathBuf {
         let folder = self.path("driver");
         std::fs::create_dir_all(&folder).expect("a folder");
-        let library = folder.join("libcuda.so.570.26");
+        let link = folder.join("libcuda.so.1");
+        let library = match options.contains(&"-DOLD") {
+            true => link.clone(),
+            false => folder.join("libcuda.so.570.26"),
+        };
         let mut command = Command::new(tool("clang-22").expect("asked for before"));
         command
             .args("-std=c11 -D_GNU_SOURCE -shared -fPIC -fvisibility=hidden".split(' '))
@@ -51,7 +56,6 @@ impl Folder {
             .arg(&library)
             .arg(root().join("tests/cuda-driver/driver.c"));
         self.run_command(&mut command).ok();
-        let link = folder.join("libcuda.so.1");
         if !link.exists() {
             #[cfg(unix)]
             std::os::unix::fs::symlink(&library, link).expect("a link");
