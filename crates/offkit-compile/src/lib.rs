@@ -97,7 +97,7 @@ pub use definitions::reads;
 pub use facts::Facts;
 pub use interleave::{Interleaved, MOST_PIECES};
 pub use plan::Plan;
-pub use prepare::prepare;
+pub use prepare::{prepare, prepare_for};
 pub use regions::{Control, Region, RegionLoop, ends_at_barrier};
 pub use shapes::{Shape, Shapes};
 pub use variant::{Refusal, Variant};

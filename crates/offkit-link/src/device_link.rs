@@ -4,6 +4,7 @@
 //! already is linked with that.
 
 mod check;
+mod compile;
 mod constants;
 mod device_globals;
 mod error;
@@ -37,6 +38,7 @@ use crate::post_link::{ExportArrangement, SplitMode};
 use offkit_devlib::Search;
 
 pub use check::{Checked, Provider, SymbolCheck};
+use compile::Route;
 pub use error::{Crash, LinkError, SignatureMismatch, UndefinedSymbol};
 use join::Part;
 use libraries::Libraries;
@@ -252,7 +254,9 @@ struct Sources<'a> {
 struct Prepared<'a> {
     /// All code that may take part, in order.
     modules: Vec<Module<'a>>,
+    /// What is linked for, and what is made of that, for each target.
     targets: Vec<Target>,
+    compiled_for: Vec<Option<Target>>,
     libraries: Libraries,
 }
 
@@ -307,7 +311,21 @@ impl DeviceLink<'_> {
             ..Linked::default()
         };
         for number in 0..prepared.targets.len() {
-            for part in self.link_for(number, &prepared, llvm, &mut steps, &mut linked.notes)? {
+            let notes = &mut linked.notes;
+            let parts = match &prepared.compiled_for[number] {
+                None => self.link_for(number, &prepared, llvm, &mut steps, notes)?,
+                Some(target) => {
+                    // No driver that takes other code than SPIR-V links it with that of other images.
+                    let options = DeviceLink {
+                        dependencies: false,
+                        ..self.clone()
+                    };
+                    let parts = options.link_for(number, &prepared, llvm, &mut steps, notes)?;
+                    (steps.progress)("generate code");
+                    compile::compile(self, parts, target, llvm, notes)?
+                }
+            };
+            for part in parts {
                 linked.add(part);
             }
         }
@@ -348,7 +366,9 @@ impl DeviceLink<'_> {
         // Libraries that are linked whole stand among the inputs, where the command line has them: archives before and
         // behind them choose by that order.
         modules.sort_by_key(|module| module.input);
-        let targets = self.targets(&modules)?;
+        let (targets, compiled_for): (Vec<_>, Vec<_>) = (self.routes(&modules)?.into_iter())
+            .map(|route| (route.target, route.compiled_for))
+            .unzip();
         let library_modules = code::modules(&sources.device_libraries)?;
         self.check_libraries(&library_modules, &targets)?;
 
@@ -372,6 +392,7 @@ impl DeviceLink<'_> {
         Ok(Prepared {
             modules,
             targets,
+            compiled_for,
             libraries,
         })
     }
@@ -451,11 +472,13 @@ impl DeviceLink<'_> {
     pub fn plan(&self) -> Result<Vec<TargetPlan>, LinkError> {
         let sources = self.read()?;
         let modules = self.modules(&sources.inputs)?;
-        let targets = self.targets(&modules)?;
+        let routes = self.routes(&modules)?;
+        let targets: Vec<_> = routes.iter().map(|route| route.target.clone()).collect();
         let mut libraries = Libraries::default();
         libraries.find(self, &targets, &modules)?;
         libraries.find_default(self, &targets, &modules)?;
-        let plan = targets.into_iter().map(|target| {
+        let plan = routes.into_iter().map(|route| {
+            let target = route.target.clone();
             let chosen = select(&modules, &target, self.archive_kernels, &[]);
             let inputs = chosen.iter().map(|&number| modules[number].label.clone());
             let commands = match generate::linker_kind(self, &target) {
@@ -471,7 +494,7 @@ impl DeviceLink<'_> {
                 inputs: inputs.collect(),
                 libraries: libraries.looked_at(&target),
                 commands,
-                target,
+                target: route.asked().clone(),
             }
         });
         Ok(plan.collect())
@@ -491,18 +514,21 @@ impl DeviceLink<'_> {
         self.inputs.iter().map(|input| input.name().to_owned()).collect()
     }
 
-    /// The targets, those that were asked for or those of the inputs.
-    fn targets(&self, modules: &[Module<'_>]) -> Result<Vec<Target>, LinkError> {
+    /// The targets, those that were asked for or those of the inputs, and how the inputs become code for them.
+    fn routes(&self, modules: &[Module<'_>]) -> Result<Vec<Route>, LinkError> {
         if modules.is_empty() {
             return Err(LinkError::NoDeviceCode { inputs: self.names() });
         }
         if self.targets.is_empty() {
-            return targets_of(modules);
+            let targets = targets_of(modules)?;
+            return Ok(targets.into_iter().map(Route::from).collect());
         }
         // A module by itself that was named is for one of the targets, or was named by mistake; objects and the
         // like may have code for others.
         for module in modules.iter().filter(|module| module.is_file) {
-            if let Some(misfit) = misfit(&self.targets, &module.image.target) {
+            let code = &module.image.target;
+            let may_lead = self.targets.iter().any(|target| Route::may_lead(code, target));
+            if let Some(misfit) = misfit(&self.targets, code).filter(|_| !may_lead) {
                 return Err(LinkError::Target {
                     input: module.label.clone(),
                     found: module.image.target.to_string(),
@@ -511,14 +537,13 @@ impl DeviceLink<'_> {
                 });
             }
         }
-        for target in &self.targets {
-            if !modules.iter().any(|module| target.fits(&module.image.target)) {
-                return Err(LinkError::NoCode {
-                    target: target.to_string(),
-                });
-            }
-        }
-        Ok(self.targets.clone())
+        let route = |target: &Target| {
+            let route = Route::to(target, modules);
+            route.ok_or_else(|| LinkError::NoCode {
+                target: target.to_string(),
+            })
+        };
+        self.targets.iter().map(route).collect()
     }
 
     /// Checks that each device library is bitcode for one of the targets.

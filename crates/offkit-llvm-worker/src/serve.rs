@@ -6,12 +6,14 @@ use std::process::ExitCode;
 
 use llvm_sys::core::LLVMGetVersion;
 use offkit_llvm::frame::{FrameError, Message, read_message, write_message};
-use offkit_llvm::{CompileRequest, ModuleId, ModuleSource, OpenedModule, PROTOCOL_VERSION, Reply, Request};
+use offkit_llvm::{
+    CompileRequest, DeviceRequest, ModuleId, ModuleSource, OpenedModule, PROTOCOL_VERSION, Reply, Request,
+};
 
 use crate::Error;
 use crate::beyond_c::wrapper_module;
 use crate::buffer::Buffer;
-use crate::compile::{compile, forms};
+use crate::compile::{compile, device, forms};
 use crate::emit::emit;
 use crate::kept::Kept;
 use crate::link::Input;
@@ -89,6 +91,12 @@ fn formed(blocks: &[Vec<u8>], request: &CompileRequest) -> Result<Answer, Error>
     Ok((Reply::Forms(forms), texts))
 }
 
+fn for_device(blocks: &[Vec<u8>], request: &DeviceRequest) -> Result<Answer, Error> {
+    let mut device = device::compile(module_to_compile(blocks)?, request)?;
+    let code = std::mem::take(&mut device.code);
+    Ok((Reply::Device(device), vec![code]))
+}
+
 #[derive(Default)]
 struct Server {
     modules: BTreeMap<ModuleId, Kept>,
@@ -146,6 +154,7 @@ impl Server {
             }
             Request::Compile(request) => return compiled(&blocks, request),
             Request::Forms(request) => return formed(&blocks, request),
+            Request::Device(request) => return for_device(&blocks, request),
         };
         Ok((reply, Vec::new()))
     }

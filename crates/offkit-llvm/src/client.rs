@@ -14,8 +14,8 @@ use std::time::Duration;
 use crate::diagnostic::Place;
 use crate::frame::{FrameError, Message, read_message, write_message};
 use crate::protocol::{
-    CompileRequest, Compiled, EmittedPart, Form, Forms, ModuleId, ModuleSource, OpenedModule,
-    PROTOCOL_VERSION, Part, Reply, Request, SpirvNeed, SymbolNeed,
+    CompileRequest, Compiled, DeviceCode, DeviceRequest, EmittedPart, Form, Forms, ModuleId, ModuleSource,
+    OpenedModule, PROTOCOL_VERSION, Part, Reply, Request, SpirvNeed, SymbolNeed,
 };
 use crate::source::{Content, Source};
 
@@ -573,6 +573,36 @@ impl Worker {
                 }),
                 Err(_) => Err(self.unexpected(&Reply::Forms(forms))),
             },
+            (other, _) => Err(self.unexpected(&other)),
+        }
+    }
+
+    /// Compiles kernels of a module, SPIR-V or the text of `offkit-kernel`, for a GPU. A worker that takes longer than
+    /// `limit`, where there is one, is ended.
+    ///
+    /// # Errors
+    ///
+    /// [`WorkerError::Failed`] with the kernel that isn't compiled and the reason why, and [`WorkerError::TimedOut`].
+    pub fn compile_for_device(
+        &mut self,
+        module: &[u8],
+        request: DeviceRequest,
+        limit: Option<Duration>,
+    ) -> Result<DeviceCode, WorkerError> {
+        let activity = match request.kernels.as_slice() {
+            [] => "compiling kernels".to_owned(),
+            kernels => format!("compiling kernel `{}`", kernels.join("`, `")),
+        };
+        let request = Request::Device(request);
+        let reply = match limit {
+            Some(limit) => self.call_within(&request, &[module], &activity, limit),
+            None => self.call(&request, &[module], &activity),
+        };
+        match reply? {
+            (Reply::Device(mut device), blocks) if blocks.len() == 1 => {
+                device.code = blocks.into_iter().next().unwrap_or_default();
+                Ok(device)
+            }
             (other, _) => Err(self.unexpected(&other)),
         }
     }

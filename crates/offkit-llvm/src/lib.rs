@@ -33,6 +33,7 @@
 //! | `Needs` of a module | who needs some symbols |
 //! | `Wrap` images | the module that registers them when a program starts |
 //! | `Compile` a kernel | machine code for a processor |
+//! | `Device` | code of kernels for a GPU |
 //! | `Close` a module | it is forgotten |
 //!
 //! A module stays in the worker from `Open` to `Close`. A file is named by its path and read there, as far as it is
@@ -88,9 +89,9 @@ mod summary;
 pub use client::{KERNEL_WORKER_PROGRAM, WORKER_PROGRAM, WORKER_VARIABLE, Worker, WorkerError};
 pub use diagnostic::{Diagnostic, Place, Severity};
 pub use protocol::{
-    CodeOptions, CompileRequest, Compiled, Effort, EmittedPart, Form, Forms, ModuleId, ModuleSource,
-    OpenedModule, PROTOCOL_VERSION, Part, Reply, Request, SpecializationConstant, SpecializationConstantMode,
-    SpirvLimits, SpirvNeed, SymbolNeed,
+    CodeOptions, CompileRequest, Compiled, DeviceCode, DeviceKernel, DeviceRequest, Effort, EmittedPart,
+    Form, Forms, ModuleId, ModuleSource, OpenedModule, PROTOCOL_VERSION, Part, Reply, Request,
+    SpecializationConstant, SpecializationConstantMode, SpirvLimits, SpirvNeed, SymbolNeed, WITH_OFFSET,
 };
 pub use source::{Content, Source};
 pub use summary::{

@@ -10,7 +10,7 @@ use crate::diagnostic::{Diagnostic, Place};
 use crate::summary::{Metadata, ModuleSummary};
 
 /// The version of this protocol. The two programs are built together, so they must agree exactly.
-pub const PROTOCOL_VERSION: u32 = 9;
+pub const PROTOCOL_VERSION: u32 = 10;
 
 /// The number of a module that the worker keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -81,6 +81,9 @@ pub enum Request {
     /// What a kernel is on its way to machine code; what follows is as for [`Self::Compile`]. Answered by
     /// [`Reply::Forms`].
     Forms(CompileRequest),
+    /// Compile kernels of the module in the block behind the request, as for [`Self::Compile`], for a GPU. Answered by
+    /// [`Reply::Device`].
+    Device(DeviceRequest),
     /// Forget a module. Answered by [`Reply::Done`].
     Close {
         /// The module.
@@ -100,6 +103,7 @@ impl Request {
             Self::Wrap { .. } => "wrap",
             Self::Compile(_) => "compile",
             Self::Forms(_) => "forms",
+            Self::Device(_) => "device",
             Self::Close { .. } => "close",
         }
     }
@@ -215,6 +219,48 @@ pub struct CompileRequest {
     pub features: String,
     /// What is spent on it.
     pub level: Effort,
+}
+
+/// Kernels to compile for a GPU, one work-item a thread. How the code is launched: `docs/gpu-compiler.md`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct DeviceRequest {
+    /// The kernels, by their names; without any, all of the module. Specialization constants of the module have their
+    /// values.
+    pub kernels: Vec<String>,
+    /// The target triple.
+    pub triple: String,
+    /// The processor, by LLVM's name (`sm_90`); empty for the oldest that there is code for.
+    pub processor: String,
+    /// Features of the processor to be on or off, as LLVM takes them (`+ptx80`).
+    pub features: String,
+    /// LLVM's optimisation level, 0 to 3.
+    pub optimization: u8,
+}
+
+/// What is behind a kernel's name in that of its entry for launches whose ids begin elsewhere than at zero.
+pub const WITH_OFFSET: &str = "_with_offset";
+
+/// Kernels as code of a GPU.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceCode {
+    /// The kernels, in the order that they were asked for.
+    pub kernels: Vec<DeviceKernel>,
+    /// The code: PTX for NVIDIA's. On the way it is a block behind the reply.
+    #[serde(skip)]
+    pub code: Vec<u8>,
+}
+
+/// A kernel of a GPU's code.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceKernel {
+    /// Its name.
+    pub name: String,
+    /// Bytes of local memory that its own variables have, beside what the launch has for arguments.
+    pub local: u64,
+    /// Whether it sees where ids begin: then it has a second entry, [`WITH_OFFSET`], which takes that last.
+    pub sees_offset: bool,
+    /// Whether it takes the number of dimensions behind its own arguments.
+    pub sees_dimensions: bool,
 }
 
 /// What is spent on making code fast.
@@ -372,6 +418,8 @@ pub enum Reply {
     Compiled(Compiled),
     /// Answers [`Request::Forms`]. Three blocks with the texts follow.
     Forms(Forms),
+    /// Answers [`Request::Device`]. A block with the code follows.
+    Device(DeviceCode),
     /// The request was carried out and there is nothing to tell.
     Done,
     /// The process that generated the code of a part ended: a fatal error or a crash inside LLVM.

@@ -16,11 +16,9 @@ use crate::split_block::split_block;
 use super::body::Body;
 use super::emit::Emit;
 
-/// Work-items of a group where the kernel doesn't say; a sub-group may have only one.
-const MOST_WORK_ITEMS: u64 = 4096;
-
-/// Rewrites what groups do; whether there was anything.
-pub(super) fn lower(body: &mut Body) -> bool {
+/// Rewrites what groups do; whether there was anything. Where the kernel doesn't say how many work-items they have there are
+/// so many at most; a sub-group may have only one.
+pub(super) fn lower(body: &mut Body, most_work_items: u64) -> bool {
     let mut changed = false;
     let mut index = 0;
     while index < body.function.blocks.len() {
@@ -38,7 +36,7 @@ pub(super) fn lower(body: &mut Body) -> bool {
             changed = true;
             let behind = split_block(&mut body.function, index, at + 1);
             if let Some(instruction) = body.function.blocks[index].instructions.pop()
-                && Lowering::new(body, index, behind, &instruction)
+                && Lowering::new(body, index, behind, &instruction, most_work_items)
                     .lower(kind, &instruction)
                     .is_none()
             {
@@ -85,6 +83,8 @@ fn is_lowered(collective: Collective) -> bool {
 /// The code that replaces an instruction, between two blocks.
 struct Lowering<'b> {
     body: &'b mut Body,
+    /// Of a group.
+    most_work_items: u64,
     /// The block that is being written.
     at: usize,
     behind: BlockId,
@@ -95,9 +95,16 @@ struct Lowering<'b> {
 }
 
 impl<'b> Lowering<'b> {
-    fn new(body: &'b mut Body, block: usize, behind: BlockId, instruction: &Instruction) -> Lowering<'b> {
+    fn new(
+        body: &'b mut Body,
+        block: usize,
+        behind: BlockId,
+        instruction: &Instruction,
+        most_work_items: u64,
+    ) -> Lowering<'b> {
         Lowering {
             body,
+            most_work_items,
             at: block,
             behind,
             code: Vec::new(),
@@ -300,7 +307,7 @@ impl<'b> Lowering<'b> {
                     .and_then(|kernel| kernel.required_local_size);
                 let count =
                     required.map(|sizes| sizes.iter().fold(1, |all: u64, size| all.saturating_mul(*size)));
-                let count = count.unwrap_or(MOST_WORK_ITEMS).min(MOST_WORK_ITEMS);
+                let count = count.unwrap_or(self.most_work_items).min(self.most_work_items);
                 let array = module.types.push(Type::Array { element: kind, count })?;
                 module.globals.push(Global {
                     name: NAME.to_owned(),

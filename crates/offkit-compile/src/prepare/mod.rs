@@ -33,6 +33,9 @@ use offkit_kernel::ir::Module;
 use crate::Refusal;
 use body::Body;
 
+/// Work-items of a group where nobody says.
+const MOST_WORK_ITEMS: u64 = 4096;
+
 /// One round lays open what the next one sees, such as a pointer that was kept in a variable.
 const MOST_ROUNDS: usize = 32;
 
@@ -44,6 +47,15 @@ const MOST_ROUNDS: usize = 32;
 /// # Errors
 /// [`Refusal`] for functions that are only declared, and code that is too large.
 pub fn prepare(module: &Module, kernel: usize) -> Result<Module, Refusal> {
+    prepare_for(module, kernel, MOST_WORK_ITEMS)
+}
+
+/// The same for a device whose groups have at most so many work-items: what they tell each other needs local memory for
+/// each of them.
+///
+/// # Errors
+/// As [`prepare()`].
+pub fn prepare_for(module: &Module, kernel: usize, most_work_items: u64) -> Result<Module, Refusal> {
     let function = module.kernels.get(kernel).map(|kernel| kernel.function);
     let module = match function {
         Some(function) => recursion::without(module, function)?,
@@ -58,7 +70,7 @@ pub fn prepare(module: &Module, kernel: usize) -> Result<Module, Refusal> {
     if arguments::copy_written(&mut body) {
         simplify_all(&mut body);
     }
-    if collectives::lower(&mut body) {
+    if collectives::lower(&mut body, most_work_items) {
         simplify_all(&mut body);
     }
     if reducible::give_headers(&mut body)? {

@@ -107,6 +107,13 @@ impl Family {
         }
     }
 
+    /// Whether this toolkit compiles kernels in SPIR-V to code for it that is loaded as such: that of GPUs whose drivers take
+    /// no SPIR-V.
+    #[must_use]
+    pub fn is_compiled_from_spirv(self) -> bool {
+        self == Self::Nvptx64
+    }
+
     /// An example of a target, for messages: as `--target` takes it.
     #[must_use]
     pub fn example(self) -> &'static str {

@@ -83,6 +83,14 @@ pub enum LinkError {
         /// The target triple.
         triple: String,
     },
+    /// Kernels in SPIR-V that there is no code for on a target.
+    #[error("{label}: {message}")]
+    NotCompiled {
+        /// The image.
+        label: String,
+        /// Which kernel, and why.
+        message: String,
+    },
     /// An image of a format that is not linked.
     #[error("{label}: {what} is not linked: expected bitcode, SPIR-V or an object for the target")]
     Format {

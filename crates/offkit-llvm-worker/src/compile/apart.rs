@@ -416,7 +416,8 @@ impl<'m> Emitter<'_, 'm> {
 
 const SEQUENTIAL: LLVMAtomicOrdering = LLVMAtomicOrdering::LLVMAtomicOrderingSequentiallyConsistent;
 
-fn update_of(operation: AtomicOperation) -> Option<LLVMAtomicRMWBinOp> {
+/// LLVM's name for what an atomic access does.
+pub(super) fn update_of(operation: AtomicOperation) -> Option<LLVMAtomicRMWBinOp> {
     use LLVMAtomicRMWBinOp as U;
     Some(match operation {
         AtomicOperation::Exchange | AtomicOperation::TestAndSet => U::LLVMAtomicRMWBinOpXchg,

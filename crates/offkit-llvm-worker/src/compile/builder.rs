@@ -252,6 +252,18 @@ impl<'m> Builder<'m> {
         self.scalar_type(unsafe { LLVMPointerTypeInContext(self.context, 0) })
     }
 
+    /// A pointer into an address space of the target's.
+    pub(crate) fn pointer_in(&self, space: u32) -> Type<'m> {
+        // SAFETY: the context is alive.
+        self.scalar_type(unsafe { LLVMPointerTypeInContext(self.context, space) })
+    }
+
+    /// So many bytes, as what is in memory.
+    pub(crate) fn bytes_type(&self, count: u64) -> Type<'m> {
+        // SAFETY: the context is alive.
+        self.scalar_type(unsafe { LLVMArrayType2(self.int(8).raw, count) })
+    }
+
     pub(crate) fn void(&self) -> Type<'m> {
         // SAFETY: the context is alive.
         self.scalar_type(unsafe { LLVMVoidTypeInContext(self.context) })
@@ -448,6 +460,16 @@ impl<'m> Builder<'m> {
         self.float_value(raw)
     }
 
+    /// The same place, as a pointer into another address space.
+    pub(crate) fn space_cast(&self, pointer: Value<'m>, to: Type<'m>) -> Value<'m> {
+        if pointer.ty() == to {
+            return pointer;
+        }
+        assert!(pointer.ty().is_pointer() && to.is_pointer() && pointer.ty().width() == to.width());
+        // SAFETY: a pointer and a type of pointers.
+        self.value(unsafe { LLVMBuildAddrSpaceCast(self.raw, pointer.raw, to.raw, c"".as_ptr()) })
+    }
+
     /// The same bits as another type.
     pub(crate) fn bit_cast(&self, value: Value<'m>, to: Type<'m>) -> Value<'m> {
         let from = value.ty();
@@ -623,7 +645,7 @@ impl<'m> Builder<'m> {
 /// program that is written is not this one.
 impl<'m> Builder<'m> {
     pub(crate) fn load(&self, ty: Type<'m>, pointer: Value<'m>, align: Alignment) -> Value<'m> {
-        assert!(pointer.ty() == self.pointer());
+        assert!(pointer.ty().is_pointer() && pointer.ty().width().is_none());
         // SAFETY: a pointer, and a type that values can have.
         unsafe {
             let raw = LLVMBuildLoad2(self.raw, ty.raw, pointer.raw, c"".as_ptr());
@@ -633,7 +655,7 @@ impl<'m> Builder<'m> {
     }
 
     pub(crate) fn store(&self, value: Value<'m>, pointer: Value<'m>, align: Alignment) -> Value<'m> {
-        assert!(pointer.ty() == self.pointer());
+        assert!(pointer.ty().is_pointer() && pointer.ty().width().is_none());
         // SAFETY: a pointer and a value.
         unsafe {
             let raw = LLVMBuildStore(self.raw, value.raw, pointer.raw);
@@ -746,6 +768,183 @@ impl<'m> Builder<'m> {
     }
 }
 
+/// What code for devices says beyond that.
+impl<'m> Builder<'m> {
+    /// Copies bytes between places that don't overlap.
+    pub(crate) fn copy(&self, to: (Value<'m>, Alignment), from: (Value<'m>, Alignment), size: Value<'m>) {
+        assert!(to.0.ty().is_pointer() && from.0.ty().is_pointer() && size.ty().is_integer());
+        // SAFETY: two pointers and a size.
+        unsafe { LLVMBuildMemCpy(self.raw, to.0.raw, to.1, from.0.raw, from.1, size.raw) };
+    }
+
+    /// An access must happen as it stands.
+    pub(crate) fn set_volatile(&self, access: Value<'m>) {
+        // SAFETY: asked of instructions only.
+        unsafe {
+            if !LLVMIsAInstruction(access.raw).is_null() {
+                LLVMSetVolatile(access.raw, 1);
+            }
+        }
+    }
+
+    /// What a load reads is never written.
+    pub(crate) fn set_invariant(&self, load: Value<'m>) {
+        const KIND: &str = "invariant.load";
+        // SAFETY: asked of instructions only; the name's length is given, and the node is empty.
+        unsafe {
+            if LLVMIsAInstruction(load.raw).is_null() {
+                return;
+            }
+            let kind = LLVMGetMDKindIDInContext(self.context, KIND.as_ptr().cast(), KIND.len() as c_uint);
+            let node = LLVMMDNodeInContext2(self.context, std::ptr::null_mut(), 0);
+            LLVMSetMetadata(load.raw, kind, LLVMMetadataAsValue(self.context, node));
+        }
+    }
+
+    /// A scope of synchronisation by the target's name for it; none is everybody.
+    pub(crate) fn sync_scope(&self, name: &str) -> c_uint {
+        // SAFETY: the name's length is given.
+        unsafe { LLVMGetSyncScopeID(self.context, name.as_ptr().cast(), name.len()) }
+    }
+
+    /// An attribute of a function (`None`), or of a parameter by its number.
+    pub(crate) fn attribute(&self, function: Value<'m>, parameter: Option<u32>, name: &str, value: u64) {
+        let place = parameter.map_or(LLVMAttributeFunctionIndex, |index| index + 1);
+        // SAFETY: a function of the module, which this checks; the name's length is given.
+        unsafe {
+            assert!(!LLVMIsAFunction(function.raw).is_null());
+            let kind = LLVMGetEnumAttributeKindForName(name.as_ptr().cast(), name.len());
+            assert_ne!(kind, 0, "LLVM knows {name}");
+            let attribute = LLVMCreateEnumAttribute(self.context, kind, value);
+            LLVMAddAttributeAtIndex(function.raw, place, attribute);
+        }
+    }
+
+    /// A parameter, by its number, is the address of such a value, which the caller has copied.
+    pub(crate) fn attribute_of_type(&self, function: Value<'m>, parameter: u32, name: &str, ty: Type<'m>) {
+        // SAFETY: as above; the type is of the context.
+        unsafe {
+            assert!(!LLVMIsAFunction(function.raw).is_null());
+            let kind = LLVMGetEnumAttributeKindForName(name.as_ptr().cast(), name.len());
+            let attribute = LLVMCreateTypeAttribute(self.context, kind, ty.raw);
+            LLVMAddAttributeAtIndex(function.raw, parameter + 1, attribute);
+        }
+    }
+
+    /// An attribute of a function that its target knows.
+    pub(crate) fn text_attribute(&self, function: Value<'m>, name: &str, value: &str) {
+        // SAFETY: as above; the texts' lengths are given.
+        unsafe {
+            assert!(!LLVMIsAFunction(function.raw).is_null());
+            let attribute = LLVMCreateStringAttribute(
+                self.context,
+                name.as_ptr().cast(),
+                name.len() as c_uint,
+                value.as_ptr().cast(),
+                value.len() as c_uint,
+            );
+            LLVMAddAttributeAtIndex(function.raw, LLVMAttributeFunctionIndex, attribute);
+        }
+    }
+
+    /// How a function is called, by LLVM's number.
+    pub(crate) fn set_convention(&self, function: Value<'m>, convention: u32) {
+        // SAFETY: a function of the module, which this checks.
+        unsafe {
+            assert!(!LLVMIsAFunction(function.raw).is_null());
+            LLVMSetFunctionCallConv(function.raw, convention);
+        }
+    }
+
+    /// A variable of so many bytes in an address space, which nothing else sees; addresses are kept at those places in it,
+    /// which are in ascending order. Nobody knows what it holds at first; see [`Builder::fill`].
+    pub(crate) fn variable(
+        &self,
+        name: &str,
+        size: u64,
+        addresses: &[u64],
+        (space, align): (u32, Alignment),
+    ) -> Value<'m> {
+        let mut fields = Vec::new();
+        let mut at = 0;
+        for place in addresses {
+            assert!(*place >= at && place + ADDRESS <= size);
+            fields.extend([self.bytes_type(place - at).raw, self.pointer().raw]);
+            at = place + ADDRESS;
+        }
+        fields.push(self.bytes_type(size - at).raw);
+        let name = CString::new(name).unwrap_or_default();
+        // SAFETY: types of the context, for a variable of the module.
+        unsafe {
+            let count = fields.len() as c_uint;
+            let ty = match addresses {
+                [] => fields[0],
+                _ => LLVMStructTypeInContext(self.context, fields.as_mut_ptr(), count, 1),
+            };
+            let variable = LLVMAddGlobalInAddressSpace(self.module.as_raw(), ty, name.as_ptr(), space);
+            LLVMSetInitializer(variable, LLVMGetPoison(ty));
+            LLVMSetLinkage(variable, LLVMLinkage::LLVMInternalLinkage);
+            LLVMSetAlignment(variable, align);
+            self.value(variable)
+        }
+    }
+
+    /// What a [`variable`](Self::variable) holds at first: these bytes, and addresses at their places.
+    pub(crate) fn fill(&self, variable: Value<'m>, bytes: &[u8], addresses: &[(u64, Value<'m>)]) {
+        // SAFETY: constants of the context.
+        let plain = |bytes: &[u8]| unsafe {
+            LLVMConstStringInContext2(self.context, bytes.as_ptr().cast(), bytes.len(), 1)
+        };
+        let mut fields = Vec::new();
+        let mut at = 0;
+        for (place, address) in addresses {
+            assert!(address.is_constant() && address.ty() == self.pointer());
+            fields.extend([plain(&bytes[at as usize..*place as usize]), address.raw]);
+            at = place + ADDRESS;
+        }
+        fields.push(plain(&bytes[at as usize..]));
+        // SAFETY: constants, for a variable of the module, which this checks, and of its type.
+        unsafe {
+            let count = fields.len() as c_uint;
+            let content = match addresses {
+                [] => fields[0],
+                _ => LLVMConstStructInContext(self.context, fields.as_mut_ptr(), count, 1),
+            };
+            assert!(!LLVMIsAGlobalVariable(variable.raw).is_null());
+            assert_eq!(LLVMTypeOf(content), LLVMGlobalGetValueType(variable.raw));
+            LLVMSetInitializer(variable.raw, content);
+        }
+    }
+
+    /// A variable is only read.
+    pub(crate) fn set_constant(&self, variable: Value<'m>) {
+        // SAFETY: a variable of the module, which this checks.
+        unsafe {
+            assert!(!LLVMIsAGlobalVariable(variable.raw).is_null());
+            LLVMSetGlobalConstant(variable.raw, 1);
+        }
+    }
+
+    /// Others know a variable by its name.
+    pub(crate) fn set_visible(&self, variable: Value<'m>) {
+        // SAFETY: a variable of the module, which this checks.
+        unsafe {
+            assert!(!LLVMIsAGlobalVariable(variable.raw).is_null());
+            LLVMSetLinkage(variable.raw, LLVMLinkage::LLVMExternalLinkage);
+        }
+    }
+
+    /// A variable is somewhere else.
+    pub(crate) fn leave_open(&self, variable: Value<'m>) {
+        self.set_visible(variable);
+        // SAFETY: as above.
+        unsafe { LLVMSetInitializer(variable.raw, std::ptr::null_mut()) };
+    }
+}
+
+/// Bytes of an address that is kept in a variable.
+const ADDRESS: u64 = 8;
+
 /// Control.
 impl<'m> Builder<'m> {
     /// A new block at the end of the function that is written.
@@ -765,6 +964,18 @@ impl<'m> Builder<'m> {
     pub(crate) fn at_end(&self, block: Block<'m>) {
         // SAFETY: a block of the module.
         unsafe { LLVMPositionBuilderAtEnd(self.raw, block.raw) }
+    }
+
+    /// Writes in front of the end of a block that has one.
+    pub(crate) fn before_end(&self, block: Block<'m>) {
+        // SAFETY: a block of the module, and its own terminator if it has one.
+        unsafe {
+            let end = LLVMGetBasicBlockTerminator(block.raw);
+            match end.is_null() {
+                true => LLVMPositionBuilderAtEnd(self.raw, block.raw),
+                false => LLVMPositionBuilderBefore(self.raw, end),
+            }
+        }
     }
 
     /// Where it writes.
@@ -841,6 +1052,14 @@ impl<'m> Builder<'m> {
         let name = CString::new(name).unwrap_or_default();
         // SAFETY: a function type, and a module that is alive.
         self.value(unsafe { LLVMAddFunction(self.module.as_raw(), name.as_ptr(), ty.raw) })
+    }
+
+    /// A function that is somewhere else.
+    pub(crate) fn declared(&self, name: &str, ty: Type<'m>) -> Value<'m> {
+        match self.module.global(name) {
+            Some(known) => self.value(known.as_raw()),
+            None => self.function(name, ty),
+        }
     }
 
     pub(crate) fn parameter(&self, function: Value<'m>, index: u32) -> Value<'m> {

@@ -22,6 +22,7 @@
 //! | `lanes` | what operations do to the lanes of values |
 //! | `math` | mathematics on vectors |
 //! | `builder` | LLVM's instructions |
+//! | [`device`] | kernels for GPUs, one work-item a thread |
 //! | [`warm`] | a code generator that is there before it is asked for |
 
 mod addresses;
@@ -30,6 +31,7 @@ mod bounds;
 mod builder;
 mod cancel;
 mod control;
+pub mod device;
 mod ids;
 mod instruction;
 mod kernel;

@@ -17,12 +17,27 @@ impl<'m> Lanes<'_, 'm> {
         index: Option<Value<'m>>,
     ) -> Option<Value<'m>> {
         let b = self.builder;
-        let [low, high, ..] = ballot else { return None };
+        let low = ballot.first()?;
         let size = low.ty().width().unwrap_or(1);
         let lane = match low.ty().width() {
             Some(width) => self.lane_numbers(width),
             None => b.zero(b.int(32)),
         };
+        let wide = self.like(*low, Scalar::I64);
+        let lanes = b.integer(wide, u64::MAX >> (64 - size.clamp(1, 64)));
+        self.ballot_of(query, ballot, index, (lane, lanes))
+    }
+
+    /// The same for work-items that know their lane, as 32 bits, and which lanes there may be, as 64 bits.
+    pub(crate) fn ballot_of(
+        &self,
+        query: BallotQuery,
+        ballot: &[Value<'m>],
+        index: Option<Value<'m>>,
+        (lane, lanes): (Value<'m>, Value<'m>),
+    ) -> Option<Value<'m>> {
+        let b = self.builder;
+        let [low, high, ..] = ballot else { return None };
         if query == BallotQuery::Inverse {
             return self.bit(ballot, lane);
         }
@@ -32,7 +47,7 @@ impl<'m> Lanes<'_, 'm> {
         let (wide, narrow) = (self.like(*low, Scalar::I64), self.like(*low, Scalar::I32));
         let half = b.shl(b.zext_or_trunc(*high, wide), b.integer(wide, 32));
         let bits = b.or(b.zext_or_trunc(*low, wide), half);
-        let members = b.and(bits, b.integer(wide, u64::MAX >> (64 - size.clamp(1, 64))));
+        let members = b.and(bits, lanes);
         let below = |end: Value<'m>| {
             let ones = b.signed(wide, -1);
             b.and(members, b.not(self.shift(Opcode::LLVMShl, ones, end)))

@@ -234,7 +234,7 @@ impl<'m> Lanes<'_, 'm> {
     }
 
     /// What changes nothing that it is combined with.
-    fn neutral(&self, reduction: Reduction, value: Value<'m>) -> Option<Value<'m>> {
+    pub(crate) fn neutral(&self, reduction: Reduction, value: Value<'m>) -> Option<Value<'m>> {
         let Reduction { op, scalar } = reduction;
         let word = match (op, Format::of(scalar)) {
             (Op::FAdd, Some(format)) => format.sign(),
@@ -252,7 +252,7 @@ impl<'m> Lanes<'_, 'm> {
         }
     }
 
-    fn combine(&self, reduction: Reduction, x: Value<'m>, y: Value<'m>) -> Option<Value<'m>> {
+    pub(crate) fn combine(&self, reduction: Reduction, x: Value<'m>, y: Value<'m>) -> Option<Value<'m>> {
         self.elementwise(reduction.op, &Attributes::default(), &[x, y], reduction.scalar)
     }
 

@@ -1,0 +1,156 @@
+//! Kernels for GPUs: one work-item is one thread, and the device runs groups of them by itself.
+//!
+//! ```text
+//!  SPIR-V ──read──▶ kernel ──prepare──▶ one function ──emit──▶ LLVM IR ──passes──▶ PTX
+//! ```
+//!
+//! Nothing has to be planned as for processors: a thread's values are scalars, a branch is a branch, and a barrier is an
+//! instruction. So a function of [`prepare_for`] is written as it stands, block by block. What operations compute is
+//! written by `Lanes`, as for processors, one lane wide.
+//!
+//! Every pointer is a generic one between its making and its use: where it leads is told again by an access's own type, and
+//! LLVM's passes trace it to the same end. So null is null, whatever the memory, and pointers can be kept anywhere.
+//!
+//! | module | does |
+//! |---|---|
+//! | `gpu` | what differs between GPUs |
+//! | `kernel` | the function: parameters, blocks, values |
+//! | `instruction` | instructions |
+//! | `memory` | loads, stores, copies, atomics, fences, generic pointers |
+//! | `ids` | built-in variables |
+//! | `sub_group` | what sub-groups do together |
+//! | `print` | printf |
+//! | `variables` | program-scope variables, of the program and of groups |
+
+mod gpu;
+mod ids;
+mod instruction;
+mod kernel;
+mod memory;
+mod print;
+mod sub_group;
+mod variables;
+
+use offkit_compile::prepare_for;
+use offkit_image::Family;
+use offkit_kernel::ir;
+use offkit_llvm::{DeviceCode, DeviceRequest};
+
+use super::builder::Builder;
+use super::lanes::{Lanes, Options};
+use super::math::Processor;
+use crate::Error;
+use crate::codegen::TargetMachine;
+use crate::context::Context;
+use crate::module::Module;
+use gpu::Gpu;
+use variables::Variables;
+
+/// What makes pointers lead into the memory that they come from, as early as it pays.
+const TRACE_POINTERS: &str = "function(sroa,infer-address-spaces)";
+
+/// Compiles kernels of a module, SPIR-V or the text of `offkit-kernel`, for a GPU.
+///
+/// # Errors
+///
+/// The kernel that isn't compiled, and the reason why.
+pub fn compile(module: &[u8], request: &DeviceRequest) -> Result<DeviceCode, Error> {
+    let mut written = Written::new(module, request)?;
+    written.machine.run(&mut written.code, TRACE_POINTERS)?;
+    written
+        .machine
+        .optimize(&mut written.code, request.optimization)?;
+    Ok(DeviceCode {
+        kernels: written.kernels,
+        code: written.machine.emit(&written.code)?.bytes().to_vec(),
+    })
+}
+
+/// Kernels as LLVM IR for a GPU.
+struct Written {
+    code: Module,
+    kernels: Vec<offkit_llvm::DeviceKernel>,
+    machine: TargetMachine,
+}
+
+impl Written {
+    fn new(module: &[u8], request: &DeviceRequest) -> Result<Written, Error> {
+        let module = super::read(module)?;
+        let gpu = Gpu::of(Family::of(&request.triple))
+            .ok_or_else(|| Error::new(format!("kernels are not compiled for `{}`", request.triple)))?;
+        let processor = gpu.processor(&request.processor);
+        let features = gpu.features(processor, &request.features);
+        let machine = TargetMachine::new(&request.triple, processor, &features, request.optimization)?;
+        let mut code = Module::parse_text(&Context::new(), "")?;
+        // The layout of the target's memory is what variables are made by.
+        machine.adopt(&mut code)?;
+        let mut kernels = Vec::new();
+        {
+            let builder = Builder::new(&code);
+            let mut variables = Variables::new(&builder, &module, gpu);
+            for number in wanted(&module, &request.kernels)? {
+                let kernel = &module.kernels[number];
+                let written = write(&builder, &module, number, gpu, &mut variables);
+                let written = written.map_err(|refusal| {
+                    let message = format!("kernel `{}` can't be compiled for {gpu}: {refusal}", kernel.name);
+                    Error::new(message)
+                })?;
+                kernels.push(written);
+            }
+        }
+        machine.adopt(&mut code)?;
+        code.verify()?;
+        Ok(Written {
+            code,
+            kernels,
+            machine,
+        })
+    }
+}
+
+/// The numbers of kernels by their names; all without any.
+fn wanted(module: &ir::Module, names: &[String]) -> Result<Vec<usize>, Error> {
+    if names.is_empty() {
+        return Ok((0..module.kernels.len()).collect());
+    }
+    let find = |name: &String| {
+        let found = module.kernels.iter().position(|kernel| kernel.name == *name);
+        found.ok_or_else(|| Error::new(format!("there is no kernel `{name}`")))
+    };
+    names.iter().map(find).collect()
+}
+
+/// Writes a kernel, and where it sees where ids begin a second time, for launches that begin elsewhere than at zero.
+fn write<'m>(
+    builder: &Builder<'m>,
+    module: &ir::Module,
+    number: usize,
+    gpu: Gpu,
+    variables: &mut Variables<'_, 'm>,
+) -> kernel::Result<offkit_llvm::DeviceKernel> {
+    let name = module.kernels[number].name.clone();
+    gpu.check(&module.kernels[number])?;
+    let prepared = prepare_for(module, number, gpu.most_work_items())?;
+    let lanes = || {
+        let options = Options {
+            contract: !prepared.kernels[0].contraction_off,
+            half: true,
+            processor: Processor {
+                fma: true,
+                avx512: false,
+            },
+        };
+        Lanes::new(builder, options)
+    };
+    let facts = kernel::emit(builder, lanes(), &prepared, gpu, variables, (&name, false))?;
+    if facts.offset && gpu.has_two_entries() {
+        let with_offset = format!("{name}{}", offkit_llvm::WITH_OFFSET);
+        kernel::emit(builder, lanes(), &prepared, gpu, variables, (&with_offset, true))?;
+    }
+    Ok(offkit_llvm::DeviceKernel {
+        name,
+        local: facts.local,
+        sees_offset: facts.offset,
+        sees_dimensions: facts.dimensions,
+    })
+}
