@@ -13,17 +13,22 @@ use super::kernel::Result;
 /// A kind of GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Gpu {
-    /// NVIDIA's.
-    Nvidia,
+    /// NVIDIA's, of so many tenths of a compute capability: 60 of `sm_60`.
+    Nvidia {
+        capability: u32,
+    },
 }
 
 impl fmt::Display for Gpu {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
-            Gpu::Nvidia => "NVIDIA GPUs",
+            Gpu::Nvidia { .. } => "NVIDIA GPUs",
         })
     }
 }
+
+/// The oldest of NVIDIA's processors that there is code for.
+const OLDEST_NVIDIA: u32 = 60;
 
 /// Memory of a device, and LLVM's number for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,57 +40,72 @@ pub(super) enum Space {
 }
 
 impl Gpu {
-    pub(super) fn of(family: Family) -> Option<Gpu> {
-        (family.is_compiled_from_spirv() && family.is_nvptx()).then_some(Gpu::Nvidia)
+    /// The kind that a target's processors are of; none for one that kernels aren't compiled for.
+    pub(super) fn of(family: Family, processor: &str) -> Option<Gpu> {
+        let number = processor.trim_start_matches("sm_").trim_end_matches(char::is_alphabetic);
+        (family.is_compiled_from_spirv() && family.is_nvptx()).then(|| Gpu::Nvidia {
+            capability: number.parse().unwrap_or(OLDEST_NVIDIA),
+        })
     }
 
-    /// The processor that code is for where none is named: the oldest.
-    pub(super) fn processor(self, named: &str) -> &str {
+    /// The processor that code is for: the oldest where none is named.
+    pub(super) fn processor(self, named: &str) -> String {
         match (self, named) {
-            (Gpu::Nvidia, "") => "sm_60",
-            (Gpu::Nvidia, named) => named,
+            (Gpu::Nvidia { capability }, "") => format!("sm_{capability}"),
+            (Gpu::Nvidia { .. }, named) => named.to_owned(),
         }
     }
 
     /// Features to be on: PTX as old as the processor and what is emitted here allow, so that older drivers take it.
-    pub(super) fn features(self, processor: &str, asked: &str) -> String {
-        let number = processor.trim_start_matches("sm_");
-        let number: u32 = number.trim_end_matches(char::is_alphabetic).parse().unwrap_or(0);
+    pub(super) fn features(self, asked: &str) -> String {
         let is_told = asked.split(',').any(|feature| feature.starts_with("+ptx"));
         match self {
             // Which threads are active can be asked since PTX 6.2; 6.3 is what sm_75 began with.
-            Gpu::Nvidia if number < 75 && !is_told => match asked {
+            Gpu::Nvidia { capability } if capability < 75 && !is_told => match asked {
                 "" => "+ptx63".to_owned(),
                 asked => format!("+ptx63,{asked}"),
             },
-            Gpu::Nvidia => asked.to_owned(),
+            Gpu::Nvidia { .. } => asked.to_owned(),
+        }
+    }
+
+    /// Whether loads and stores can be ordered themselves, and not by fences alone.
+    pub(super) fn has_ordered_accesses(self) -> bool {
+        match self {
+            Gpu::Nvidia { capability } => capability >= 70,
         }
     }
 
     /// Work-items that a group has at most.
     pub(super) fn most_work_items(self) -> u64 {
         match self {
-            Gpu::Nvidia => 1024,
+            Gpu::Nvidia { .. } => 1024,
         }
     }
 
     /// Work-items of a sub-group.
     pub(super) fn sub_group_size(self) -> u32 {
         match self {
-            Gpu::Nvidia => 32,
+            Gpu::Nvidia { .. } => 32,
         }
     }
 
     /// Whether a kernel that sees where ids begin has an entry of its own for launches that begin elsewhere than at zero.
     pub(super) fn has_two_entries(self) -> bool {
         match self {
-            Gpu::Nvidia => true,
+            Gpu::Nvidia { .. } => true,
         }
     }
 
     /// Refuses what no launch could do.
     pub(super) fn check(self, kernel: &Kernel) -> Result<()> {
         let own = self.sub_group_size();
+        match self {
+            Gpu::Nvidia { capability } if capability < OLDEST_NVIDIA => {
+                return refuse(format!("sm_{capability} is older than sm_{OLDEST_NVIDIA}"));
+            }
+            Gpu::Nvidia { .. } => {}
+        }
         if let Some(size) = kernel.sub_group_size.filter(|size| *size != own) {
             return refuse(format!(
                 "it needs sub-groups of {size} work-items, and those of {self} have {own}"
@@ -105,14 +125,14 @@ impl Gpu {
     /// LLVM's number for the calling convention of kernels.
     pub(super) fn kernel_convention(self) -> u32 {
         match self {
-            Gpu::Nvidia => 71,
+            Gpu::Nvidia { .. } => 71,
         }
     }
 
     pub(super) fn space(self, space: Space) -> u32 {
         match (self, space) {
-            (Gpu::Nvidia, Space::Global) => 1,
-            (Gpu::Nvidia, Space::Local) => 3,
+            (Gpu::Nvidia { .. }, Space::Global) => 1,
+            (Gpu::Nvidia { .. }, Space::Local) => 3,
         }
     }
 
@@ -131,9 +151,9 @@ impl Gpu {
     pub(super) fn sync_scope(self, scope: Scope) -> &'static str {
         match (self, scope) {
             (_, Scope::Invocation) => "singlethread",
-            (Gpu::Nvidia, Scope::Subgroup | Scope::Workgroup) => "block",
-            (Gpu::Nvidia, Scope::Device) => "device",
-            (Gpu::Nvidia, _) => "",
+            (Gpu::Nvidia { .. }, Scope::Subgroup | Scope::Workgroup) => "block",
+            (Gpu::Nvidia { .. }, Scope::Device) => "device",
+            (Gpu::Nvidia { .. }, _) => "",
         }
     }
 
@@ -141,7 +161,7 @@ impl Gpu {
     pub(super) fn place<'m>(self, b: &Builder<'m>, place: Place, axis: usize) -> Value<'m> {
         let axis = ["x", "y", "z"][axis];
         match self {
-            Gpu::Nvidia => {
+            Gpu::Nvidia { .. } => {
                 let register = match place {
                     Place::Thread => "tid",
                     Place::Threads => "ntid",
@@ -156,14 +176,14 @@ impl Gpu {
     /// The number of the work-item in its sub-group, as 32 bits.
     pub(super) fn lane<'m>(self, b: &Builder<'m>) -> Value<'m> {
         match self {
-            Gpu::Nvidia => b.intrinsic("llvm.nvvm.read.ptx.sreg.laneid", &[], &[]),
+            Gpu::Nvidia { .. } => b.intrinsic("llvm.nvvm.read.ptx.sreg.laneid", &[], &[]),
         }
     }
 
     /// Nobody of the group goes on before all have come.
     pub(super) fn group_barrier(self, b: &Builder<'_>) {
         match self {
-            Gpu::Nvidia => {
+            Gpu::Nvidia { .. } => {
                 let first = b.zero(b.int(32));
                 b.intrinsic("llvm.nvvm.barrier.cta.sync.aligned.all", &[], &[first]);
             }
@@ -173,21 +193,21 @@ impl Gpu {
     /// The same for those of a sub-group that a mask names, which see what others have written.
     pub(super) fn sub_group_barrier<'m>(self, b: &Builder<'m>, members: Value<'m>) {
         match self {
-            Gpu::Nvidia => _ = b.intrinsic("llvm.nvvm.bar.warp.sync", &[], &[members]),
+            Gpu::Nvidia { .. } => _ = b.intrinsic("llvm.nvvm.bar.warp.sync", &[], &[members]),
         }
     }
 
     /// The work-items of the sub-group that are here now, a bit for each.
     pub(super) fn active<'m>(self, b: &Builder<'m>) -> Value<'m> {
         match self {
-            Gpu::Nvidia => b.intrinsic("llvm.nvvm.activemask", &[], &[]),
+            Gpu::Nvidia { .. } => b.intrinsic("llvm.nvvm.activemask", &[], &[]),
         }
     }
 
     /// For whom of the members a condition holds, a bit for each.
     pub(super) fn vote<'m>(self, b: &Builder<'m>, members: Value<'m>, condition: Value<'m>) -> Value<'m> {
         match self {
-            Gpu::Nvidia => b.intrinsic("llvm.nvvm.vote.ballot.sync", &[], &[members, condition]),
+            Gpu::Nvidia { .. } => b.intrinsic("llvm.nvvm.vote.ballot.sync", &[], &[members, condition]),
         }
     }
 
@@ -200,7 +220,7 @@ impl Gpu {
         from: From<'m>,
     ) -> Value<'m> {
         match self {
-            Gpu::Nvidia => {
+            Gpu::Nvidia { .. } => {
                 // Up to which lane others are, seen from the whole sub-group.
                 let (mode, by, clamp) = match from {
                     From::Lane(lane) => ("idx", lane, 31),
@@ -218,7 +238,7 @@ impl Gpu {
     /// Whether a generic pointer leads to memory of a class.
     pub(super) fn leads_to<'m>(self, b: &Builder<'m>, pointer: Value<'m>, class: StorageClass) -> Value<'m> {
         match self {
-            Gpu::Nvidia => {
+            Gpu::Nvidia { .. } => {
                 let ask = |space: &str| {
                     let name = format!("llvm.nvvm.isspacep.{space}");
                     b.intrinsic(&name, &[], &[pointer])

@@ -264,6 +264,10 @@ impl<'m> Emitter<'_, '_, 'm> {
 
     pub(super) fn fence(&self, attributes: &Attributes) {
         let (ordering, scope) = self.order(attributes);
+        self.fence_of(ordering, scope);
+    }
+
+    fn fence_of(&self, ordering: Ordering, scope: u32) {
         if ordering != Ordering::LLVMAtomicOrderingMonotonic {
             // SAFETY: the builder writes at the end of a block; the order is one that a fence can have.
             unsafe { LLVMBuildFenceSyncScope(self.b.as_raw(), ordering, scope, c"".as_ptr()) };
@@ -298,14 +302,24 @@ impl<'m> Emitter<'_, '_, 'm> {
         };
         let old = match operation {
             AtomicOperation::Load => {
-                let loaded = b.load(ty, place, align);
                 let ordering = match ordering {
                     O::LLVMAtomicOrderingAcquireRelease => O::LLVMAtomicOrderingAcquire,
                     O::LLVMAtomicOrderingRelease => O::LLVMAtomicOrderingMonotonic,
                     ordering => ordering,
                 };
-                set_order(loaded, ordering);
-                loaded
+                if self.gpu.has_ordered_accesses() {
+                    let loaded = b.load(ty, place, align);
+                    set_order(loaded, ordering);
+                    loaded
+                } else {
+                    if ordering == O::LLVMAtomicOrderingSequentiallyConsistent {
+                        self.fence_of(ordering, scope);
+                    }
+                    let loaded = b.load(ty, place, align);
+                    set_order(loaded, O::LLVMAtomicOrderingMonotonic);
+                    self.fence_of(ordering, scope);
+                    loaded
+                }
             }
             AtomicOperation::Store | AtomicOperation::Clear => {
                 let value = match operation {
@@ -317,7 +331,15 @@ impl<'m> Emitter<'_, '_, 'm> {
                     O::LLVMAtomicOrderingAcquire => O::LLVMAtomicOrderingMonotonic,
                     ordering => ordering,
                 };
-                set_order(b.store(value, place, align), ordering);
+                if self.gpu.has_ordered_accesses() {
+                    set_order(b.store(value, place, align), ordering);
+                } else {
+                    self.fence_of(ordering, scope);
+                    set_order(b.store(value, place, align), O::LLVMAtomicOrderingMonotonic);
+                    if ordering == O::LLVMAtomicOrderingSequentiallyConsistent {
+                        self.fence_of(ordering, scope);
+                    }
+                }
                 return Ok(Vec::new());
             }
             AtomicOperation::CompareExchange => {

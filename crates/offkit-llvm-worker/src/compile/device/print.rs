@@ -25,7 +25,7 @@ enum Wanted {
 impl<'m> Emitter<'_, '_, 'm> {
     /// Format, values. The result is that of success.
     pub(super) fn print(&mut self, instruction: &Instruction) -> Result<Vec<Value<'m>>> {
-        let Gpu::Nvidia = self.gpu;
+        let Gpu::Nvidia { .. } = self.gpu;
         let b = self.b;
         let Some((format, values)) = instruction.operands.split_first() else {
             return refuse("a printf without a format");
