@@ -11,6 +11,12 @@ pub const NVCC: Package = Package {
     python: "3.11",
 };
 
+/// The last compiler that knows the processors before sm_75.
+const NVCC_12: Package = Package {
+    name: "nvidia-cuda-nvcc-cu12==12.9.86",
+    python: "3.11",
+};
+
 /// The package of `cuobjdump`.
 pub const CUOBJDUMP: Package = Package {
     name: "nvidia-cuda-cuobjdump==13.5.37",
@@ -44,6 +50,12 @@ impl Cuda {
             ptxas: NVCC.file("/bin/ptxas")?,
             fatbinary: NVCC.file("/bin/fatbinary")?,
         })
+    }
+
+    /// CUDA 12's assembler, for processors before sm_75.
+    #[must_use]
+    pub fn ptxas_12() -> Option<PathBuf> {
+        NVCC_12.file("/bin/ptxas")
     }
 
     /// Assembles PTX to a cubin; what ptxas says of it.

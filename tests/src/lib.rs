@@ -415,6 +415,11 @@ pub fn npy_i32(shape: &str, values: impl IntoIterator<Item = i32>) -> Vec<u8> {
     npy("<i4", shape, values.into_iter().flat_map(i32::to_le_bytes))
 }
 
+/// A `.npy` file of `i64`.
+pub fn npy_i64(shape: &str, values: impl IntoIterator<Item = i64>) -> Vec<u8> {
+    npy("<i8", shape, values.into_iter().flat_map(i64::to_le_bytes))
+}
+
 /// A `.npy` file of `f64`.
 pub fn npy_f64(shape: &str, values: impl IntoIterator<Item = f64>) -> Vec<u8> {
     npy("<f8", shape, values.into_iter().flat_map(f64::to_le_bytes))

@@ -322,7 +322,8 @@ impl DeviceLink<'_> {
                     };
                     let parts = options.link_for(number, &prepared, llvm, &mut steps, notes)?;
                     (steps.progress)("generate code");
-                    compile::compile(self, parts, target, llvm, notes)?
+                    let keep = self.keep_for(number, &prepared)?;
+                    compile::compile(self, parts, target, keep, (llvm, notes))?
                 }
             };
             for part in parts {
@@ -397,6 +398,19 @@ impl DeviceLink<'_> {
         })
     }
 
+    /// The folder for what is kept of the link for the target of this number.
+    fn keep_for(&self, number: usize, prepared: &Prepared<'_>) -> io::Result<Option<PathBuf>> {
+        let Some(keep) = &self.keep else { return Ok(None) };
+        let target = &prepared.targets[number];
+        let target = prepared.compiled_for[number].as_ref().unwrap_or(target);
+        let keep = match prepared.targets.len() {
+            1 => keep.clone(),
+            _ => keep.join(folder_name(number, target)),
+        };
+        fs::create_dir_all(&keep)?;
+        Ok(Some(keep))
+    }
+
     /// Links for the target of this number.
     fn link_for(
         &self,
@@ -408,17 +422,7 @@ impl DeviceLink<'_> {
     ) -> Result<Vec<Part>, LinkError> {
         let target = &prepared.targets[number];
         let temporary = TemporaryFolder::default();
-        let keep = match &self.keep {
-            None => None,
-            Some(keep) => {
-                let keep = match prepared.targets.len() {
-                    1 => keep.clone(),
-                    _ => keep.join(folder_name(number, target)),
-                };
-                fs::create_dir_all(&keep)?;
-                Some(keep)
-            }
-        };
+        let keep = self.keep_for(number, prepared)?;
         let mut link = |modules: &[Module<'_>], notes: &mut Vec<String>| {
             let mut link = TargetLink {
                 options: self,

@@ -93,8 +93,8 @@ fn formed(blocks: &[Vec<u8>], request: &CompileRequest) -> Result<Answer, Error>
 
 fn for_device(blocks: &[Vec<u8>], request: &DeviceRequest) -> Result<Answer, Error> {
     let mut device = device::compile(module_to_compile(blocks)?, request)?;
-    let code = std::mem::take(&mut device.code);
-    Ok((Reply::Device(device), vec![code]))
+    let blocks = [&mut device.code, &mut device.text].map(std::mem::take).to_vec();
+    Ok((Reply::Device(device), blocks))
 }
 
 #[derive(Default)]

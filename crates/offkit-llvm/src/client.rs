@@ -599,10 +599,10 @@ impl Worker {
             None => self.call(&request, &[module], &activity),
         };
         match reply? {
-            (Reply::Device(mut device), blocks) if blocks.len() == 1 => {
-                device.code = blocks.into_iter().next().unwrap_or_default();
-                Ok(device)
-            }
+            (Reply::Device(device), blocks) => match <[Vec<u8>; 2]>::try_from(blocks) {
+                Ok([code, text]) => Ok(DeviceCode { code, text, ..device }),
+                Err(_) => Err(self.unexpected(&Reply::Device(device))),
+            },
             (other, _) => Err(self.unexpected(&other)),
         }
     }

@@ -235,6 +235,8 @@ pub struct DeviceRequest {
     pub features: String,
     /// LLVM's optimisation level, 0 to 3.
     pub optimization: u8,
+    /// Whether LLVM IR is wanted as well.
+    pub with_text: bool,
 }
 
 /// What is behind a kernel's name in that of its entry for launches whose ids begin elsewhere than at zero.
@@ -248,6 +250,9 @@ pub struct DeviceCode {
     /// The code: PTX for NVIDIA's. On the way it is a block behind the reply.
     #[serde(skip)]
     pub code: Vec<u8>,
+    /// LLVM IR behind LLVM's passes, of which the code is generated, if that was asked for. Likewise, the second block.
+    #[serde(skip)]
+    pub text: Vec<u8>,
 }
 
 /// A kernel of a GPU's code.
@@ -418,7 +423,7 @@ pub enum Reply {
     Compiled(Compiled),
     /// Answers [`Request::Forms`]. Three blocks with the texts follow.
     Forms(Forms),
-    /// Answers [`Request::Device`]. A block with the code follows.
+    /// Answers [`Request::Device`]. Two blocks follow: the code, and LLVM IR.
     Device(DeviceCode),
     /// The request was carried out and there is nothing to tell.
     Done,

@@ -1,5 +1,8 @@
 //! SPIR-V for GPUs whose drivers take none: it is linked as SPIR-V, and each image is then compiled for the processor.
 
+use std::fs;
+use std::path::{Path, PathBuf};
+
 use offkit_llvm::{DeviceRequest, WorkerError};
 use offkit_object::property_set::names;
 use offkit_object::{DeviceImage, ImageFormat, Inspect, Limits, Target};
@@ -55,13 +58,13 @@ impl Route {
     }
 }
 
-/// Compiles images for a target.
+/// Compiles images for a target. What is kept goes to a folder, by the number of the image: LLVM IR and code.
 pub(super) fn compile(
     options: &DeviceLink<'_>,
     parts: Vec<Part>,
     target: &Target,
-    llvm: &mut Llvm<'_>,
-    notes: &mut Vec<String>,
+    keep: Option<PathBuf>,
+    (llvm, notes): (&mut Llvm<'_>, &mut Vec<String>),
 ) -> Result<Vec<Part>, LinkError> {
     if target.family().needs_processor() && target.processor().is_empty() {
         return Err(LinkError::NoProcessor {
@@ -77,17 +80,19 @@ pub(super) fn compile(
     }
     // What is there for other images is part of those that are compiled.
     let parts = parts.into_iter().filter(has_kernels);
-    parts
-        .map(|part| compile_part(options, part, target, llvm, notes))
-        .collect()
+    let made = parts.enumerate().map(|(number, part)| {
+        let keep = keep.as_ref().map(|folder| folder.join(number.to_string()));
+        compile_part(options, part, target, keep.as_deref(), (llvm, notes))
+    });
+    made.collect()
 }
 
 fn compile_part(
     options: &DeviceLink<'_>,
     part: Part,
     target: &Target,
-    llvm: &mut Llvm<'_>,
-    notes: &mut Vec<String>,
+    keep: Option<&Path>,
+    (llvm, notes): (&mut Llvm<'_>, &mut Vec<String>),
 ) -> Result<Part, LinkError> {
     if part.image.format != ImageFormat::Spirv {
         return Err(LinkError::Format {
@@ -101,6 +106,7 @@ fn compile_part(
         processor: target.processor().to_owned(),
         features: target.llvm_features().collect::<Vec<_>>().join(","),
         optimization: options.optimization,
+        with_text: keep.is_some(),
     };
     let compiled = llvm.worker()?.compile_for_device(part.bytes(), request, None);
     let compiled = compiled.map_err(|error| match error {
@@ -110,6 +116,10 @@ fn compile_part(
         },
         error => error.into(),
     })?;
+    if let Some(path) = keep {
+        fs::write(path.with_extension("ll"), &compiled.text)?;
+        fs::write(path.with_extension("ptx"), &compiled.code)?;
+    }
     let format = match target.family().is_nvptx() {
         true => ImageFormat::Ptx,
         false => ImageFormat::Elf,

@@ -14,9 +14,7 @@ use super::kernel::Result;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Gpu {
     /// NVIDIA's, of so many tenths of a compute capability: 60 of `sm_60`.
-    Nvidia {
-        capability: u32,
-    },
+    Nvidia { capability: u32 },
 }
 
 impl fmt::Display for Gpu {
@@ -42,7 +40,9 @@ pub(super) enum Space {
 impl Gpu {
     /// The kind that a target's processors are of; none for one that kernels aren't compiled for.
     pub(super) fn of(family: Family, processor: &str) -> Option<Gpu> {
-        let number = processor.trim_start_matches("sm_").trim_end_matches(char::is_alphabetic);
+        let number = processor
+            .trim_start_matches("sm_")
+            .trim_end_matches(char::is_alphabetic);
         (family.is_compiled_from_spirv() && family.is_nvptx()).then(|| Gpu::Nvidia {
             capability: number.parse().unwrap_or(OLDEST_NVIDIA),
         })

@@ -122,19 +122,20 @@ impl<'m> Emitter<'_, '_, 'm> {
         Ok(())
     }
 
-    /// The second result of a function, where its pointer leads.
+    /// The second result of a function, where its pointer leads; modules with untyped pointers don't say to what.
     pub(super) fn store_second(&mut self, pointer: Operand, words: &[Value<'m>]) -> Result<()> {
         let kind = self.module.operand_type(self.code, pointer);
         let Kind::Pointer { pointee, .. } = *self.module.types.get(kind) else {
             return refuse("its second result goes nowhere");
         };
         let place = self.place(pointer)?;
-        let leaves = self.module.types.leaves(pointee);
         let align = self.module.types.layout(pointee).align;
-        let scalar = self.module.types.scalar(pointee).unwrap_or(Scalar::I64);
-        let ty = self.b.scalar(scalar);
-        if leaves.len() != words.len() || words.iter().any(|word| word.ty() != ty) {
-            return refuse("its second result has another type than what its pointer leads to");
+        let mut offset = 0;
+        let mut leaves = Vec::new();
+        for word in words {
+            let scalar = word.ty().scalar();
+            leaves.push(Leaf { offset, scalar });
+            offset += scalar_size(scalar);
         }
         self.store_leaves(place, &leaves, words, align, &|_| {});
         Ok(())

@@ -60,8 +60,14 @@ pub fn compile(module: &[u8], request: &DeviceRequest) -> Result<DeviceCode, Err
     written
         .machine
         .optimize(&mut written.code, request.optimization)?;
+    let text = match request.with_text {
+        true => written.code.to_text(),
+        false => Vec::new(),
+    };
     Ok(DeviceCode {
         kernels: written.kernels,
+        text,
+        // Last: the code generator changes what it reads.
         code: written.machine.emit(&written.code)?.bytes().to_vec(),
     })
 }

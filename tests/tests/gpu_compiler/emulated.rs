@@ -1,0 +1,431 @@
+//! Kernels compiled for NVIDIA's GPUs on threads of this machine, beside the interpreter with the same arguments.
+//!
+//! The LLVM IR that PTX is generated of is made the host's by its text: address spaces go, and what it asks the hardware for
+//! is asked of `threads.c`.
+
+use std::fmt::Write;
+
+use offkit_tests::{Folder, need, npy_f32, npy_i32, tool};
+
+use super::{LANGUAGE, MEASURED, compile, spirv};
+
+/// What a kernel is given.
+enum Given {
+    /// Integers or single-precision numbers, which are compared afterwards.
+    I32(Vec<i32>),
+    F32(Vec<f32>),
+    /// 64-bit integers.
+    I64(Vec<i64>),
+    /// One number, as `offkit run` and as C spell it, and its type in C.
+    Number(&'static str, &'static str, &'static str),
+    /// Bytes of local memory.
+    Local(usize),
+}
+
+use Given::{F32, I32, I64, Local, Number};
+
+/// A launch: the kernel, work-items in all and in a group, arguments.
+struct Launch(&'static str, [usize; 3], [usize; 3], Vec<Given>);
+
+fn numbers(count: usize) -> Vec<i32> {
+    (0..count)
+        .map(|index| ((index * 7919 + 13) % 101) as i32)
+        .collect()
+}
+
+fn fractions(count: usize) -> Vec<f32> {
+    numbers(count)
+        .into_iter()
+        .map(|number| number as f32 * 0.25 + 0.5)
+        .collect()
+}
+
+/// The LLVM IR as the host's.
+fn of_host(text: &str) -> String {
+    let mut text = text
+        .replace("llvm.nvvm.", "device.")
+        .replace("@vprintf", "@device.vprintf");
+    for space in [1, 3, 4, 5, 101] {
+        text = text.replace(&format!(" addrspace({space})"), "");
+    }
+    text = text
+        .replace("addrspacecast", "bitcast")
+        .replace("ptx_kernel ", "");
+    let is_targets = |line: &&str| !line.starts_with("target ");
+    let lines = text
+        .lines()
+        .filter(is_targets)
+        .map(|line| match line.starts_with("attributes ") {
+            // The processor is another one.
+            true => line
+                .split(' ')
+                .filter(|word| !word.starts_with("\"target-"))
+                .collect::<Vec<_>>()
+                .join(" "),
+            false => line.to_owned(),
+        });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// A program that launches a kernel and writes what it leaves in memory.
+fn program(Launch(kernel, global, local, given): &Launch) -> String {
+    let mut text = String::from(
+        "#include <stdint.h>\n#include <stdio.h>\n\
+         void launch(void (*)(void), uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t);\n\
+         static void move(const char *name, void *to, size_t size, int is_read) {\n\
+         FILE *file = fopen(name, is_read ? \"rb\" : \"wb\");\n\
+         if (!file || (is_read ? fread : (size_t (*)(void *, size_t, size_t, FILE *))fwrite)(to, 1, size, file) != size)\n\
+         perror(name), __builtin_trap();\nfclose(file);\n}\n",
+    );
+    let (mut types, mut arguments) = (Vec::new(), Vec::new());
+    let (mut reads, mut writes) = (String::new(), String::new());
+    let mut used = 0;
+    for (index, given) in given.iter().enumerate() {
+        let (element, count) = match given {
+            I32(values) => ("int32_t", values.len()),
+            F32(values) => ("float", values.len()),
+            I64(values) => ("int64_t", values.len()),
+            Number(_, value, kind) => {
+                types.push((*kind).to_owned());
+                arguments.push((*value).to_owned());
+                continue;
+            }
+            Local(size) => {
+                types.push("uint32_t".to_owned());
+                arguments.push(used.to_string());
+                used += size.next_multiple_of(128);
+                continue;
+            }
+        };
+        writeln!(
+            text,
+            "static {element} a{index}[{count}] __attribute__((aligned(128)));"
+        )
+        .unwrap();
+        writeln!(reads, "move(\"a{index}.bin\", a{index}, sizeof a{index}, 1);").unwrap();
+        writeln!(writes, "move(\"b{index}.bin\", a{index}, sizeof a{index}, 0);").unwrap();
+        types.push(format!("{element} *"));
+        arguments.push(format!("a{index}"));
+    }
+    let groups = [0, 1, 2].map(|axis| global[axis] / local[axis]);
+    let (types, arguments) = (types.join(", "), arguments.join(", "));
+    writeln!(text, "typedef int32_t int4 __attribute__((ext_vector_type(4)));").unwrap();
+    writeln!(
+        text,
+        "void {kernel}({types});\nstatic void of(void) {{ {kernel}({arguments}); }}"
+    )
+    .unwrap();
+    let [x, y, z] = groups;
+    let [a, b, c] = local;
+    writeln!(
+        text,
+        "int main(void) {{ {reads} launch(of, {x}, {y}, {z}, {a}, {b}, {c}); {writes} }}"
+    )
+    .unwrap();
+    text
+}
+
+/// Whether numbers are the same, but for the order in which they were rounded.
+fn is_near(one: f32, two: f32) -> bool {
+    one == two
+        || (one - two).abs() <= 2e-4 * one.abs().max(two.abs()).max(1.0)
+        || (one.is_nan() && two.is_nan())
+}
+
+fn words<const N: usize>(bytes: &[u8]) -> impl Iterator<Item = [u8; N]> {
+    bytes
+        .chunks_exact(N)
+        .map(|word| word.try_into().expect("all of them"))
+}
+
+/// Runs a launch both ways; gives what was printed, too.
+#[track_caller]
+fn compare(folder: &Folder, name: &str, launch: &Launch) -> [String; 2] {
+    let Launch(kernel, global, local, given) = launch;
+    let joined = |three: &[usize; 3]| three.map(|size| size.to_string()).join(",");
+    let mut line = format!(
+        "run {name}.spv {kernel} --device cpu-checked --global {} --local {}",
+        joined(global),
+        joined(local)
+    );
+    for (index, given) in given.iter().enumerate() {
+        let file = format!("a{index}.npy");
+        let shape = |count: usize| format!("({count},)");
+        let bytes: Vec<u8> = match given {
+            I32(values) => {
+                folder.write(&file, npy_i32(&shape(values.len()), values.iter().copied()));
+                values.iter().flat_map(|value| value.to_le_bytes()).collect()
+            }
+            F32(values) => {
+                folder.write(&file, npy_f32(&shape(values.len()), values.iter().copied()));
+                values.iter().flat_map(|value| value.to_le_bytes()).collect()
+            }
+            I64(values) => {
+                folder.write(
+                    &file,
+                    offkit_tests::npy_i64(&shape(values.len()), values.iter().copied()),
+                );
+                values.iter().flat_map(|value| value.to_le_bytes()).collect()
+            }
+            Number(value, ..) => {
+                line += &format!(" --arg {value}");
+                continue;
+            }
+            Local(size) => {
+                line += &format!(" --arg local:{size}");
+                continue;
+            }
+        };
+        folder.write(&format!("a{index}.bin"), bytes);
+        line += &format!(" --arg {file} --out {index}=o{index}.npy");
+    }
+    let interpreted = folder.offkit(&line).ok();
+    folder.write("main.c", program(launch));
+    let clang = tool("clang-22").expect("asked for before");
+    let build = "-w main.c threads.o host.o -lm -o main";
+    folder.run(clang, build.split(' ')).ok();
+    let threads = folder.run::<String>(folder.path("main"), []).ok();
+    for (index, given) in given.iter().enumerate() {
+        let files = || {
+            let expected = folder.read(&format!("o{index}.npy"));
+            let found = folder.read(&format!("b{index}.bin"));
+            (expected[expected.len() - found.len()..].to_vec(), found)
+        };
+        match given {
+            I32(_) | I64(_) => {
+                let (expected, found) = files();
+                let differs = expected
+                    .chunks(4)
+                    .zip(found.chunks(4))
+                    .position(|(one, two)| one != two);
+                assert_eq!(
+                    differs, None,
+                    "{kernel}, argument {index}: {expected:?}\n{found:?}"
+                );
+            }
+            F32(_) => {
+                let (expected, found) = files();
+                let pairs = words(&expected)
+                    .map(f32::from_le_bytes)
+                    .zip(words(&found).map(f32::from_le_bytes));
+                for (place, (expected, found)) in pairs.enumerate() {
+                    assert!(
+                        is_near(expected, found),
+                        "{kernel}, argument {index} at {place}: {found}, and interpreted {expected}"
+                    );
+                }
+            }
+            Number(..) | Local(_) => {}
+        }
+    }
+    [interpreted, threads]
+}
+
+/// Compiles kernels for the processor, and makes them the host's.
+fn emulated(name: &str, source: &str, processor: &str) -> Folder {
+    let folder = Folder::new();
+    spirv(&folder, name, source);
+    compile(&folder, name, processor);
+    let text = folder.read(&format!("{name}.{processor}/0.ll"));
+    folder.write(
+        "host.ll",
+        of_host(&String::from_utf8(text).expect("LLVM IR is text")),
+    );
+    folder.write("threads.c", include_str!("threads.c"));
+    let clang = tool("clang-22").expect("asked for before");
+    folder.run(clang, "-O1 -w -c threads.c host.ll".split(' ')).ok();
+    folder
+}
+
+fn int(value: &'static str) -> Given {
+    Number(
+        Box::leak(format!("i32:{value}").into_boxed_str()),
+        value,
+        "int32_t",
+    )
+}
+
+#[test]
+fn measured_kernels_compute_what_the_interpreter_does() {
+    need!("clang-22");
+    let folder = emulated("measured", MEASURED, "sm_70");
+    let of = |count: usize| F32(fractions(count));
+    let none = |count: usize| F32(vec![0.0; count]);
+    let row = |count: usize| [count, 1, 1];
+    let bins = numbers(512).into_iter().map(|number| number * 2).collect();
+    let launches = [
+        Launch("empty", row(32), row(32), vec![]),
+        Launch("vector_add", row(96), row(32), vec![of(96), of(96), none(96)]),
+        Launch(
+            "saxpy",
+            row(128),
+            row(64),
+            vec![Number("f32:2.5", "2.5f", "float"), of(128), of(128), int("100")],
+        ),
+        Launch(
+            "stencil",
+            [32, 16, 1],
+            [8, 8, 1],
+            vec![of(512), none(512), int("32"), int("16")],
+        ),
+        Launch(
+            "gather",
+            row(101),
+            row(101),
+            vec![I32(numbers(101)), of(101), none(101)],
+        ),
+        Launch(
+            "matrix_naive",
+            [32, 32, 1],
+            [8, 4, 1],
+            vec![of(1024), of(1024), none(1024), int("32")],
+        ),
+        Launch(
+            "matrix_tiled",
+            [32, 32, 1],
+            [16, 16, 1],
+            vec![of(1024), of(1024), none(1024), int("32")],
+        ),
+        Launch(
+            "transpose",
+            [32, 16, 1],
+            [16, 16, 1],
+            vec![of(512), none(512), int("32"), int("16")],
+        ),
+        Launch("bodies", row(64), row(32), vec![of(256), none(256), int("64")]),
+        Launch(
+            "bodies_tiled",
+            row(64),
+            row(32),
+            vec![of(256), none(256), int("64"), Local(512)],
+        ),
+        Launch(
+            "options",
+            row(64),
+            row(32),
+            vec![of(64), of(64), of(64), none(64)],
+        ),
+        Launch("waves", row(64), row(32), vec![of(64), none(64)]),
+        Launch(
+            "mandelbrot",
+            [16, 8, 1],
+            [8, 4, 1],
+            vec![I32(vec![0; 128]), int("16"), int("8"), int("30")],
+        ),
+        Launch("reduce", row(256), row(64), vec![of(256), none(4), Local(256)]),
+        Launch("scan", row(128), row(64), vec![of(128), none(128), Local(256)]),
+        Launch(
+            "histogram",
+            row(512),
+            row(64),
+            vec![I32(numbers(512)), I32(vec![0; 256])],
+        ),
+        Launch(
+            "histogram_local",
+            row(128),
+            row(64),
+            vec![I32(bins), I32(vec![0; 256]), int("4")],
+        ),
+        Launch(
+            "sort_step",
+            row(64),
+            row(32),
+            vec![I32(numbers(64)), I32(vec![0; 64]), int("8"), int("16")],
+        ),
+        Launch(
+            "fourier_step",
+            row(32),
+            row(32),
+            vec![of(128), none(128), int("8")],
+        ),
+        Launch(
+            "mix_bits",
+            row(64),
+            row(32),
+            vec![I32(numbers(64)), I32(vec![0; 64]), int("9")],
+        ),
+        Launch(
+            "convolve",
+            [16, 16, 1],
+            [8, 8, 1],
+            vec![of(256), of(49), none(256), int("16"), int("16")],
+        ),
+        Launch(
+            "reduce_sub_groups",
+            row(192),
+            row(96),
+            vec![of(192), none(2), Local(512)],
+        ),
+    ];
+    for launch in &launches {
+        compare(&folder, "measured", launch);
+    }
+}
+
+#[test]
+fn collectives_atomics_and_pointers_do_what_the_interpreter_does() {
+    need!("clang-22");
+    for processor in ["sm_60", "sm_90"] {
+        let folder = emulated("language", LANGUAGE, processor);
+        let row = |count: usize| [count, 1, 1];
+        let none = |count: usize| I32(vec![0; count]);
+        let of = |count: usize| I32(numbers(count));
+        let launches = [
+            // The last sub-group of a group has fewer than 32.
+            Launch("sub_groups", row(144), row(72), vec![of(144), none(144 * 12)]),
+            Launch("sub_groups", row(128), row(64), vec![of(128), none(128 * 12)]),
+            Launch(
+                "wide_words",
+                row(64),
+                row(64),
+                vec![
+                    I64((1..65).map(|number| number << 33 | 7).collect()),
+                    I64(vec![0; 128]),
+                ],
+            ),
+            Launch("work_groups", row(200), row(100), vec![of(200), none(800)]),
+            Launch(
+                "generic_pointers",
+                row(64),
+                row(32),
+                vec![of(64), none(64), Local(128)],
+            ),
+            Launch(
+                "structs",
+                row(64),
+                row(32),
+                vec![
+                    of(64),
+                    none(64),
+                    Number("i32:3,4,5,6", "(int4){3, 4, 5, 6}", "int4"),
+                    Number("i8:9", "9", "char"),
+                ],
+            ),
+            Launch("program_scope", row(64), row(32), vec![of(64), none(64)]),
+            Launch(
+                "atomics",
+                row(96),
+                row(32),
+                vec![none(8), F32(vec![0.0]), I64(vec![0])],
+            ),
+            Launch(
+                "mathematics",
+                row(96),
+                row(32),
+                vec![F32(fractions(96)), F32(vec![0.0; 768])],
+            ),
+            Launch("conversions", row(96), row(32), vec![of(96), none(384)]),
+        ];
+        for launch in &launches {
+            compare(&folder, "language", launch);
+        }
+        let [interpreted, threads] = compare(
+            &folder,
+            "language",
+            &Launch("prints", row(4), row(4), vec![of(4)]),
+        );
+        let printed = "13 13.00, 0.50,-1.00, 2.00 text 32c8 n 100%\n";
+        assert!(threads.starts_with(printed), "{threads}");
+        assert!(interpreted.contains(&threads), "{interpreted}{threads}");
+    }
+}

@@ -1,0 +1,171 @@
+//! SPIR-V compiled for NVIDIA's GPUs: CUDA's assembler takes it, and what it computes is what the interpreter does, on threads
+//! that stand in for those of a GPU.
+
+mod emulated;
+
+use offkit_tests::cuda::Cuda;
+use offkit_tests::{Folder, need, tool};
+
+/// The kernels that the CPU device is measured by.
+const MEASURED: &str = include_str!("../../../bench/cpu/kernels.cl");
+
+/// Compiles OpenCL C to SPIR-V.
+#[track_caller]
+fn spirv(folder: &Folder, name: &str, source: &str) {
+    let clang = tool("clang-22").expect("asked for before");
+    folder.write(&format!("{name}.cl"), source);
+    let line = format!("--target=spirv64 -cl-std=CL3.0 -O1 -c {name}.cl -o {name}.spv");
+    folder.run(clang, line.split(' ')).ok();
+}
+
+/// Compiles SPIR-V for a processor: the folder `NAME.PROCESSOR` has LLVM IR and PTX then.
+#[track_caller]
+fn compile(folder: &Folder, name: &str, processor: &str) -> String {
+    let line = format!(
+        "link --target nvptx64-nvidia-cuda,arch={processor} --save-temps={name}.{processor} --split none {name}.spv \
+         -o {name}.{processor}.out"
+    );
+    folder.offkit(&line).ok();
+    let ptx = folder.read(&format!("{name}.{processor}/0.ptx"));
+    String::from_utf8(ptx).expect("PTX is text")
+}
+
+/// What `--json` tells of the images of a file.
+#[test]
+fn the_image_says_what_it_is_for() {
+    need!("clang-22");
+    let folder = Folder::new();
+    spirv(
+        &folder,
+        "k",
+        "kernel void twice(global int *x) { x[get_global_id(0)] *= 2; }",
+    );
+    folder
+        .offkit("link --target nvptx64-nvidia-cuda,arch=sm_75 k.spv -o k.out")
+        .ok();
+    let listed = folder.offkit("ls k.out").ok();
+    assert!(
+        listed.contains("PTX  nvptx64-nvidia-cuda-sm_75") && listed.contains("twice"),
+        "{listed}"
+    );
+}
+
+#[test]
+fn the_assembler_takes_it_for_every_processor() {
+    need!("clang-22");
+    let Some(newer) = Cuda::get().map(|cuda| cuda.ptxas) else {
+        return;
+    };
+    let Some(older) = Cuda::ptxas_12() else { return };
+    let folder = Folder::new();
+    spirv(&folder, "measured", MEASURED);
+    spirv(&folder, "language", LANGUAGE);
+    // Every one that the assemblers know is tried by `./dev ptxas`.
+    let all = std::env::var_os("OFFKIT_ALL_PROCESSORS").is_some();
+    let samples = [
+        (&older, &["sm_60", "sm_70", "sm_90"][..]),
+        (&newer, &["sm_75", "sm_120"]),
+    ];
+    for (ptxas, sample) in samples {
+        let help = folder.run(ptxas, ["--help"]).ok();
+        let known: Vec<&str> = match all {
+            true => help.split('\'').filter(|word| is_processor(word)).collect(),
+            false => sample.to_vec(),
+        };
+        for processor in known {
+            for name in ["measured", "language"] {
+                compile(&folder, name, processor);
+                let ptx = format!("{name}.{processor}/0.ptx");
+                let outcome = folder.run(ptxas, [&format!("-arch={processor}"), &ptx, "-o", "made.cubin"]);
+                assert_eq!(outcome.code, 0, "{processor}: {outcome:#?}");
+            }
+        }
+    }
+}
+
+/// Whether ptxas names a processor that there is code for.
+fn is_processor(word: &str) -> bool {
+    let number = word
+        .strip_prefix("sm_")
+        .map(|number| number.trim_end_matches(['a', 'f']));
+    number
+        .and_then(|number| number.parse().ok())
+        .is_some_and(|number: u32| number >= 60)
+}
+
+/// What the measured kernels don't use.
+const LANGUAGE: &str = include_str!("language.cl");
+
+#[test]
+fn older_drivers_take_the_code_of_older_processors() {
+    need!("clang-22");
+    let folder = Folder::new();
+    spirv(
+        &folder,
+        "k",
+        "kernel void twice(global int *x) { x[get_global_id(0)] *= 2; }",
+    );
+    for (processor, version) in [
+        ("sm_60", "6.3"),
+        ("sm_75", "6.3"),
+        ("sm_80", "7.0"),
+        ("sm_90", "7.8"),
+    ] {
+        let ptx = compile(&folder, "k", processor);
+        assert!(
+            ptx.contains(&format!(".version {version}\n.target {processor}\n")),
+            "{processor}: {ptx}"
+        );
+    }
+}
+
+#[test]
+fn a_kernel_that_sees_where_ids_begin_has_two_entries() {
+    need!("clang-22");
+    let folder = Folder::new();
+    let source = "kernel void sees(global int *x) { x[get_global_id(0)] = 1; }
+        kernel void blind(global int *x, local int *room) { room[get_local_id(0)] = 1; x[get_group_id(0)] = room[0]; }";
+    spirv(&folder, "k", source);
+    let ptx = compile(&folder, "k", "sm_70");
+    let entries = ptx.lines().filter(|line| line.contains(".entry "));
+    let names: Vec<&str> = entries.filter_map(|line| line.split([' ', '(']).nth(2)).collect();
+    assert_eq!(names, ["sees", "sees_with_offset", "blind"]);
+    // Local memory that is an argument is a place in what the launch has.
+    assert!(ptx.contains(".param .u32 blind_param_1"), "{ptx}");
+    assert!(
+        ptx.contains(".extern .shared .align 128 .b8 offkit_local_memory[]"),
+        "{ptx}"
+    );
+}
+
+#[test]
+fn what_there_is_no_code_for_is_refused_by_name() {
+    need!("clang-22");
+    let folder = Folder::new();
+    let of_eight =
+        "__attribute__((intel_reqd_sub_group_size(8))) kernel void small(global int *x) { *x = 1; }";
+    let large =
+        "__attribute__((reqd_work_group_size(64, 64, 1))) kernel void large(global int *x) { *x = 1; }";
+    let gamma = "kernel void of_gamma(global float *x) { *x = lgamma(*x); }";
+    let elsewhere = "int other(int); kernel void open(global int *x) { *x = other(*x); }";
+    for (source, words) in [
+        (of_eight, &["`small`", "sub-groups of 8 work-items"][..]),
+        (large, &["`large`", "groups of 4096 work-items"]),
+        (gamma, &["`of_gamma`", "lgamma"]),
+        (elsewhere, &["`open`", "other"]),
+    ] {
+        spirv(&folder, "k", source);
+        let outcome =
+            folder.offkit("link --target nvptx64-nvidia-cuda,arch=sm_70 --allow-undefined k.spv -o k.out");
+        assert_ne!(outcome.code, 0, "{source}");
+        for word in words {
+            assert!(outcome.stderr.contains(word), "{source}: {outcome:#?}");
+        }
+    }
+    // Which processor PTX is for has to be known, as for bitcode.
+    spirv(&folder, "k", "kernel void twice(global int *x) { *x *= 2; }");
+    let outcome = folder.offkit("link --target nvptx64-nvidia-cuda k.spv -o k.out");
+    assert!(outcome.stderr.contains("which processor"), "{outcome:#?}");
+    let outcome = folder.offkit("link --target nvptx64-nvidia-cuda,arch=sm_50 k.spv -o k.out");
+    assert!(outcome.stderr.contains("older than sm_60"), "{outcome:#?}");
+}
