@@ -38,13 +38,23 @@ fn so_do_those_of_the_page_on_the_runtime() {
 #[test]
 fn so_do_those_of_the_page_on_the_cpu_device() {
     need!("clang-22", "llc");
-    const PAGE: &str = "docs/cpu-device.md";
+    type_for_scale("docs/cpu-device.md", 6);
+}
+
+#[test]
+fn so_do_those_of_the_page_on_gpus() {
+    need!("clang-22");
+    type_for_scale("docs/gpu-compiler.md", 3);
+}
+
+/// Types the commands of a page, of which there are so many at least, where its first source is `scale.cl`.
+fn type_for_scale(page: &str, least: usize) {
     let folder = Folder::new();
-    let blocks = blocks(PAGE).into_iter();
+    let blocks = blocks(page).into_iter();
     let mut sources = blocks.filter(|(language, _)| language == "c");
     folder.write("scale.cl", sources.next().unwrap().1);
-    let commands = commands(PAGE);
-    assert!(commands.len() >= 6, "{}", commands.len());
+    let commands = commands(page);
+    assert!(commands.len() >= least, "{}", commands.len());
     for command in commands {
         command.check(&folder);
     }

@@ -296,10 +296,12 @@ impl<'m> Emitter<'_, '_, 'm> {
             Some(word) if word.ty() == ty => Ok(*word),
             _ => refuse(format!("the atomic operation {operation:?} has other operands")),
         };
-        // SAFETY, of what follows: a load, or a store.
-        let set_order = |access: Value<'m>, ordering: O| unsafe {
-            LLVMSetOrdering(access.as_raw(), ordering);
-            LLVMSetAtomicSyncScopeID(access.as_raw(), scope);
+        let set_order = |access: Value<'m>, ordering: O| {
+            // SAFETY: asked of loads and stores only, with an order that they can have.
+            unsafe {
+                LLVMSetOrdering(access.as_raw(), ordering);
+                LLVMSetAtomicSyncScopeID(access.as_raw(), scope);
+            }
         };
         let old = match operation {
             AtomicOperation::Load => {
