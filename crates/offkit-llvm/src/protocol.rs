@@ -229,7 +229,7 @@ pub struct DeviceRequest {
     pub kernels: Vec<String>,
     /// The target triple.
     pub triple: String,
-    /// The processor, by LLVM's name (`sm_90`); empty for the oldest that there is code for.
+    /// The processor, by LLVM's name (`sm_90`).
     pub processor: String,
     /// Features of the processor to be on or off, as LLVM takes them (`+ptx80`).
     pub features: String,

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use offkit_image::Family;
+use offkit_image::target::nvidia::Processor;
 use offkit_kernel::ir::Kernel;
 use offkit_spirv::grammar::{Scope, StorageClass};
 
@@ -38,22 +39,13 @@ pub(super) enum Space {
 }
 
 impl Gpu {
-    /// The kind that a target's processors are of; none for one that kernels aren't compiled for.
+    /// The kind that a processor of a family is of; none for one that kernels aren't compiled for.
     pub(super) fn of(family: Family, processor: &str) -> Option<Gpu> {
-        let number = processor
-            .trim_start_matches("sm_")
-            .trim_end_matches(char::is_alphabetic);
-        (family.is_compiled_from_spirv() && family.is_nvptx()).then(|| Gpu::Nvidia {
-            capability: number.parse().unwrap_or(OLDEST_NVIDIA),
+        let compiled = family.is_compiled_from_spirv() && family.is_nvptx();
+        let processor = Processor::parse(processor).filter(|_| compiled)?;
+        Some(Gpu::Nvidia {
+            capability: processor.number,
         })
-    }
-
-    /// The processor that code is for: the oldest where none is named.
-    pub(super) fn processor(self, named: &str) -> String {
-        match (self, named) {
-            (Gpu::Nvidia { capability }, "") => format!("sm_{capability}"),
-            (Gpu::Nvidia { .. }, named) => named.to_owned(),
-        }
     }
 
     /// Features to be on: PTX as old as the processor and what is emitted here allow, so that older drivers take it.
@@ -102,7 +94,8 @@ impl Gpu {
         let own = self.sub_group_size();
         match self {
             Gpu::Nvidia { capability } if capability < OLDEST_NVIDIA => {
-                return refuse(format!("sm_{capability} is older than sm_{OLDEST_NVIDIA}"));
+                let [own, oldest] = [capability, OLDEST_NVIDIA].map(|number| f64::from(number) / 10.0);
+                return refuse(format!("compute capability {own:.1} is older than {oldest:.1}"));
             }
             Gpu::Nvidia { .. } => {}
         }

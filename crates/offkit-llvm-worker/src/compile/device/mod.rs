@@ -82,11 +82,14 @@ struct Written {
 impl Written {
     fn new(module: &[u8], request: &DeviceRequest) -> Result<Written, Error> {
         let module = super::read(module)?;
-        let gpu = Gpu::of(Family::of(&request.triple), &request.processor)
-            .ok_or_else(|| Error::new(format!("kernels are not compiled for `{}`", request.triple)))?;
-        let processor = gpu.processor(&request.processor);
+        let (triple, processor) = (&request.triple, &request.processor);
+        let gpu = Gpu::of(Family::of(triple), processor).ok_or_else(|| {
+            Error::new(format!(
+                "kernels are not compiled for processor `{processor}` of `{triple}`"
+            ))
+        })?;
         let features = gpu.features(&request.features);
-        let machine = TargetMachine::new(&request.triple, &processor, &features, request.optimization)?;
+        let machine = TargetMachine::new(triple, processor, &features, request.optimization)?;
         let mut code = Module::parse_text(&Context::new(), "")?;
         // The layout of the target's memory is what variables are made by.
         machine.adopt(&mut code)?;
