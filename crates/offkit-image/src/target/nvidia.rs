@@ -113,7 +113,8 @@ impl Processor {
     }
 
     /// Whether LLVM 22 generates code for it.
-    pub(super) fn is_known(self) -> bool {
+    #[must_use]
+    pub fn is_known(self) -> bool {
         let first = match self.scope {
             Scope::Plain => 0,
             Scope::Only => FIRST_ONLY,

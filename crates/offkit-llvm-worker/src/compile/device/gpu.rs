@@ -39,10 +39,11 @@ pub(super) enum Space {
 }
 
 impl Gpu {
-    /// The kind that a processor of a family is of; none for one that kernels aren't compiled for.
+    /// The kind that a processor of a family is of; none for one that kernels aren't compiled for, or that LLVM doesn't know:
+    /// it would take it for an old one.
     pub(super) fn of(family: Family, processor: &str) -> Option<Gpu> {
         let compiled = family.is_compiled_from_spirv() && family.is_nvptx();
-        let processor = Processor::parse(processor).filter(|_| compiled)?;
+        let processor = Processor::parse(processor).filter(|processor| compiled && processor.is_known())?;
         Some(Gpu::Nvidia {
             capability: processor.number,
         })
