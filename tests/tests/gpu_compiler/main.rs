@@ -139,6 +139,31 @@ fn a_kernel_that_sees_where_ids_begin_has_two_entries() {
 }
 
 #[test]
+fn updates_of_memory_have_their_order() {
+    need!("clang-22");
+    let folder = Folder::new();
+    // Each gives the next one's reader what was written before.
+    let source = "kernel void counted(global atomic_int *count, global int *x) {
+        x[get_global_id(0)] = 1;
+        int before = atomic_fetch_add_explicit(count, 1, memory_order_acq_rel, memory_scope_device);
+        x[get_global_id(0)] += before + x[0];
+      }
+      kernel void own(global atomic_int *count) {
+        atomic_work_item_fence(CLK_GLOBAL_MEM_FENCE, memory_order_seq_cst, memory_scope_work_item);
+        atomic_fetch_add_explicit(count, 1, memory_order_relaxed, memory_scope_device);
+      }";
+    spirv(&folder, "k", source);
+    for (processor, fence) in [("sm_60", "membar.gl"), ("sm_90", "fence.acq_rel.gpu")] {
+        let ptx = compile(&folder, "k", processor);
+        let (counted, own) = ptx.split_once(".entry own").expect("two kernels");
+        let update = counted.find("atom.").expect("an update");
+        assert!(counted[..update].contains(fence), "{processor}: {ptx}");
+        assert!(counted[update..].contains(fence), "{processor}: {ptx}");
+        assert!(!own.contains(fence), "{processor}: {ptx}");
+    }
+}
+
+#[test]
 fn what_there_is_no_code_for_is_refused_by_name() {
     need!("clang-22");
     let folder = Folder::new();
@@ -146,11 +171,13 @@ fn what_there_is_no_code_for_is_refused_by_name() {
         "__attribute__((intel_reqd_sub_group_size(8))) kernel void small(global int *x) { *x = 1; }";
     let large =
         "__attribute__((reqd_work_group_size(64, 64, 1))) kernel void large(global int *x) { *x = 1; }";
+    let deep = "__attribute__((reqd_work_group_size(1, 1, 128))) kernel void deep(global int *x) { *x = 1; }";
     let gamma = "kernel void of_gamma(global float *x) { *x = lgamma(*x); }";
     let elsewhere = "int other(int); kernel void open(global int *x) { *x = other(*x); }";
     for (source, words) in [
         (of_eight, &["`small`", "sub-groups of 8 work-items"][..]),
         (large, &["`large`", "groups of 4096 work-items"]),
+        (deep, &["`deep`", "groups of 1 x 1 x 128 work-items"]),
         (gamma, &["`of_gamma`", "lgamma"]),
         (elsewhere, &["`open`", "other"]),
     ] {

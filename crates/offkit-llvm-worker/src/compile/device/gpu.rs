@@ -29,6 +29,9 @@ impl fmt::Display for Gpu {
 /// The oldest of NVIDIA's processors that there is code for.
 const OLDEST_NVIDIA: u32 = 60;
 
+/// Work-items of a group of NVIDIA's GPUs in the third dimension, at most.
+const DEEPEST_NVIDIA: u64 = 64;
+
 /// Memory of a device, and LLVM's number for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Space {
@@ -107,6 +110,11 @@ impl Gpu {
         }
         let most = self.most_work_items();
         let needed = kernel.required_local_size;
+        if let Some([x, y, z]) = needed.filter(|[x, y, z]| [x, y, z].contains(&&0) || *z > DEEPEST_NVIDIA) {
+            return refuse(format!(
+                "it needs groups of {x} x {y} x {z} work-items, which {self} do not have"
+            ));
+        }
         let count = needed.map(|size| size.iter().fold(1, |all: u64, size| all.saturating_mul(*size)));
         match count.filter(|count| *count > most) {
             Some(count) => refuse(format!(
@@ -144,8 +152,8 @@ impl Gpu {
     /// LLVM's name for those who see an access in order; none for everybody.
     pub(super) fn sync_scope(self, scope: Scope) -> &'static str {
         match (self, scope) {
-            (_, Scope::Invocation) => "singlethread",
-            (Gpu::Nvidia { .. }, Scope::Subgroup | Scope::Workgroup) => "block",
+            // LLVM has no instructions for less.
+            (Gpu::Nvidia { .. }, Scope::Invocation | Scope::Subgroup | Scope::Workgroup) => "block",
             (Gpu::Nvidia { .. }, Scope::Device) => "device",
             (Gpu::Nvidia { .. }, _) => "",
         }

@@ -9,7 +9,7 @@ use offkit_kernel::builtins::Scalar;
 use offkit_kernel::ir::{
     AtomicOperation, Attributes, Instruction, Leaf, Operand, Type as Kind, TypeId, ValueId, scalar_size,
 };
-use offkit_spirv::grammar::{MemorySemantics, StorageClass};
+use offkit_spirv::grammar::{MemorySemantics, Scope, StorageClass};
 
 use super::super::apart::update_of;
 use super::super::builder::{Type, Value};
@@ -275,6 +275,23 @@ impl<'m> Emitter<'_, '_, 'm> {
         }
     }
 
+    /// An access without an order of its own that gets one by fences.
+    fn between_fences(
+        &self,
+        ordering: Ordering,
+        scope: u32,
+        access: impl FnOnce() -> Value<'m>,
+    ) -> Value<'m> {
+        if ordering != Ordering::LLVMAtomicOrderingAcquire {
+            self.fence_of(ordering, scope);
+        }
+        let old = access();
+        if ordering != Ordering::LLVMAtomicOrderingRelease {
+            self.fence_of(ordering, scope);
+        }
+        old
+    }
+
     pub(super) fn atomic(
         &mut self,
         instruction: &Instruction,
@@ -354,20 +371,28 @@ impl<'m> Emitter<'_, '_, 'm> {
                     O::LLVMAtomicOrderingRelease => O::LLVMAtomicOrderingMonotonic,
                     ordering => ordering,
                 };
-                // SAFETY: a pointer and two integers of one type.
-                unsafe {
-                    let pair = LLVMBuildAtomicCmpXchgSyncScope(
-                        b.as_raw(),
-                        place.as_raw(),
-                        expected.as_raw(),
-                        new.as_raw(),
-                        ordering,
-                        failed,
-                        scope,
-                    );
-                    let old = Value::from_raw(LLVMBuildExtractValue(b.as_raw(), pair, 0, c"".as_ptr()));
-                    b.bit_cast(old, ty)
-                }
+                let exchange = |ordering, failed| {
+                    // SAFETY: a pointer and two integers of one type.
+                    unsafe {
+                        let pair = LLVMBuildAtomicCmpXchgSyncScope(
+                            b.as_raw(),
+                            place.as_raw(),
+                            expected.as_raw(),
+                            new.as_raw(),
+                            ordering,
+                            failed,
+                            scope,
+                        );
+                        Value::from_raw(LLVMBuildExtractValue(b.as_raw(), pair, 0, c"".as_ptr()))
+                    }
+                };
+                let old = match self.gpu.has_ordered_accesses() {
+                    true => exchange(ordering, failed),
+                    false => self.between_fences(ordering, scope, || {
+                        exchange(O::LLVMAtomicOrderingMonotonic, O::LLVMAtomicOrderingMonotonic)
+                    }),
+                };
+                b.bit_cast(old, ty)
             }
             AtomicOperation::Exchange | AtomicOperation::TestAndSet | AtomicOperation::Update(_) => {
                 let value = match operation {
@@ -377,17 +402,24 @@ impl<'m> Emitter<'_, '_, 'm> {
                 let Some(update) = update_of(operation) else {
                     return refuse(format!("the atomic operation {operation:?}"));
                 };
-                // SAFETY: a pointer and a value of the type that is updated.
-                unsafe {
-                    Value::from_raw(LLVMBuildAtomicRMWSyncScope(
-                        b.as_raw(),
-                        update,
-                        place.as_raw(),
-                        value.as_raw(),
-                        ordering,
-                        scope,
-                    ))
+                let order = instruction.attributes.order;
+                if order.is_some_and(|order| order.scope == Scope::CrossDevice) {
+                    return refuse("an atomic update among all devices (`memory_scope_all_svm_devices`)");
                 }
+                // LLVM 22 writes updates for NVIDIA's GPUs without their order, whatever the processor.
+                self.between_fences(ordering, scope, || {
+                    // SAFETY: a pointer and a value of the type that is updated.
+                    unsafe {
+                        Value::from_raw(LLVMBuildAtomicRMWSyncScope(
+                            b.as_raw(),
+                            update,
+                            place.as_raw(),
+                            value.as_raw(),
+                            O::LLVMAtomicOrderingMonotonic,
+                            scope,
+                        ))
+                    }
+                })
             }
         };
         Ok(vec![match operation {

@@ -8,6 +8,7 @@ use llvm_sys::{LLVMIntPredicate as IntPredicate, LLVMOpcode as Opcode};
 use offkit_kernel::ir::{
     BallotQuery, Collective, CollectiveKind as Kind, Instruction, Reduction, arithmetic,
 };
+use offkit_spirv::grammar::Scope;
 
 use super::super::builder::Value;
 use super::super::kernel::refuse;
@@ -64,6 +65,11 @@ impl<'m> Emitter<'_, '_, 'm> {
         let kind = collective.kind;
         Ok(match kind {
             Kind::Barrier => {
+                // The barrier itself orders what its own work-items see.
+                let scope = instruction.attributes.order.map(|order| order.scope);
+                if matches!(scope, Some(Scope::Workgroup | Scope::Device | Scope::CrossDevice)) {
+                    self.fence(&instruction.attributes);
+                }
                 self.gpu.sub_group_barrier(b, members);
                 Vec::new()
             }
