@@ -257,7 +257,10 @@ impl Pass {
                 }
                 Op::LLVMBitCast if components(of).is_none() => match self.joined(operand(0), to) {
                     Some(joined) => joined,
-                    None => self.builder.resize(value, to),
+                    None => {
+                        self.builder.before(LLVMGetNextInstruction(value));
+                        self.builder.resize(value, to)
+                    }
                 },
                 Op::LLVMLoad if components(of).is_none() => {
                     let loaded = self.load(value, to);
@@ -436,7 +439,7 @@ unsafe fn element_bits(vector: LLVMTypeRef) -> Option<c_uint> {
         match LLVMGetTypeKind(scalar(vector)) {
             LLVMTypeKind::LLVMHalfTypeKind => Some(16),
             LLVMTypeKind::LLVMFloatTypeKind => Some(32),
-            _ => Some(width(vector)).filter(|bits| matches!(bits, 8 | 16 | 32)),
+            _ => Some(width(vector)).filter(|bits| matches!(bits, 1 | 8 | 16 | 32)),
         }
     }
 }
@@ -505,6 +508,21 @@ mod tests {
         }
         assert!(text.contains("load i16") && text.contains("load i8"), "{text}");
         assert_eq!(text.matches("store i8").count(), 3, "{text}");
+    }
+
+    /// As LLVM makes it of a loop that compares bytes.
+    #[test]
+    fn truth_values_are_joined() {
+        let text = widened(
+            "  %v = insertelement <4 x i32> poison, i32 %x, i64 0
+               %c = icmp eq <4 x i32> %v, zeroinitializer
+               %b = bitcast <4 x i1> %c to i4
+               %any = icmp ne i4 %b, 0
+               %r = zext i1 %any to i32
+               ret i32 %r",
+        );
+        assert!(!text.contains("i4 "), "{text}");
+        assert_eq!(text.matches("extractelement <4 x i1>").count(), 4, "{text}");
     }
 
     #[test]
