@@ -2,7 +2,7 @@
 
 use offkit_pi::ffi::*;
 use offkit_pi::plugin::{Build, Error, GlobalVariable, Program, Ref, Result};
-use offkit_spirv::{LinkError, LinkInput, LinkOptions, Module, reflect, specialize};
+use offkit_spirv::{LinkedPrograms, Module, ProgramError, link_programs};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ pub(crate) struct CpuProgram {
 
 /// What a program was made from.
 enum Source {
-    SpirV(Vec<u8>),
+    SpirV(offkit_spirv::Program),
     /// Functions of this process, which are what they are.
     Native(Table),
     /// Other programs.
@@ -102,15 +102,10 @@ impl CpuProgram {
             });
         }
         // The rest is looked at by the compiler, which has a log to write to.
-        if !matches!(il, [0x03, 0x02, 0x23, 0x07, ..] | [0x07, 0x23, 0x02, 0x03, ..]) {
-            return Err(Error::new(
-                PI_INVALID_VALUE,
-                "this is no SPIR-V: it does not start with its magic number",
-            ));
-        }
+        let program = offkit_spirv::Program::new(il).map_err(|error| Error::new(PI_INVALID_VALUE, error))?;
         Ok(CpuProgram {
             memory: Arc::clone(memory),
-            source: Source::SpirV(il.to_vec()),
+            source: Source::SpirV(program),
             state: Mutex::default(),
             compiles,
         })
@@ -134,12 +129,13 @@ impl CpuProgram {
         let compiled_so = |program: &Ref<CpuProgram>| compiled::checks_bounds(&program.state().build.options);
         let check_bounds = compiled::checks_bounds(options) || programs.iter().any(compiled_so);
         let _mode = FloatMode::standard();
-        let linked = link(&objects, library).and_then(|linked| {
+        let linked = link_programs(&objects, library).map_err(|error| error.to_string());
+        let linked = linked.and_then(|linked| {
             if library {
                 return Ok((Some(linked.module), None));
             }
             let executable = build(&linked.module, memory, compiles, check_bounds)
-                .map_err(|error| linked.explain(error))?;
+                .map_err(|error| explain(&linked, error))?;
             Ok((None, Some(executable)))
         });
         let mut state = State::default();
@@ -192,8 +188,11 @@ impl CpuProgram {
         (state.object, state.executable) = (None, None);
         // The host may compute with numbers in another way than the device and its compiler.
         let _mode = FloatMode::standard();
-        let module = Module::from_bytes(source).map_err(|error| format!("not valid SPIR-V: {error}"));
-        match module.and_then(|module| work(module, &mut state)) {
+        let module = source.specialized(&state.specialization);
+        match module
+            .map_err(|error| error.to_string())
+            .and_then(|module| work(module, &mut state))
+        {
             Ok(binary_type) => {
                 state.build.status = PI_PROGRAM_BUILD_STATUS_SUCCESS;
                 state.build.binary_type = binary_type;
@@ -218,52 +217,14 @@ impl CpuProgram {
     }
 }
 
-/// A module that was linked, with the symbols no input has. The device may have them: compilers leave some
-/// built-in functions to it as imports.
-struct Linked {
-    module: Module,
-    unresolved: Option<LinkError>,
-}
-
-fn link(objects: &[Arc<Module>], library: bool) -> Result<Linked, String> {
-    let labels: Vec<String> = (0..objects.len())
-        .map(|index| format!("program {index}"))
-        .collect();
-    let inputs: Vec<LinkInput<'_>> = objects
-        .iter()
-        .zip(&labels)
-        .map(|(module, label)| LinkInput { label, module })
-        .collect();
-    let options = LinkOptions::default().with_keep_exports(library);
-    match offkit_spirv::link(&inputs, options.with_allow_unresolved(library)) {
-        Ok(module) => Ok(Linked {
-            module,
-            unresolved: None,
-        }),
-        Err(unresolved @ LinkError::Unresolved(_)) => {
-            let module = offkit_spirv::link(&inputs, options.with_allow_unresolved(true));
-            let module = module.map_err(|error| error.to_string())?;
-            Ok(Linked {
-                module,
-                unresolved: Some(unresolved),
-            })
-        }
-        Err(error) => Err(error.to_string()),
+/// What is said about a linked module that does not build: for a symbol that neither an input nor the device has, all that
+/// the linker knows about it.
+fn explain(linked: &LinkedPrograms, error: BuildError) -> String {
+    match &error {
+        BuildError::UnresolvedImport { name, .. } => linked.unresolved(name),
+        _ => None,
     }
-}
-
-impl Linked {
-    /// What is said about a linked module that does not build: for a symbol that neither an input nor the
-    /// device has, all that the linker knows about it.
-    fn explain(&self, error: BuildError) -> String {
-        if let BuildError::UnresolvedImport { name, .. } = &error
-            && let Some(LinkError::Unresolved(symbols)) = &self.unresolved
-            && let Some(symbol) = symbols.iter().find(|symbol| symbol.name == *name)
-        {
-            return format!("unresolved symbol: {symbol}");
-        }
-        error.to_string()
-    }
+    .unwrap_or_else(|| error.to_string())
 }
 
 impl Program<Cpu> for CpuProgram {
@@ -274,34 +235,20 @@ impl Program<Cpu> for CpuProgram {
                 "only a program made of SPIR-V has specialization constants",
             ));
         };
-        let module = Module::from_bytes(source);
-        let module = module
-            .map_err(|error| Error::new(PI_INVALID_PROGRAM, format_args!("not valid SPIR-V: {error}")))?;
-        let constants = reflect(&module).specialization_constants;
-        let Some(constant) = constants.iter().find(|constant| constant.id == id) else {
-            return Err(Error::new(
-                PI_INVALID_SPEC_ID,
-                format_args!("there is no specialization constant {id}"),
-            ));
-        };
-        if constant.size != value.len() as u64 {
-            let (expected, found) = (constant.size, value.len());
-            let message =
-                format!("specialization constant {id} has {expected} bytes, the value given has {found}");
-            return Err(Error::new(PI_INVALID_VALUE, message));
-        }
-        let bits = value
-            .iter()
-            .rev()
-            .fold(0, |bits, byte| bits << 8 | u64::from(*byte));
+        let bits = source.constant(id, value).map_err(|error| {
+            let code = match error {
+                ProgramError::NoConstant { .. } => PI_INVALID_SPEC_ID,
+                ProgramError::ConstantSize { .. } => PI_INVALID_VALUE,
+                _ => PI_INVALID_PROGRAM,
+            };
+            Error::new(code, error)
+        })?;
         self.state().specialization.insert(id, bits);
         Ok(())
     }
 
     fn compile(&self, options: &str) -> Result<()> {
-        self.make(options, PI_COMPILE_PROGRAM_FAILURE, |mut module, state| {
-            // Each module numbers its constants for itself, so they get their values before it is linked.
-            specialize(&mut module, &state.specialization);
+        self.make(options, PI_COMPILE_PROGRAM_FAILURE, |module, state| {
             state.object = Some(Arc::new(module));
             Ok(PI_PROGRAM_BINARY_TYPE_COMPILED_OBJECT)
         })
@@ -319,8 +266,7 @@ impl Program<Cpu> for CpuProgram {
             };
             return Ok(());
         }
-        self.make(options, PI_BUILD_PROGRAM_FAILURE, |mut module, state| {
-            specialize(&mut module, &state.specialization);
+        self.make(options, PI_BUILD_PROGRAM_FAILURE, |module, state| {
             let check_bounds = compiled::checks_bounds(options);
             let executable = build(&module, &self.memory, self.compiles, check_bounds);
             let executable = executable.map_err(|error| error.to_string())?;
