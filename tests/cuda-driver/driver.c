@@ -208,6 +208,7 @@ static const struct { CUresult code; const char *name, *words; } ERRORS[] = {
     {218, "CUDA_ERROR_INVALID_PTX", "a PTX JIT compilation failed"},
     {222, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION", "the provided PTX was compiled with an unsupported toolchain."},
     {500, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
+    {214, "CUDA_ERROR_ECC_UNCORRECTABLE", "uncorrectable ECC error encountered"},
     {700, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
     {803, "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH", "system has unsupported display driver / cuda driver combination"},
 };
@@ -361,6 +362,17 @@ static void shape(void **arguments, const unsigned blocks[3], const unsigned thr
   out[7] = (uint32_t)*(uint64_t *)arguments[1];
 }
 
+// Where ids begin, and how many dimensions there are, if the kernel is told.
+static void ids(void **arguments, const unsigned blocks[3], const unsigned threads[3], unsigned shared) {
+  (void)blocks, (void)threads, (void)shared;
+  memset(*(uint32_t **)arguments[0], 0, 16);
+}
+
+static void ids_with_offset(void **arguments, const unsigned blocks[3], const unsigned threads[3], unsigned shared) {
+  (void)blocks, (void)threads, (void)shared;
+  memcpy(*(uint32_t **)arguments[0], arguments[1], 16);
+}
+
 struct kernel {
   const char *name;
   body *run;
@@ -368,7 +380,12 @@ struct kernel {
   int count;
 };
 
-static const struct kernel KERNELS[] = {{"saxpy", saxpy, {4, 8, 8}, 3}, {"shape", shape, {8, 8}, 2}};
+static const struct kernel KERNELS[] = {
+    {"saxpy", saxpy, {4, 8, 8}, 3},
+    {"shape", shape, {8, 8}, 2},
+    {"ids", ids, {8}, 1},
+    {"ids_with_offset", ids_with_offset, {8, 16}, 2},
+};
 
 static const char *find_text(const char *text, size_t size, const char *part) { return memmem(text, size, part, strlen(part)); }
 

@@ -23,7 +23,7 @@ pub enum Kind {
     Plugin,
     /// Files of `offkit cc`.
     Driver,
-    /// Machine code of a kernel for the CPU device.
+    /// What offkit's compiler has made of SPIR-V: machine code of a kernel for the CPU device, PTX of a program.
     Kernel,
 }
 

@@ -20,12 +20,25 @@ struct Family {
     folder: &'static str,
     /// What their names begin with.
     prefix: &'static str,
+    /// What may follow, beside a number.
+    suffixes: &'static [&'static str],
     of: &'static str,
+}
+
+impl Family {
+    fn has(&self, name: &str) -> bool {
+        name.strip_prefix(self.prefix).is_some_and(|rest| {
+            self.suffixes.contains(&rest)
+                || !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit())
+        })
+    }
 }
 
 const NVIDIA: Family = Family {
     folder: "/dev",
     prefix: "nvidia",
+    // Not those for displays and tools, which programs that compute do without.
+    suffixes: &["ctl", "-uvm"],
     of: "NVIDIA's driver",
 };
 
@@ -33,21 +46,25 @@ const OTHERS: [Family; 4] = [
     Family {
         folder: "/dev/dri",
         prefix: "renderD",
+        suffixes: &[],
         of: "a GPU (Intel, AMD)",
     },
     Family {
         folder: "/dev",
         prefix: "kfd",
+        suffixes: &[""],
         of: "AMD's compute driver",
     },
     Family {
         folder: "/dev/accel",
         prefix: "accel",
+        suffixes: &[],
         of: "an accelerator",
     },
     Family {
         folder: "/dev",
         prefix: "dxg",
+        suffixes: &[""],
         of: "the GPU of Windows below (WSL)",
     },
 ];
@@ -95,7 +112,7 @@ fn paths_of(family: &Family) -> Vec<PathBuf> {
     let names = fs::read_dir(family.folder).into_iter().flatten().flatten();
     let paths = names.map(|entry| entry.path()).filter(|path| {
         let name = path.file_name().map(|name| name.to_string_lossy());
-        name.is_some_and(|name| name.starts_with(family.prefix)) && !path.is_dir()
+        name.is_some_and(|name| family.has(&name)) && !path.is_dir()
     });
     paths.collect()
 }

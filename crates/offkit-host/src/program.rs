@@ -107,3 +107,17 @@ mod tests {
         assert_eq!(find("no-such-program", &places, &places), None);
     }
 }
+
+/// Whether this process has rights that who has started it has not: then nothing is started that is found by variables or
+/// in folders.
+#[cfg(target_os = "linux")]
+#[expect(unsafe_code, reason = "the C library is asked")]
+pub fn is_privileged() -> bool {
+    // SAFETY: it reads a word that the kernel has left at the start.
+    unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
+}
+
+#[cfg(not(target_os = "linux"))]
+pub fn is_privileged() -> bool {
+    false
+}

@@ -366,19 +366,22 @@ fn misfit(image: &DeviceImage<'_>, device: &Device) -> Option<Misfit> {
     told.runs_on(&device).runs.err()
 }
 
-/// What a device says of itself that decides which code it takes: that it takes SPIR-V, or its compute capability.
+/// What a device says of itself that decides which code it takes: its compute capability, or that it takes SPIR-V.
 /// `None` where it says neither.
 pub fn described(device: &Device) -> Option<offkit_image::target::Device> {
-    if takes_spirv(device) {
-        let spirv = Target::new(triples::SPIRV64, "");
-        return Some(offkit_image::target::Device::new(spirv));
-    }
-    if device.platform().backend().ok()? != PI_EXT_PLATFORM_BACKEND_CUDA {
-        return None;
+    let of_cuda = device.platform().backend().ok() == Some(PI_EXT_PLATFORM_BACKEND_CUDA);
+    if !of_cuda {
+        let spirv = || offkit_image::target::Device::new(Target::new(triples::SPIRV64, ""));
+        return takes_spirv(device).then(spirv);
     }
     let capability = text(device.info(PI_DEVICE_INFO_VERSION).ok()?);
     let mut known = offkit_image::target::Device::named(&capability)?;
     known.driver = device.driver_version().ok()?.parse().ok();
+    known.spirv = device
+        .il_version()
+        .ok()
+        .filter(|version| !version.is_empty())
+        .map(|version| SpirvSupport::new(&version, device.extensions().unwrap_or_default()));
     Some(known)
 }
 

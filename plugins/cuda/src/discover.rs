@@ -87,11 +87,13 @@ fn refused(nodes: &[Node]) -> Option<String> {
 /// Why the driver shows no device.
 fn no_device(visible: Option<&str>, nodes: &[Node]) -> String {
     const FOUND: &str = "NVIDIA's driver shows no device";
+    if visible == Some("") {
+        return format!("{FOUND}: {VISIBLE} is empty, which hides all; unset it");
+    }
     if let Some(refused) = refused(nodes) {
         return format!("{FOUND}: {refused}");
     }
     match visible {
-        Some("") => format!("{FOUND}: {VISIBLE} is empty, which hides all; unset it"),
         Some(value) if value.starts_with("MIG-") => format!(
             "{FOUND}: {VISIBLE}={value} names a MIG instance that is not there; `nvidia-smi -L` lists those that are"
         ),

@@ -114,6 +114,8 @@ impl DeviceImage<'_> {
     pub fn runs_on(&self, device: &Device) -> Verdict {
         let runs = match self.target.runs_on(self.format, &device.target) {
             Ok(run) => run,
+            // Before the device's driver gets it, offkit's plugin compiles it.
+            Err(_) if self.is_compiled_by_plugin(device) => Run::Compiled,
             Err(reason) => return Verdict::no(reason),
         };
         if let Some(misfit) = self.spirv_misfit(device) {
@@ -144,6 +146,14 @@ impl DeviceImage<'_> {
                 .or(doubt_of_driver),
             rank: Rank::of(self, runs, device),
         }
+    }
+
+    /// Whether this is SPIR-V for a device whose driver takes none, and which says that it takes some all the same.
+    fn is_compiled_by_plugin(&self, device: &Device) -> bool {
+        self.format == ImageFormat::Spirv
+            && self.target.family() == Family::Spirv64
+            && device.target.family().is_compiled_from_spirv()
+            && device.spirv.is_some()
     }
 
     /// Why it is not certain that a device compiles this SPIR-V.

@@ -172,20 +172,6 @@ pub(crate) fn is_on() -> bool {
             Some("0") => false,
             _ => BY_DEFAULT,
         };
-        wanted && cfg!(unix) && Machine::HOST.is_some() && !is_privileged()
+        wanted && cfg!(unix) && Machine::HOST.is_some() && !program::is_privileged()
     })
-}
-
-/// Whether this process has rights that who has started it has not: then nothing is started that is found by variables or
-/// in folders.
-#[cfg(target_os = "linux")]
-#[expect(unsafe_code, reason = "the C library is asked")]
-fn is_privileged() -> bool {
-    // SAFETY: it reads a word that the kernel has left at the start.
-    unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
-}
-
-#[cfg(not(target_os = "linux"))]
-fn is_privileged() -> bool {
-    false
 }

@@ -69,15 +69,7 @@ impl Error {
     pub(crate) fn is_lost(&self) -> bool {
         matches!(
             self.code,
-            CUDA_ERROR_DEVICE_UNAVAILABLE
-                | CUDA_ERROR_ECC_UNCORRECTABLE
-                | 220
-                | 226
-                | 700
-                | 702
-                | 709
-                | 710
-                | 714..=719 | 721
+            CUDA_ERROR_ECC_UNCORRECTABLE | 220 | 226 | 700 | 702 | 709 | 710 | 714..=719 | 721
         )
     }
 

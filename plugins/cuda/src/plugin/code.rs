@@ -1,9 +1,11 @@
 //! Which code of what a host gives a device takes: PTX or machine code, alone or in a container.
 
-use offkit_image::{ContainerKind, DeviceImage, ImageFormat};
+use offkit_image::{ContainerKind, DeviceImage, ImageFormat, InspectedKernel};
+use offkit_llvm::WITH_OFFSET;
 use offkit_object::{Inspect, Limits, header_version, read, target_of};
 use offkit_pi::ffi::*;
 use offkit_pi::plugin::{Error, Result};
+use std::collections::HashMap;
 
 use super::device::CudaDevice;
 
@@ -22,6 +24,57 @@ pub(super) struct Told {
     pub(super) name: String,
     /// How many arguments it takes, where the image says it.
     pub(super) arguments: Option<usize>,
+    /// The only work-groups that it takes.
+    pub(super) required: Option<[usize; 3]>,
+    /// Whether it has a second entry, for launches whose ids begin elsewhere than at zero.
+    pub(super) has_second_entry: bool,
+}
+
+impl Told {
+    fn of(kernel: &InspectedKernel) -> Told {
+        let required = kernel
+            .details
+            .iter()
+            .find(|detail| detail.name == "required block size");
+        let sizes = required.map(|detail| detail.value.to_string());
+        let sizes = sizes.map(|text| {
+            let mut sizes = text.split(" x ").map(|size| size.parse().unwrap_or(1));
+            [(); 3].map(|()| sizes.next().unwrap_or(1))
+        });
+        Told {
+            name: kernel.name.clone(),
+            arguments: kernel.argument_count(),
+            required: sizes,
+            has_second_entry: false,
+        }
+    }
+}
+
+/// The kernels of an image. Second entries are no kernels of their own: they have one argument more.
+fn kernels_of(image: &DeviceImage<'_>) -> Vec<Told> {
+    let all: Vec<Told> = image
+        .inspect(&Limits::default())
+        .kernels
+        .iter()
+        .map(Told::of)
+        .collect();
+    let arguments: HashMap<&str, Option<usize>> = all
+        .iter()
+        .map(|kernel| (kernel.name.as_str(), kernel.arguments))
+        .collect();
+    let is_second_of = |name: &str, second: &str| match (arguments.get(name), arguments.get(second)) {
+        (Some(Some(own)), Some(Some(more))) => own + 1 == *more,
+        _ => false,
+    };
+    let kernels = all.iter().filter(|kernel| {
+        let first = kernel.name.strip_suffix(WITH_OFFSET);
+        first.is_none_or(|first| !is_second_of(first, &kernel.name))
+    });
+    let told = kernels.map(|kernel| Told {
+        has_second_entry: is_second_of(&kernel.name, &format!("{}{WITH_OFFSET}", kernel.name)),
+        ..kernel.clone()
+    });
+    told.collect()
 }
 
 impl Code {
@@ -48,13 +101,7 @@ impl Code {
 
     /// The code of an image, or what the driver has linked.
     pub(super) fn new(format: ImageFormat, bytes: &[u8]) -> Code {
-        let image = DeviceImage::of_format(bytes, format);
-        let kernels = image.inspect(&Limits::default()).kernels.iter();
-        let told = kernels.map(|kernel| Told {
-            name: kernel.name.clone(),
-            arguments: kernel.argument_count(),
-        });
-        let kernels = told.collect();
+        let kernels = kernels_of(&DeviceImage::of_format(bytes, format));
         let (is_ptx, mut bytes) = (format == ImageFormat::Ptx, bytes.to_vec());
         if is_ptx && bytes.last() != Some(&0) {
             bytes.push(0);
@@ -100,4 +147,28 @@ fn refusals(images: &[DeviceImage<'_>], device: &CudaDevice) -> String {
         }
     };
     images.iter().map(refusal).collect::<Vec<_>>().join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_entry_is_no_kernel() {
+        let ptx = ".version 7.0\n.target sm_80\n.address_size 64\n
+            .visible .entry one(.param .u64 one_param_0) { ret; }
+            .visible .entry one_with_offset(.param .u64 p0, .param .align 4 .b8 p1[12]) .reqntid 8, 4 { ret; }
+            .visible .entry other(.param .u64 q0) .reqntid 8, 4 { ret; }
+            .visible .entry other_with_offset(.param .u64 q0) { ret; }";
+        let code = Code::new(ImageFormat::Ptx, ptx.as_bytes());
+        let told = |kernel: &Told| (kernel.name.clone(), kernel.required, kernel.has_second_entry);
+        let told: Vec<_> = code.kernels.iter().map(told).collect();
+        let expected = [
+            ("one".to_owned(), None, true),
+            ("other".to_owned(), Some([8, 4, 1]), false),
+            // It takes as much as the one that its name begins with: its name is the program's own.
+            ("other_with_offset".to_owned(), None, false),
+        ];
+        assert_eq!(told, expected);
+    }
 }

@@ -137,9 +137,8 @@ impl Context<Cuda> for CudaContext {
         CudaMemory::new(context, request)
     }
 
-    fn create_program(_: &Ref<Self>, _: &[u8]) -> Result<CudaProgram> {
-        let message = "NVIDIA's driver takes no SPIR-V: compile it to PTX ahead of time";
-        Err(Error::new(PI_INVALID_OPERATION, message))
+    fn create_program(context: &Ref<Self>, il: &[u8]) -> Result<CudaProgram> {
+        CudaProgram::of_spirv(context, il)
     }
 
     fn create_program_with_binary(

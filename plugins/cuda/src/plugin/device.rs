@@ -1,13 +1,14 @@
 //! The platform and its devices, and what they answer.
 
 use offkit_image::DeviceImage;
-use offkit_image::target::{Device as Target, Misfit};
+use offkit_image::target::{Device as Target, Misfit, SpirvSupport};
 use offkit_pi::ffi::*;
 use offkit_pi::plugin::{Device, Error, Info, Platform, Result};
 use offkit_sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::sync::Weak;
 
 use super::clock::now;
+use super::compile::IL_VERSION;
 use super::{Cuda, code};
 use crate::discover;
 use crate::driver::functions::*;
@@ -26,6 +27,10 @@ pub(super) fn devices() -> Result<&'static [Arc<CudaDevice>]> {
     }
 }
 
+/// OpenCL's names of what the devices can do.
+const EXTENSIONS: &str =
+    "cl_khr_fp64 cl_khr_fp16 cl_khr_int64_base_atomics cl_khr_int64_extended_atomics cl_khr_subgroups";
+
 /// The driver.
 pub(crate) struct CudaPlatform;
 
@@ -40,6 +45,10 @@ pub(crate) struct CudaDevice {
     has_managed_memory: bool,
     /// The most shared memory that a block has unasked.
     pub(super) shared_memory: u32,
+    /// The most threads of a block in each dimension.
+    pub(super) max_block: [usize; 3],
+    /// The most blocks in each dimension.
+    pub(super) max_grid: [usize; 3],
     /// The context that all of this process's share, as long as somebody uses it.
     primary: Mutex<Weak<Primary>>,
 }
@@ -76,7 +85,29 @@ impl CudaDevice {
         let name = id.name()?;
         let mut target = Target::of_capability(major, minor);
         target.driver = Some(id.driver().version);
+        // The plugin compiles it.
+        target.spirv = Some(SpirvSupport::new(
+            IL_VERSION,
+            EXTENSIONS.split(' ').map(str::to_owned).collect(),
+        ));
+        let sizes = |attributes: [CUdevice_attribute; 3]| {
+            let mut sizes = [0; 3];
+            for (size, attribute) in sizes.iter_mut().zip(attributes) {
+                *size = id.attribute(attribute)? as usize;
+            }
+            Ok::<_, driver::Error>(sizes)
+        };
         Ok(CudaDevice {
+            max_block: sizes([
+                CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X,
+                CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y,
+                CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z,
+            ])?,
+            max_grid: sizes([
+                CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X,
+                CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y,
+                CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z,
+            ])?,
             id,
             name,
             target,
@@ -103,34 +134,8 @@ impl CudaDevice {
         image.runs_on(&self.target).runs.err()
     }
 
-    fn sizes(&self, attributes: [CUdevice_attribute; 3]) -> driver::Result<[usize; 3]> {
-        let mut sizes = [0; 3];
-        for (size, attribute) in sizes.iter_mut().zip(attributes) {
-            *size = self.id.attribute(attribute)? as usize;
-        }
-        Ok(sizes)
-    }
-
-    /// The most threads of a block in each dimension.
-    pub(super) fn max_block(&self) -> driver::Result<[usize; 3]> {
-        self.sizes([
-            CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X,
-            CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y,
-            CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z,
-        ])
-    }
-
     pub(super) fn has_managed_memory(&self) -> bool {
         self.has_managed_memory
-    }
-
-    /// The most blocks in each dimension.
-    fn grid(&self) -> driver::Result<[usize; 3]> {
-        self.sizes([
-            CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X,
-            CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y,
-            CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z,
-        ])
     }
 }
 
@@ -151,29 +156,25 @@ impl Device<Cuda> for CudaDevice {
             // The compute capability, as Unified Runtime's adapter has it.
             PI_DEVICE_INFO_VERSION | PI_DEVICE_INFO_BACKEND_VERSION => self.capability.as_str().into(),
             PI_DEVICE_INFO_PROFILE => "FULL_PROFILE".into(),
-            // SPIR-V has to be compiled to PTX before.
-            PI_DEVICE_INFO_IL_VERSION | PI_DEVICE_INFO_OPENCL_C_VERSION | PI_DEVICE_INFO_BUILT_IN_KERNELS => {
-                "".into()
-            }
-            PI_DEVICE_INFO_EXTENSIONS => "cl_khr_fp64 cl_khr_fp16 cl_khr_int64_base_atomics \
-                cl_khr_int64_extended_atomics cl_khr_subgroups"
-                .into(),
+            PI_DEVICE_INFO_IL_VERSION => IL_VERSION.into(),
+            PI_DEVICE_INFO_OPENCL_C_VERSION | PI_DEVICE_INFO_BUILT_IN_KERNELS => "".into(),
+            PI_DEVICE_INFO_EXTENSIONS => EXTENSIONS.into(),
             PI_DEVICE_INFO_MAX_COMPUTE_UNITS | PI_DEVICE_INFO_GPU_EU_COUNT => {
                 ask(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?.into()
             }
             PI_DEVICE_INFO_MAX_CLOCK_FREQUENCY => (ask(CU_DEVICE_ATTRIBUTE_CLOCK_RATE)? / 1000).into(),
             PI_DEVICE_INFO_MAX_WORK_ITEM_DIMENSIONS => 3u32.into(),
-            PI_DEVICE_INFO_MAX_WORK_ITEM_SIZES => self.max_block()?.into(),
+            PI_DEVICE_INFO_MAX_WORK_ITEM_SIZES => self.max_block.into(),
             PI_DEVICE_INFO_MAX_WORK_GROUP_SIZE => {
                 (ask(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)? as usize).into()
             }
-            PI_EXT_ONEAPI_DEVICE_INFO_MAX_WORK_GROUPS_1D => [self.grid()?[0]].into(),
+            PI_EXT_ONEAPI_DEVICE_INFO_MAX_WORK_GROUPS_1D => [self.max_grid[0]].into(),
             PI_EXT_ONEAPI_DEVICE_INFO_MAX_WORK_GROUPS_2D => {
-                let [x, y, _] = self.grid()?;
+                let [x, y, _] = self.max_grid;
                 [y, x].into()
             }
             PI_EXT_ONEAPI_DEVICE_INFO_MAX_WORK_GROUPS_3D => {
-                let [x, y, z] = self.grid()?;
+                let [x, y, z] = self.max_grid;
                 [z, y, x].into()
             }
             PI_DEVICE_INFO_MAX_NUM_SUB_GROUPS => {

@@ -1,26 +1,37 @@
 //! Kernels, their arguments, and launches.
 
 use core::ffi::c_void;
+use offkit_llvm::WITH_OFFSET;
 use offkit_pi::NdRange;
 use offkit_pi::ffi::*;
 use offkit_pi::plugin::{Argument, Error, Info, Kernel, Ref, Result};
 use offkit_sync::{Arc, Mutex, PoisonError, TryLockError};
+use std::ffi::CString;
 
 use super::Cuda;
+use super::code::Told;
 use super::context::Place;
 use super::device::CudaDevice;
 use super::memory::CudaMemory;
+use super::shape::{Limits, shape};
 use crate::driver::functions::*;
 use crate::driver::{Function, Module, Stream};
-
-/// Threads of a block where the host leaves that to the device.
-const USUAL_BLOCK: usize = 256;
 
 /// The most bytes that arguments of a kernel take (4,096 up to CUDA 12.0).
 const MOST_BYTES: usize = 32_764;
 
+/// The most arguments that a kernel can have.
+const MOST_ARGUMENTS: usize = 4096;
+
 /// What values of arguments begin at a multiple of.
 const ALIGNMENT: usize = 16;
+
+/// What arguments in local memory begin at a multiple of: it suits every type.
+const LOCAL_ALIGNMENT: usize = 128;
+
+/// What the second entry of a kernel takes last: where ids begin, and the number of dimensions. One that takes less reads
+/// less.
+const BEGIN: usize = 4 * size_of::<u32>();
 
 /// An argument that was set.
 enum Held {
@@ -47,45 +58,144 @@ enum Arguments {
     Unknown,
 }
 
-/// A function of a module, with its arguments.
-pub(crate) struct CudaKernel {
-    name: String,
+/// A kernel on one device.
+pub(super) struct Variant {
+    place: Arc<Place>,
     module: Arc<Module>,
     function: Function,
-    place: Arc<Place>,
+    /// Its entry for launches whose ids begin elsewhere than at zero.
+    second: Option<Second>,
     declared: Arguments,
     /// The most threads of a block.
     most: usize,
+    /// The only blocks that it takes.
+    required: Option<[usize; 3]>,
+}
+
+/// The second entry of a kernel.
+struct Second {
+    function: Function,
+    /// Whether it is told the number of dimensions, which the first takes from the sizes of the launch.
+    takes_dimensions: bool,
+}
+
+/// A kernel with its arguments.
+pub(crate) struct CudaKernel {
+    name: String,
+    /// One for each device of its program.
+    variants: Vec<Variant>,
     arguments: Mutex<Vec<Option<Held>>>,
 }
 
-impl CudaKernel {
-    pub(super) fn new(
+impl Variant {
+    /// A kernel of a module, with what its image tells; none if there is none of that name.
+    pub(super) fn find(
         name: &str,
-        module: Arc<Module>,
-        function: Function,
-        told: Option<usize>,
-        place: Arc<Place>,
-    ) -> Result<CudaKernel> {
-        let declared = match (module.argument_sizes(function)?, told) {
+        module: &Arc<Module>,
+        place: &Arc<Place>,
+        told: Option<&Told>,
+    ) -> Result<Option<Variant>> {
+        let find = |name: &str| match CString::new(name) {
+            Ok(name) => Ok(module.function(&name)?),
+            Err(_) => Ok::<_, Error>(None),
+        };
+        let Some(function) = find(name)? else {
+            return Ok(None);
+        };
+        let second = match told.filter(|told| told.has_second_entry) {
+            Some(_) => find(&format!("{name}{WITH_OFFSET}"))?,
+            None => None,
+        };
+        let second = second.map(|function| {
+            let sizes = module.argument_sizes(function)?;
+            Ok::<_, Error>(Second {
+                function,
+                // Where the driver does not tell, more is given than is read.
+                takes_dimensions: sizes.is_none_or(|sizes| sizes.last() == Some(&BEGIN)),
+            })
+        });
+        let count = told.and_then(|told| told.arguments);
+        let declared = match (module.argument_sizes(function)?, count) {
             (Some(sizes), _) => Arguments::Sizes(sizes),
             (None, Some(count)) => Arguments::Count(count),
             (None, None) => Arguments::Unknown,
         };
-        let most = module.attribute(function, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?;
-        Ok(CudaKernel {
-            name: name.to_owned(),
-            module,
+        Ok(Some(Variant {
+            place: Arc::clone(place),
+            module: Arc::clone(module),
             function,
-            place,
+            second: second.transpose()?,
             declared,
-            most: most as usize,
+            most: module.attribute(function, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)? as usize,
+            required: told.and_then(|told| told.required),
+        }))
+    }
+
+    fn attribute(&self, attribute: CUfunction_attribute) -> Result<u32> {
+        Ok(self.module.attribute(self.function, attribute)?)
+    }
+
+    /// The entry for a launch, and whether it is told where ids begin.
+    fn entry(&self, name: &str, range: &NdRange) -> Result<(Function, bool)> {
+        let has_offset = range.offset != [0; 3];
+        match &self.second {
+            Some(second) if has_offset || second.takes_dimensions => Ok((second.function, true)),
+            None if has_offset => {
+                let message = format_args!(
+                    "kernel {name} starts at 0, not at {:?}: it has no entry `{name}{WITH_OFFSET}`, as kernels have that \
+                     offkit compiles and that see where ids begin",
+                    range.offset
+                );
+                Err(Error::new(PI_INVALID_GLOBAL_OFFSET, message))
+            }
+            _ => Ok((self.function, false)),
+        }
+    }
+
+    /// Bytes of shared memory of a launch, which the function may have to be allowed. Those of its own variables count, and
+    /// are the driver's.
+    fn shared(&self, function: Function, size: usize) -> Result<u32> {
+        let too_much = || Error::new(PI_OUT_OF_RESOURCES, format_args!("{size} bytes of local memory"));
+        let bytes = u32::try_from(size).map_err(|_| too_much())?;
+        if bytes > 0 {
+            let own = self
+                .module
+                .attribute(function, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?;
+            if bytes.checked_add(own).ok_or_else(too_much)? > self.place.device.shared_memory {
+                self.module.allow_shared(function, bytes)?;
+            }
+        }
+        Ok(bytes)
+    }
+}
+
+impl CudaKernel {
+    pub(super) fn new(name: &str, variants: Vec<Variant>) -> CudaKernel {
+        CudaKernel {
+            name: name.to_owned(),
+            variants,
             arguments: Mutex::default(),
+        }
+    }
+
+    /// What is declared is the same on all devices.
+    fn declared(&self) -> &Arguments {
+        self.variants
+            .first()
+            .map_or(&Arguments::Unknown, |first| &first.declared)
+    }
+
+    fn on(&self, device: &Arc<CudaDevice>) -> Result<&Variant> {
+        let mut variants = self.variants.iter();
+        let found = variants.find(|variant| Arc::ptr_eq(&variant.place.device, device));
+        found.ok_or_else(|| {
+            let message = format_args!("kernel {} is built for another device of the context", self.name);
+            Error::new(PI_INVALID_PROGRAM_EXECUTABLE, message)
         })
     }
 
     fn count(&self) -> Option<usize> {
-        match &self.declared {
+        match self.declared() {
             Arguments::Sizes(sizes) => Some(sizes.len()),
             Arguments::Count(count) => Some(*count),
             Arguments::Unknown => None,
@@ -94,59 +204,24 @@ impl CudaKernel {
 
     /// The size of an argument, where it is known.
     fn size(&self, index: usize) -> Option<usize> {
-        match &self.declared {
+        match self.declared() {
             Arguments::Sizes(sizes) => sizes.get(index).copied(),
             _ => None,
         }
     }
 
-    /// Blocks, and threads of a block.
-    fn shape(&self, range: &NdRange) -> Result<([u32; 3], [u32; 3])> {
-        if range.offset != [0; 3] {
-            let message = format_args!("kernels of CUDA start at 0, not at {:?}", range.offset);
-            return Err(Error::new(PI_INVALID_GLOBAL_OFFSET, message));
-        }
-        let local = range.local.unwrap_or_else(|| {
-            let most = self.most.clamp(1, USUAL_BLOCK);
-            let width = (1..=most)
-                .rev()
-                .find(|width| range.global[0].is_multiple_of(*width));
-            [width.unwrap_or(1), 1, 1]
-        });
-        let wrong = |what: String| {
-            Error::new(
-                PI_INVALID_WORK_GROUP_SIZE,
-                format_args!("kernel {}: {what}", self.name),
-            )
-        };
-        let items = local.iter().try_fold(1usize, |all, size| all.checked_mul(*size));
-        if items.is_none_or(|items| items == 0 || items > self.most) {
-            return Err(wrong(format!(
-                "a work-group of {local:?}, and the most are {} work-items",
-                self.most
-            )));
-        }
-        let (mut blocks, mut threads) = ([0; 3], [0; 3]);
-        for axis in 0..3 {
-            let (global, local) = (range.global[axis], local[axis]);
-            if !global.is_multiple_of(local) {
-                return Err(wrong(format!("{global} work-items are no multiple of {local}")));
-            }
-            let too_many = |_| Error::new(PI_INVALID_GLOBAL_WORK_SIZE, format_args!("{global} work-items"));
-            blocks[axis] = u32::try_from(global / local).map_err(too_many)?;
-            threads[axis] = u32::try_from(local).map_err(too_many)?;
-        }
-        Ok((blocks, threads))
-    }
-
     /// Launches the kernel with the arguments as they are, and says what it uses.
     #[expect(unsafe_code, reason = "values of arguments are handed over by address")]
     pub(super) fn launch(&self, place: &Arc<Place>, stream: &Stream, range: &NdRange) -> Result<Used> {
-        if !Arc::ptr_eq(place, &self.place) {
-            let message = format_args!("kernel {} is built for another device of the context", self.name);
-            return Err(Error::new(PI_INVALID_PROGRAM_EXECUTABLE, message));
-        }
-        let (blocks, threads) = self.shape(range)?;
+        let on = self.on(&place.device)?;
+        let limits = Limits {
+            most: on.most,
+            required: on.required,
+            threads: place.device.max_block,
+            blocks: place.device.max_grid,
+        };
+        let (blocks, threads) = shape(&self.name, &limits, range)?;
+        let (function, is_told) = on.entry(&self.name, range)?;
         if blocks.contains(&0) {
             return Ok(Used::default());
         }
@@ -154,7 +229,7 @@ impl CudaKernel {
         let count = self.count().unwrap_or(arguments.len());
         let mut used = Used {
             _memory: Vec::new(),
-            _module: Some(Arc::clone(&self.module)),
+            _module: Some(Arc::clone(&on.module)),
         };
         let (mut values, mut places) = (Vec::new(), Vec::with_capacity(count));
         let mut shared = 0usize;
@@ -166,9 +241,9 @@ impl CudaKernel {
             places.push(values.len());
             match held {
                 Held::Bytes(bytes) => values.extend_from_slice(bytes),
-                // The kernel takes an address in the memory that its block shares.
+                // The kernel takes how far behind the start of the launch's own shared memory it is.
                 Held::Local(size) => {
-                    shared = shared.next_multiple_of(ALIGNMENT);
+                    shared = shared.next_multiple_of(LOCAL_ALIGNMENT);
                     let width = self.size(index).unwrap_or(size_of::<usize>());
                     values.extend_from_slice(&shared.to_le_bytes()[..width.min(size_of::<usize>())]);
                     shared = shared.saturating_add(*size);
@@ -181,36 +256,38 @@ impl CudaKernel {
             }
             values.resize(values.len().next_multiple_of(ALIGNMENT), 0u8);
         }
-        if !matches!(self.declared, Arguments::Sizes(_)) {
-            // The driver reads as many bytes as the kernel declares.
-            values.resize(values.len() + MOST_BYTES, 0);
+        if is_told {
+            places.push(values.len());
+            let wide = |begin: usize| {
+                let message = format_args!("kernel {}: ids begin at 2^32 or behind", self.name);
+                u32::try_from(begin).map_err(|_| Error::new(PI_INVALID_GLOBAL_OFFSET, message))
+            };
+            for begin in range.offset {
+                values.extend_from_slice(&wide(begin)?.to_le_bytes());
+            }
+            values.extend_from_slice(&range.dimensions.to_le_bytes());
         }
-        let shared = self.shared(shared)?;
+        let are_told = matches!(on.declared, Arguments::Sizes(_));
+        if !are_told {
+            // The driver reads as many bytes as the kernel declares, of as many arguments.
+            let end = values.len();
+            values.resize(end + MOST_BYTES, 0);
+            if matches!(on.declared, Arguments::Unknown) {
+                places.resize(MOST_ARGUMENTS.max(places.len()), end);
+            }
+        }
+        let shared = on.shared(function, shared)?;
         let start = values.as_mut_ptr();
         // SAFETY: every place is within the values.
         let mut pointers: Vec<*mut c_void> = places
             .iter()
             .map(|place| unsafe { start.add(*place) }.cast())
             .collect();
-        // SAFETY: there is a pointer for each argument that is known of. Where the driver tells sizes, each value has been
-        // found to have its argument's; where it does not, as many bytes as any kernel takes are behind each.
-        unsafe { stream.launch(self.function, blocks, threads, shared, &mut pointers) }?;
+        // SAFETY: there is a pointer for each argument, or for as many as any kernel has where it is not known how many there
+        // are. Where the driver tells sizes, each value has been found to have its argument's; where it does not, as many
+        // bytes as any kernel takes are behind each.
+        unsafe { stream.launch(function, blocks, threads, shared, &mut pointers) }?;
         Ok(used)
-    }
-
-    /// Bytes of shared memory, which the function may have to be allowed.
-    fn shared(&self, size: usize) -> Result<u32> {
-        let unasked = self.place.device.shared_memory;
-        let too_much = |_| Error::new(PI_OUT_OF_RESOURCES, format_args!("{size} bytes of local memory"));
-        let bytes = u32::try_from(size).map_err(too_much)?;
-        if bytes > 0 && bytes > unasked {
-            self.module.allow_shared(self.function, bytes)?;
-        }
-        Ok(bytes)
-    }
-
-    fn attribute(&self, attribute: CUfunction_attribute) -> Result<u32> {
-        Ok(self.module.attribute(self.function, attribute)?)
     }
 }
 
@@ -287,16 +364,16 @@ impl Kernel<Cuda> for CudaKernel {
     }
 
     fn group_info(&self, device: &Arc<CudaDevice>, name: pi_kernel_group_info) -> Result<Info> {
+        let on = self.on(device)?;
         Ok(match name {
-            PI_KERNEL_GROUP_INFO_GLOBAL_WORK_SIZE => device.max_block()?.into(),
-            PI_KERNEL_GROUP_INFO_WORK_GROUP_SIZE => self.most.into(),
-            // The driver does not tell it.
-            PI_KERNEL_GROUP_INFO_COMPILE_WORK_GROUP_SIZE => [0usize; 3].into(),
+            PI_KERNEL_GROUP_INFO_GLOBAL_WORK_SIZE => device.max_block.into(),
+            PI_KERNEL_GROUP_INFO_WORK_GROUP_SIZE => on.most.into(),
+            PI_KERNEL_GROUP_INFO_COMPILE_WORK_GROUP_SIZE => on.required.unwrap_or_default().into(),
             PI_KERNEL_GROUP_INFO_LOCAL_MEM_SIZE => {
-                u64::from(self.attribute(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?).into()
+                u64::from(on.attribute(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?).into()
             }
             PI_KERNEL_GROUP_INFO_PRIVATE_MEM_SIZE => {
-                u64::from(self.attribute(CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?).into()
+                u64::from(on.attribute(CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?).into()
             }
             PI_KERNEL_GROUP_INFO_PREFERRED_WORK_GROUP_SIZE_MULTIPLE => {
                 (device.id.attribute(CU_DEVICE_ATTRIBUTE_WARP_SIZE)? as usize).into()
@@ -306,16 +383,21 @@ impl Kernel<Cuda> for CudaKernel {
     }
 
     fn sub_group_info(&self, device: &Arc<CudaDevice>, name: pi_kernel_sub_group_info) -> Result<u32> {
+        let on = self.on(device)?;
         let warp = device.id.attribute(CU_DEVICE_ATTRIBUTE_WARP_SIZE)?.max(1);
         match name {
             PI_KERNEL_MAX_SUB_GROUP_SIZE | PI_KERNEL_COMPILE_SUB_GROUP_SIZE_INTEL => Ok(warp),
-            PI_KERNEL_MAX_NUM_SUB_GROUPS => Ok((self.most as u32).div_ceil(warp)),
+            PI_KERNEL_MAX_NUM_SUB_GROUPS => Ok((on.most as u32).div_ceil(warp)),
             PI_KERNEL_COMPILE_NUM_SUB_GROUPS => Ok(0),
             name => Err(Error::unknown_query(name)),
         }
     }
 
     fn native_handle(&self) -> Result<pi_native_handle> {
-        Ok(self.function.handle())
+        let first = self
+            .variants
+            .first()
+            .ok_or_else(|| Error::unsupported("a kernel of no device"))?;
+        Ok(first.function.handle())
     }
 }

@@ -2,6 +2,7 @@
 
 mod clock;
 mod code;
+mod compile;
 mod context;
 mod device;
 mod event;
@@ -9,6 +10,7 @@ mod kernel;
 mod memory;
 mod program;
 mod queue;
+mod shape;
 mod watcher;
 
 use offkit_pi::plugin::{Plugin, Result, Unsupported};

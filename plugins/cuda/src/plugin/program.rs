@@ -1,31 +1,55 @@
-//! Programs: code that the driver loads, or links first.
+//! Programs: code that the driver loads, or links first, and SPIR-V that is compiled before.
 
 use offkit_image::ImageFormat;
 use offkit_pi::ffi::*;
 use offkit_pi::plugin::{Build, Error, GlobalVariable, Program, Ref, Result};
+use offkit_spirv::{LinkedPrograms, ProgramError, link_programs};
 use offkit_sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::collections::HashMap;
 use std::ffi::CString;
 
 use super::Cuda;
 use super::code::{Code, Told};
+use super::compile::compile;
 use super::context::{CudaContext, Place};
 use super::device::CudaDevice;
-use super::kernel::CudaKernel;
+use super::kernel::{CudaKernel, Variant};
 use crate::driver::{Input, JitOptions, Module, link};
 
-/// A program for one device.
+/// A program for one device, or as SPIR-V for those of a context.
 pub(crate) struct CudaProgram {
     context: Ref<CudaContext>,
-    place: Arc<Place>,
-    /// None of a host's module.
-    code: Option<Code>,
+    places: Vec<Arc<Place>>,
+    source: Source,
     state: Mutex<State>,
+}
+
+/// What a program is made of.
+enum Source {
+    /// Code that the driver loads.
+    Code(Arc<Code>),
+    SpirV(offkit_spirv::Program),
+    /// Other programs' SPIR-V, or a module of the host's: nothing is left to be built.
+    Made,
 }
 
 #[derive(Default)]
 struct State {
     build: Build,
-    module: Option<Arc<Module>>,
+    /// Values for the next compile or build, as bits, by SpecId.
+    constants: HashMap<u32, u64>,
+    /// SPIR-V that can be linked.
+    object: Option<Arc<offkit_spirv::Module>>,
+    loaded: Vec<Loaded>,
+}
+
+/// A program on a device.
+#[derive(Clone)]
+struct Loaded {
+    place: Arc<Place>,
+    module: Arc<Module>,
+    /// None of a host's module.
+    code: Option<Arc<Code>>,
 }
 
 /// What the driver is told of options as compilers have them. Others are for other compilers: the log names them.
@@ -63,13 +87,32 @@ fn lines(texts: [&str; 2]) -> String {
 }
 
 impl CudaProgram {
-    pub(super) fn new(context: &Ref<CudaContext>, place: &Arc<Place>, code: Code) -> CudaProgram {
+    fn of(context: &Ref<CudaContext>, places: &[Arc<Place>], source: Source, state: State) -> CudaProgram {
         CudaProgram {
             context: context.clone(),
-            place: Arc::clone(place),
-            code: Some(code),
-            state: Mutex::default(),
+            places: places.to_vec(),
+            source,
+            state: Mutex::new(state),
         }
+    }
+
+    /// A program of code for one device.
+    pub(super) fn new(context: &Ref<CudaContext>, place: &Arc<Place>, code: Code) -> CudaProgram {
+        let source = Source::Code(Arc::new(code));
+        CudaProgram::of(context, std::slice::from_ref(place), source, State::default())
+    }
+
+    /// A program of SPIR-V.
+    pub(super) fn of_spirv(context: &Ref<CudaContext>, spirv: &[u8]) -> Result<CudaProgram> {
+        let program =
+            offkit_spirv::Program::new(spirv).map_err(|error| Error::new(PI_INVALID_VALUE, error))?;
+        let source = Source::SpirV(program);
+        Ok(CudaProgram::of(
+            context,
+            context.places(),
+            source,
+            State::default(),
+        ))
     }
 
     /// A program of a module that a host has loaded.
@@ -79,72 +122,132 @@ impl CudaProgram {
             binary_type: PI_PROGRAM_BINARY_TYPE_EXECUTABLE,
             ..Build::default()
         };
-        CudaProgram {
-            context: context.clone(),
+        let loaded = Loaded {
             place: Arc::clone(place),
+            module: Arc::new(module),
             code: None,
-            state: Mutex::new(State {
-                build,
-                module: Some(Arc::new(module)),
-            }),
-        }
+        };
+        let state = State {
+            build,
+            loaded: vec![loaded],
+            ..State::default()
+        };
+        CudaProgram::of(context, std::slice::from_ref(place), Source::Made, state)
     }
 
-    /// Links programs of one device. One that fails is a program as well, with the driver's words.
+    /// Links programs. One that fails is a program as well, with the words of who could not.
     pub(super) fn link(
         context: &Ref<CudaContext>,
         programs: &[Ref<CudaProgram>],
         options: &str,
     ) -> Result<CudaProgram> {
-        let no_code = || {
-            Error::new(
-                PI_INVALID_PROGRAM,
-                "a program that the host has loaded cannot be linked",
-            )
-        };
-        let Some(first) = programs.first() else {
-            return Err(Error::new(PI_INVALID_VALUE, "no program to link"));
-        };
-        let place = &first.place;
-        if programs.iter().any(|program| !Arc::ptr_eq(&program.place, place)) {
-            let message = "programs for different devices cannot be linked together";
-            return Err(Error::new(PI_INVALID_PROGRAM, message));
+        let codes = programs.iter().filter_map(|program| match &program.source {
+            Source::Code(code) => Some(Arc::clone(code)),
+            _ => None,
+        });
+        let codes: Vec<_> = codes.collect();
+        let objects = programs
+            .iter()
+            .filter_map(|program| program.state().object.clone());
+        let objects: Vec<_> = objects.collect();
+        match programs {
+            [] => Err(Error::new(PI_INVALID_VALUE, "no program to link")),
+            [first, ..] if codes.len() == programs.len() => {
+                let place = &first.places[0];
+                if !programs
+                    .iter()
+                    .all(|program| Arc::ptr_eq(&program.places[0], place))
+                {
+                    let message = "programs for different devices cannot be linked together";
+                    return Err(Error::new(PI_INVALID_PROGRAM, message));
+                }
+                CudaProgram::link_code(context, place, &codes, options)
+            }
+            _ if objects.len() == programs.len() => CudaProgram::link_spirv(context, &objects, options),
+            _ if codes.is_empty() => {
+                let message = "a program to link has not been compiled, or is a module of the host's";
+                Err(Error::new(PI_INVALID_OPERATION, message))
+            }
+            _ => {
+                let message = "SPIR-V and code of NVIDIA's cannot be linked together: compile SPIR-V ahead of time, \
+                    or ship all as SPIR-V";
+                Err(Error::new(PI_INVALID_OPERATION, message))
+            }
         }
-        let mut inputs = Vec::new();
-        let mut kernels: Vec<Told> = Vec::new();
-        for (number, program) in programs.iter().enumerate() {
-            let code = program.code.as_ref().ok_or_else(no_code)?;
-            kernels.extend(code.kernels.iter().cloned());
-            inputs.push(Input {
-                name: CString::new(format!("program {number}")).unwrap_or_default(),
-                is_ptx: code.is_ptx,
-                code: &code.bytes,
-            });
-        }
+    }
+
+    /// Has the driver link code for one device.
+    fn link_code(
+        context: &Ref<CudaContext>,
+        place: &Arc<Place>,
+        codes: &[Arc<Code>],
+        options: &str,
+    ) -> Result<CudaProgram> {
+        let inputs = codes.iter().enumerate().map(|(number, code)| Input {
+            name: CString::new(format!("program {number}")).unwrap_or_default(),
+            is_ptx: code.is_ptx,
+            code: &code.bytes,
+        });
+        let inputs: Vec<_> = inputs.collect();
         let (jit, note) = jit_options(options)?;
         let (linked, log) = link(&place.primary, &inputs, &jit);
         let log = lines([&log, &note]);
-        let program = match linked {
+        match linked {
             Ok(cubin) => {
                 let mut code = Code::new(ImageFormat::Cubin, &cubin);
                 // The driver's linker may leave out what offkit reads.
                 if code.kernels.is_empty() {
-                    code.kernels = kernels;
+                    code.kernels = codes.iter().flat_map(|code| code.kernels.clone()).collect();
                 }
-                CudaProgram::new(context, place, code)
+                let program = CudaProgram::new(context, place, code);
+                // The module's log comes behind the linker's.
+                match program.build_with(options, &log) {
+                    Err(error) if error.code != PI_BUILD_PROGRAM_FAILURE => Err(error),
+                    _ => Ok(program),
+                }
             }
-            Err(error) if error.is_lost() => return Err(error.into()),
+            Err(error) if error.is_lost() => Err(error.into()),
             Err(error) => {
-                let program = CudaProgram::new(context, place, Code::new(ImageFormat::Cubin, &[]));
+                let program = CudaProgram::of(
+                    context,
+                    std::slice::from_ref(place),
+                    Source::Made,
+                    State::default(),
+                );
                 program.fail(options, &lines([&log, &error.to_string()]));
+                Ok(program)
+            }
+        }
+    }
+
+    /// Links SPIR-V, and compiles it for all devices of the context.
+    fn link_spirv(
+        context: &Ref<CudaContext>,
+        objects: &[Arc<offkit_spirv::Module>],
+        options: &str,
+    ) -> Result<CudaProgram> {
+        let is_library = options
+            .split_ascii_whitespace()
+            .any(|option| option == "-create-library");
+        let program = CudaProgram::of(context, context.places(), Source::Made, State::default());
+        let linked = match link_programs(objects, is_library) {
+            Ok(linked) => linked,
+            Err(error) => {
+                program.fail(options, &error.to_string());
                 return Ok(program);
             }
         };
-        // The module's log comes behind the linker's.
-        if program.load(options, &log).is_ok() {
-            program.state().build.log = log;
+        if is_library {
+            let mut state = program.state();
+            state.build = built(options, PI_PROGRAM_BINARY_TYPE_LIBRARY, String::new());
+            state.object = Some(Arc::new(linked.module));
+            drop(state);
+            return Ok(program);
         }
-        Ok(program)
+        match program.load_spirv(&linked.module, options, |words| explained(&linked, words)) {
+            Err(error) if error.code != PI_BUILD_PROGRAM_FAILURE => Err(error),
+            _ => Ok(program),
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -152,7 +255,9 @@ impl CudaProgram {
     }
 
     fn fail(&self, options: &str, log: &str) {
-        self.state().build = Build {
+        let mut state = self.state();
+        state.loaded.clear();
+        state.build = Build {
             status: PI_PROGRAM_BUILD_STATUS_ERROR,
             binary_type: PI_PROGRAM_BINARY_TYPE_NONE,
             options: options.to_owned(),
@@ -160,64 +265,174 @@ impl CudaProgram {
         };
     }
 
-    /// Has the driver load the code.
-    fn load(&self, options: &str, before: &str) -> Result<()> {
-        let Some(code) = &self.code else { return Ok(()) };
-        let (jit, note) = jit_options(options)?;
-        let (module, log) = Module::load(&self.place.primary, &code.bytes, &jit);
-        let log = lines([before, &lines([&log, &note])]);
-        match module {
-            Ok(module) => {
-                *self.state() = State {
-                    build: Build {
-                        status: PI_PROGRAM_BUILD_STATUS_SUCCESS,
-                        binary_type: PI_PROGRAM_BINARY_TYPE_EXECUTABLE,
-                        options: options.to_owned(),
-                        log,
-                    },
-                    module: Some(Arc::new(module)),
-                };
-                Ok(())
+    /// Builds the program; the log has something before it.
+    fn build_with(&self, options: &str, before: &str) -> Result<()> {
+        match &self.source {
+            Source::Code(code) => {
+                let codes = self
+                    .places
+                    .iter()
+                    .map(|place| (Arc::clone(place), Arc::clone(code)));
+                self.load(codes.collect(), options, before)
             }
-            Err(error) => {
-                let words = lines([&log, &error.to_string()]);
-                self.fail(options, &words);
-                let is_of_device = error.is_lost() || error.result() == PI_MEM_OBJECT_ALLOCATION_FAILURE;
-                let result = if is_of_device {
-                    error.result()
-                } else {
-                    PI_BUILD_PROGRAM_FAILURE
-                };
-                Err(Error::new(result, words))
+            Source::SpirV(program) => {
+                let module = program.specialized(&self.state().constants);
+                let module = module.map_err(|error| self.refused(options, error))?;
+                self.load_spirv(&module, options, str::to_owned)
             }
+            Source::Made if self.state().loaded.is_empty() => {
+                let message = "a program of other programs has nothing to build";
+                Err(Error::new(PI_INVALID_OPERATION, message))
+            }
+            Source::Made => Ok(()),
         }
     }
 
-    fn module(&self) -> Result<Arc<Module>> {
-        let not_built = || Error::new(PI_INVALID_PROGRAM_EXECUTABLE, "the program is not built");
-        self.state().module.clone().ok_or_else(not_built)
+    /// That the program cannot be built, which its log says from now on.
+    fn refused(&self, options: &str, why: impl std::fmt::Display) -> Error {
+        let words = why.to_string();
+        self.fail(options, &words);
+        Error::new(PI_BUILD_PROGRAM_FAILURE, words)
     }
 
-    fn told(&self) -> &[Told] {
-        self.code.as_ref().map_or(&[], |code| &code.kernels)
+    /// Compiles SPIR-V for all devices of the program, once for those that take the same code, and has the driver load it.
+    fn load_spirv(
+        &self,
+        module: &offkit_spirv::Module,
+        options: &str,
+        explain: impl Fn(&str) -> String,
+    ) -> Result<()> {
+        let spirv = module.to_bytes();
+        let mut codes: Vec<(Arc<Place>, Arc<Code>)> = Vec::new();
+        for place in &self.places {
+            let device = &place.device;
+            let same = codes
+                .iter()
+                .find(|(other, _)| other.device.target.target == device.target.target);
+            let code = match same {
+                Some((_, code)) => Arc::clone(code),
+                None => {
+                    let ptx = compile(&spirv, device, options);
+                    let ptx = ptx.map_err(|words| self.refused(options, explain(&words)))?;
+                    Arc::new(Code::new(ImageFormat::Ptx, &ptx))
+                }
+            };
+            codes.push((Arc::clone(place), code));
+        }
+        self.load(codes, options, "")
+    }
+
+    /// Has the driver load code for each device.
+    fn load(&self, codes: Vec<(Arc<Place>, Arc<Code>)>, options: &str, before: &str) -> Result<()> {
+        let (jit, note) = jit_options(options)?;
+        let mut log = before.to_owned();
+        let mut loaded = Vec::new();
+        for (place, code) in codes {
+            let (module, said) = Module::load(&place.primary, &code.bytes, &jit);
+            log = lines([&log, &said]);
+            match module {
+                Ok(module) => loaded.push(Loaded {
+                    place,
+                    module: Arc::new(module),
+                    code: Some(code),
+                }),
+                Err(error) => {
+                    let words = lines([&lines([&log, &note]), &error.to_string()]);
+                    self.fail(options, &words);
+                    let is_of_device = error.is_lost() || error.result() == PI_MEM_OBJECT_ALLOCATION_FAILURE;
+                    let result = if is_of_device {
+                        error.result()
+                    } else {
+                        PI_BUILD_PROGRAM_FAILURE
+                    };
+                    return Err(Error::new(result, words));
+                }
+            }
+        }
+        let mut state = self.state();
+        state.build = built(options, PI_PROGRAM_BINARY_TYPE_EXECUTABLE, lines([&log, &note]));
+        let before = std::mem::replace(&mut state.loaded, loaded);
+        // Not while the program is locked: the last references to modules may be among them.
+        drop(state);
+        drop(before);
+        Ok(())
+    }
+
+    fn all_loaded(&self) -> Result<Vec<Loaded>> {
+        let loaded = self.state().loaded.clone();
+        match loaded.is_empty() {
+            false => Ok(loaded),
+            true => Err(Error::new(
+                PI_INVALID_PROGRAM_EXECUTABLE,
+                "the program is not built",
+            )),
+        }
     }
 }
 
+fn built(options: &str, binary_type: pi_program_binary_type, log: String) -> Build {
+    Build {
+        status: PI_PROGRAM_BUILD_STATUS_SUCCESS,
+        binary_type,
+        options: options.to_owned(),
+        log,
+    }
+}
+
+/// What is said about linked SPIR-V that is not compiled: of a symbol that nobody supplies, all that the linker knows.
+fn explained(linked: &LinkedPrograms, words: &str) -> String {
+    let named = linked.missing().find(|name| words.contains(&format!("`{name}`")));
+    let known = named.and_then(|name| linked.unresolved(name));
+    known.unwrap_or_else(|| words.to_owned())
+}
+
+/// What the images tell of the kernels that a host sees.
+fn told(loaded: &[Loaded]) -> &[Told] {
+    let code = loaded.first().and_then(|first| first.code.as_deref());
+    code.map_or(&[], |code| &code.kernels)
+}
+
 impl Program<Cuda> for CudaProgram {
-    /// The driver compiles when it loads or links: until then nothing is to be done.
+    fn set_specialization_constant(&self, id: u32, value: &[u8]) -> Result<()> {
+        let Source::SpirV(program) = &self.source else {
+            let message = "only a program made of SPIR-V has specialization constants";
+            return Err(Error::new(PI_INVALID_PROGRAM, message));
+        };
+        let bits = program.constant(id, value).map_err(|error| {
+            let code = match error {
+                ProgramError::NoConstant { .. } => PI_INVALID_SPEC_ID,
+                ProgramError::ConstantSize { .. } => PI_INVALID_VALUE,
+                _ => PI_INVALID_PROGRAM,
+            };
+            Error::new(code, error)
+        })?;
+        self.state().constants.insert(id, bits);
+        Ok(())
+    }
+
+    /// What the driver takes is compiled when it is loaded or linked: until then nothing is to be done. SPIR-V gets the
+    /// values of its constants, and is compiled when it is linked.
     fn compile(&self, options: &str) -> Result<()> {
         jit_options(options)?;
-        self.state().build = Build {
-            status: PI_PROGRAM_BUILD_STATUS_SUCCESS,
-            binary_type: PI_PROGRAM_BINARY_TYPE_COMPILED_OBJECT,
-            options: options.to_owned(),
-            log: String::new(),
+        let object = match &self.source {
+            Source::SpirV(program) => {
+                let module = program.specialized(&self.state().constants);
+                let module = module.map_err(|error| {
+                    let error = self.refused(options, error);
+                    Error::new(PI_COMPILE_PROGRAM_FAILURE, error)
+                })?;
+                Some(Arc::new(module))
+            }
+            _ => None,
         };
+        let mut state = self.state();
+        state.object = object;
+        state.build = built(options, PI_PROGRAM_BINARY_TYPE_COMPILED_OBJECT, String::new());
         Ok(())
     }
 
     fn build(&self, options: &str) -> Result<()> {
-        self.load(options, "")
+        self.build_with(options, "")
     }
 
     fn build_info(&self) -> Build {
@@ -225,40 +440,35 @@ impl Program<Cuda> for CudaProgram {
     }
 
     fn kernel_names(&self) -> Result<Vec<String>> {
-        self.module()?;
-        Ok(self.told().iter().map(|kernel| kernel.name.clone()).collect())
+        let loaded = self.all_loaded()?;
+        Ok(told(&loaded).iter().map(|kernel| kernel.name.clone()).collect())
     }
 
     fn create_kernel(program: &Ref<Self>, name: &str) -> Result<CudaKernel> {
-        let module = program.module()?;
-        let names = || {
-            program
-                .told()
-                .iter()
-                .map(|kernel| kernel.name.as_str())
-                .collect::<Vec<_>>()
-        };
+        let loaded = program.all_loaded()?;
+        let told = told(&loaded);
         let none = || {
-            let message = format!(
-                "there is no kernel {name}; the program has {}",
-                names().join(", ")
-            );
+            let names: Vec<_> = told.iter().map(|kernel| kernel.name.as_str()).collect();
+            let message = format!("there is no kernel {name}; the program has {}", names.join(", "));
             Error::new(PI_INVALID_KERNEL_NAME, message)
         };
-        let text = CString::new(name).map_err(|_| none())?;
-        let function = module.function(&text)?.ok_or_else(none)?;
-        let told = program.told().iter().find(|kernel| kernel.name == name);
-        let told = told.and_then(|kernel| kernel.arguments);
-        CudaKernel::new(name, module, function, told, Arc::clone(&program.place))
+        let known = told.iter().find(|kernel| kernel.name == name);
+        let variant = |one: &Loaded| {
+            let variant = Variant::find(name, &one.module, &one.place, known)?;
+            variant.ok_or_else(none)
+        };
+        let variants = loaded.iter().map(variant).collect::<Result<_>>()?;
+        Ok(CudaKernel::new(name, variants))
     }
 
     fn global_variable(&self, device: &Arc<CudaDevice>, name: &str) -> Result<GlobalVariable> {
         let none = |why: &str| Error::new(PI_INVALID_VALUE, format_args!("variable {name}: {why}"));
-        if !Arc::ptr_eq(device, &self.place.device) {
-            return Err(none("the program is for another device"));
-        }
+        let loaded = self.all_loaded()?;
+        let mut loaded = loaded.iter();
+        let on = loaded.find(|one| Arc::ptr_eq(&one.place.device, device));
+        let on = on.ok_or_else(|| none("the program is for another device"))?;
         let text = CString::new(name).map_err(|_| none("there is none"))?;
-        let found = self.module()?.global(&text)?;
+        let found = on.module.global(&text)?;
         let (address, size) = found.ok_or_else(|| none("the program has none of that name"))?;
         Ok(GlobalVariable { address, size })
     }
@@ -266,9 +476,9 @@ impl Program<Cuda> for CudaProgram {
     /// What was linked, or was machine code from the start. What the driver compiles of PTX it keeps itself, and gives to
     /// nobody.
     fn binaries(&self) -> Result<Vec<Vec<u8>>> {
-        match &self.code {
-            Some(code) if !code.is_ptx => {
-                let of = |place: &Arc<Place>| match Arc::ptr_eq(place, &self.place) {
+        match &self.source {
+            Source::Code(code) if !code.is_ptx => {
+                let of = |place: &Arc<Place>| match Arc::ptr_eq(place, &self.places[0]) {
                     true => code.bytes.clone(),
                     false => Vec::new(),
                 };
@@ -281,7 +491,8 @@ impl Program<Cuda> for CudaProgram {
     }
 
     fn native_handle(&self) -> Result<pi_native_handle> {
-        Ok(self.module()?.handle())
+        let loaded = self.all_loaded()?;
+        Ok(loaded[0].module.handle())
     }
 }
 

@@ -67,7 +67,7 @@ impl Lane {
         }
     }
 
-    /// An event behind all that is there; the last one, if nothing has come since.
+    /// A new event behind all that is there.
     fn mark(&mut self, is_timed: bool) -> driver::Result<Arc<Event>> {
         let event = Arc::new(self.stream.record(is_timed)?);
         let before = std::mem::take(&mut self.unmarked);
@@ -433,11 +433,9 @@ impl Queue<Cuda> for CudaQueue {
         {
             let mut state = self.state();
             let _current = self.place.primary.enter()?;
+            // A host may have put work of its own on the native stream, behind all that is known here.
             for lane in &mut state.lanes {
-                if !lane.unmarked.is_empty() {
-                    lane.mark(false)?;
-                }
-                events.extend(lane.marked.back().map(|(event, _)| Arc::clone(event)));
+                events.push(lane.mark(false)?);
             }
         }
         let finished = events.iter().try_for_each(|event| event.wait().clone());

@@ -6,6 +6,7 @@
 use offkit_pi::ffi::PI_OUT_OF_RESOURCES;
 use offkit_pi::plugin::{Error, Result, StatusCallback};
 use offkit_sync::{Arc, Mutex, PoisonError};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
 use std::time::Duration;
 
@@ -86,7 +87,10 @@ fn run() {
             watcher.get_or_insert_default().watched.extend(left);
         }
         for Watched { event, then } in over {
-            then(&event);
+            // One that panics must not leave the others without a thread.
+            if catch_unwind(AssertUnwindSafe(|| then(&event))).is_err() {
+                tracing::error!("what was to be done when an event came has panicked");
+            }
         }
         if is_waiting {
             thread::sleep(pause);

@@ -1,0 +1,134 @@
+//! SPIR-V becomes PTX, by offkit's own compiler: NVIDIA's driver takes none.
+//!
+//! LLVM is in a process of its own, `offkit-llvm-worker`, which is started for a program and ends with it. What it has made
+//! is kept in the user's cache, so that the next process needs neither.
+
+use offkit_cache::{Cache, Digest, FileId, Key, Kind, mapped_by};
+use offkit_host::{chain, program};
+use offkit_image::target::triples;
+use offkit_llvm::{DeviceRequest, PROTOCOL_VERSION, WORKER_PROGRAM, WORKER_VARIABLE, Worker, WorkerError};
+use std::path::Path;
+use std::time::Duration;
+
+use super::device::CudaDevice;
+
+/// How long the process may take to start, on a machine that has much else to do. It takes milliseconds.
+const START_LIMIT: Duration = Duration::from_secs(10);
+
+/// How long it may take for a program. A kernel takes some tens of milliseconds, and programs have thousands at most.
+const LIMIT: Duration = Duration::from_secs(600);
+
+/// The versions of SPIR-V that the compiler reads.
+pub(super) const IL_VERSION: &str =
+    "SPIR-V_1.6 SPIR-V_1.5 SPIR-V_1.4 SPIR-V_1.3 SPIR-V_1.2 SPIR-V_1.1 SPIR-V_1.0";
+
+/// What options ask of LLVM's passes.
+fn level(options: &str) -> u8 {
+    let asked = options
+        .split_ascii_whitespace()
+        .filter_map(|option| match option {
+            "-cl-opt-disable" | "-O0" => Some(0),
+            "-O1" => Some(1),
+            "-O2" => Some(2),
+            "-O3" | "-O4" => Some(3),
+            _ => None,
+        });
+    asked.last().unwrap_or(3)
+}
+
+/// Compiles all kernels of a module, whose specialization constants have their values, to PTX that a device takes.
+///
+/// # Errors
+///
+/// Why there is none, in words for the log: what is missing, or the kernel and what it does.
+pub(super) fn compile(spirv: &[u8], device: &CudaDevice, options: &str) -> Result<Vec<u8>, String> {
+    if program::is_privileged() {
+        return Err("SPIR-V is not compiled in a program that has more rights than its user".to_owned());
+    }
+    // Of a processor that LLVM does not know yet the driver takes PTX for older ones.
+    let target = &device.target.target;
+    let known = target
+        .fitting_processors()
+        .into_iter()
+        .find(|fitting| fitting.is_known());
+    let known = known.ok_or_else(|| format!("there is no compiler for {target}"))?;
+    let request = DeviceRequest {
+        triple: triples::NVPTX64.to_owned(),
+        processor: known.processor().to_owned(),
+        optimization: level(options),
+        ..DeviceRequest::default()
+    };
+    let worker = Worker::find_near(program::own_folder(WORKER_PROGRAM).as_deref()).map_err(explained)?;
+    let key = key(spirv, &request, &worker);
+    if let Some(kept) = key.as_ref().and_then(|key| Cache::user().get(key)) {
+        return Ok(kept.to_vec());
+    }
+    let made = make(spirv, request, &worker).map_err(explained)?;
+    if let (Some(key), Some(libraries)) = (&key, made.libraries) {
+        Cache::user().put(key, &libraries, &made.ptx);
+    }
+    Ok(made.ptx)
+}
+
+/// What the compiler has made.
+struct Made {
+    ptx: Vec<u8>,
+    /// What of LLVM is in files of its own; none if it cannot be told.
+    libraries: Option<Vec<FileId>>,
+}
+
+fn make(spirv: &[u8], request: DeviceRequest, program: &Path) -> Result<Made, WorkerError> {
+    let mut worker = Worker::start_apart(program, START_LIMIT)?;
+    let mut libraries = mapped_by(worker.process());
+    if let Some(files) = &mut libraries {
+        files.retain(|file| {
+            let name = file.path.file_name().and_then(|name| name.to_str());
+            name.is_some_and(|name| name.starts_with("libLLVM"))
+        });
+    }
+    let compiled = worker.compile_for_device(spirv, request, Some(LIMIT))?;
+    worker.end();
+    Ok(Made {
+        ptx: compiled.code,
+        libraries,
+    })
+}
+
+/// All that the code depends on. None where nothing is kept.
+fn key(spirv: &[u8], request: &DeviceRequest, worker: &Path) -> Option<Key> {
+    if !Cache::user().is_on() {
+        return None;
+    }
+    let worker = FileId::of(worker)?;
+    let key = Key::new(Kind::Kernel, request.processor.as_str())
+        .text("offkit", env!("CARGO_PKG_VERSION"))
+        .text("protocol", PROTOCOL_VERSION)
+        .text("worker", worker.identity)
+        .text("module", Digest::of(spirv))
+        .text("request", format_args!("{request:?}"));
+    Some(key)
+}
+
+/// An error in words, with what can be done.
+fn explained(error: WorkerError) -> String {
+    let words = chain(&error);
+    match error.is_missing_tool() {
+        true => format!(
+            "NVIDIA's driver takes no SPIR-V, and its compiler is missing: {words}; install `{WORKER_PROGRAM}`, or say \
+             with {WORKER_VARIABLE} where it is"
+        ),
+        false => words,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_option_says_how_much_is_optimised() {
+        assert_eq!(level(""), 3);
+        assert_eq!(level("-cl-opt-disable"), 0);
+        assert_eq!(level("-O1 -cl-mad-enable -O2"), 2);
+    }
+}
