@@ -1,9 +1,9 @@
 //! CUDA's own tools, from their Python packages.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::packages::Package;
-use crate::{Folder, skip};
+use crate::{Folder, skip, tool};
 
 /// The compiler's package: `ptxas`, `fatbinary`, libdevice.
 pub const NVCC: Package = Package {
@@ -20,6 +20,18 @@ const NVCC_12: Package = Package {
 /// The package of `cuobjdump`.
 pub const CUOBJDUMP: Package = Package {
     name: "nvidia-cuda-cuobjdump==13.5.37",
+    python: "3.11",
+};
+
+/// CUDA's compiler as a library.
+const NVRTC: Package = Package {
+    name: "nvidia-cuda-nvrtc==13.5.37",
+    python: "3.11",
+};
+
+/// The package of the linker of LTO-IR.
+pub const NVJITLINK: Package = Package {
+    name: "nvidia-nvjitlink==13.5.37",
     python: "3.11",
 };
 
@@ -78,4 +90,33 @@ impl Cuda {
         let words = options.map(|option| (*option).to_owned()).chain(images);
         folder.run::<String>(&self.fatbinary, words).ok();
     }
+}
+
+/// LTO-IR for sm_80 that CUDA's compiler makes of CUDA C++; `None`, loudly, if it cannot be had here.
+#[must_use]
+pub fn lto_ir(folder: &Folder, source: &str) -> Option<Vec<u8>> {
+    const SCRIPT: &str = r#"
+import ctypes, sys
+library = ctypes.CDLL(sys.argv[1])
+source = open("k.cu", "rb").read()
+program, size = ctypes.c_void_p(), ctypes.c_size_t()
+options = (ctypes.c_char_p * 3)(b"-arch=sm_80", b"-dlto", b"-rdc=true")
+assert library.nvrtcCreateProgram(ctypes.byref(program), source, b"k.cu", 0, None, None) == 0
+assert library.nvrtcCompileProgram(program, 3, options) == 0
+assert library.nvrtcGetLTOIRSize(program, ctypes.byref(size)) == 0
+code = ctypes.create_string_buffer(size.value)
+assert library.nvrtcGetLTOIR(program, code) == 0
+open("k.ltoir", "wb").write(code.raw)"#;
+    if std::env::consts::ARCH != "x86_64" {
+        skip("CUDA's tools are for x86-64");
+        return None;
+    }
+    NVRTC.file("/libnvrtc-builtins.so.13.5")?;
+    let library = NVRTC.file("/libnvrtc.so.13")?;
+    let python = tool("python3")?;
+    folder.write("k.cu", source);
+    folder
+        .run(python, [Path::new("-c"), Path::new(SCRIPT), &library])
+        .ok();
+    Some(folder.read("k.ltoir"))
 }

@@ -7,7 +7,7 @@ use offkit_object::{
     Compression, ContainerKind, Contents, DeviceImage, ErrorKind, ImageFormat, Limits, Location, Producer,
 };
 use offkit_tests::Folder;
-use offkit_tests::cuda::Cuda;
+use offkit_tests::cuda::{Cuda, lto_ir};
 use offkit_tests::packages::{Package, System};
 
 const DPCTL: Package = Package {
@@ -20,11 +20,6 @@ const DPNP: Package = Package {
 };
 const BITSANDBYTES: Package = Package {
     name: "bitsandbytes==0.50.2",
-    python: "3.11",
-};
-
-const NVRTC: Package = Package {
-    name: "nvidia-cuda-nvrtc==13.5.37",
     python: "3.11",
 };
 
@@ -255,34 +250,14 @@ fn replace_every_cubin(folder: &Folder, bytes: &[u8], contents: &Contents<'_>) {
     }
 }
 
-/// LTO-IR of CUDA's compiler.
-fn lto_ir(folder: &Folder) -> Option<Vec<u8>> {
-    const SCRIPT: &str = r#"
-import ctypes, sys
-library = ctypes.CDLL(sys.argv[1])
-source = b'extern "C" __global__ void saxpy(float *p) { p[threadIdx.x] *= 2; }'
-program, size = ctypes.c_void_p(), ctypes.c_size_t()
-options = (ctypes.c_char_p * 2)(b"-arch=sm_80", b"-dlto")
-assert library.nvrtcCreateProgram(ctypes.byref(program), source, b"saxpy.cu", 0, None, None) == 0
-assert library.nvrtcCompileProgram(program, 2, options) == 0
-assert library.nvrtcGetLTOIRSize(program, ctypes.byref(size)) == 0
-code = ctypes.create_string_buffer(size.value)
-assert library.nvrtcGetLTOIR(program, code) == 0
-open("k.ltoir", "wb").write(code.raw)"#;
-    NVRTC.file("/libnvrtc-builtins.so.13.5")?;
-    let library = NVRTC.file("/libnvrtc.so.13")?;
-    let python = offkit_tests::tool("python3")?;
-    folder
-        .run(python, [Path::new("-c"), Path::new(SCRIPT), &library])
-        .ok();
-    Some(folder.read("k.ltoir"))
-}
-
 #[test]
 fn lto_ir_is_listed_and_kept_as_it_is_stored() {
     let Some(cuda) = Cuda::get() else { return };
     let folder = Folder::new();
-    let Some(code) = lto_ir(&folder) else { return };
+    let source = "extern \"C\" __global__ void saxpy(float *p) { p[threadIdx.x] *= 2; }";
+    let Some(code) = lto_ir(&folder, source) else {
+        return;
+    };
     assert_eq!(ImageFormat::detect(&code), ImageFormat::LtoIr);
     cubin(&cuda, &folder, "sm_90");
     for mode in ["none", "size", "speed"] {

@@ -1,5 +1,6 @@
 //! The plugin over NVIDIA's driver, on a stand-in for the driver (`tests/cuda-driver`).
 
+mod lto;
 mod spirv;
 
 use offkit_image::DeviceImage;

@@ -1,6 +1,7 @@
 //! The driver's linker.
 
 use core::ptr::null_mut;
+use offkit_image::ImageFormat;
 use offkit_sync::Arc;
 use std::ffi::CString;
 
@@ -13,8 +14,8 @@ use super::{Primary, Result, call};
 pub(crate) struct Input<'a> {
     /// What the linker calls it.
     pub(crate) name: CString,
-    /// Whether it is PTX, with a NUL behind it, and not a cubin.
-    pub(crate) is_ptx: bool,
+    /// PTX, with a NUL behind it, a cubin, or for `nvJitLink` LTO-IR.
+    pub(crate) format: ImageFormat,
     pub(crate) code: &'a [u8],
 }
 
@@ -64,7 +65,7 @@ fn complete(primary: &Primary, inputs: &[Input<'_>], jit: &mut Jit) -> Result<Ve
         return Err(error);
     }
     for input in inputs {
-        let kind = if input.is_ptx {
+        let kind = if input.format == ImageFormat::Ptx {
             CU_JIT_INPUT_PTX
         } else {
             CU_JIT_INPUT_CUBIN

@@ -1,5 +1,6 @@
 //! Which code of what a host gives a device takes: PTX or machine code, alone or in a container.
 
+use core::cmp::Reverse;
 use offkit_image::{ContainerKind, DeviceImage, ImageFormat, InspectedKernel};
 use offkit_llvm::WITH_OFFSET;
 use offkit_object::{Inspect, Limits, header_version, read, target_of};
@@ -8,10 +9,12 @@ use offkit_pi::plugin::{Error, Result};
 use std::collections::HashMap;
 
 use super::device::CudaDevice;
+use crate::jit_link;
 
 /// Code for one device.
 pub(super) struct Code {
-    pub(super) is_ptx: bool,
+    /// PTX, a cubin, or LTO-IR.
+    pub(super) format: ImageFormat,
     /// With a NUL behind PTX, as the driver wants it.
     pub(super) bytes: Vec<u8>,
     /// The kernels that the image tells.
@@ -86,12 +89,8 @@ impl Code {
     pub(super) fn for_device(bytes: &[u8], device: &CudaDevice) -> Result<Code> {
         let contents = read("", bytes, &Limits::default());
         let images: Vec<_> = contents.images.iter().map(told_by_itself).collect();
-        let fitting = images.iter().enumerate().filter_map(|(index, image)| {
-            let verdict = image.runs_on(&device.target);
-            let is_loaded = matches!(image.format, ImageFormat::Ptx | ImageFormat::Cubin);
-            (verdict.runs.is_ok() && is_loaded).then_some((verdict.rank, core::cmp::Reverse(index)))
-        });
-        let Some((_, core::cmp::Reverse(best))) = fitting.max() else {
+        // What is SPIR-V is no binary.
+        let Some(best) = best(&images, device, |image| image.format != ImageFormat::Spirv) else {
             return Err(Error::new(PI_INVALID_BINARY, refusals(&images, device)));
         };
         let image = &images[best];
@@ -102,16 +101,39 @@ impl Code {
     /// The code of an image, or what the driver has linked.
     pub(super) fn new(format: ImageFormat, bytes: &[u8]) -> Code {
         let kernels = kernels_of(&DeviceImage::of_format(bytes, format));
-        let (is_ptx, mut bytes) = (format == ImageFormat::Ptx, bytes.to_vec());
-        if is_ptx && bytes.last() != Some(&0) {
+        let mut bytes = bytes.to_vec();
+        if format == ImageFormat::Ptx && bytes.last() != Some(&0) {
             bytes.push(0);
         }
         Code {
-            is_ptx,
+            format,
             bytes,
             kernels,
         }
     }
+}
+
+/// The number of the image that suits a device best. What has to be linked first comes last.
+pub(super) fn best(
+    images: &[DeviceImage<'_>],
+    device: &CudaDevice,
+    is_taken: impl Fn(&DeviceImage<'_>) -> bool,
+) -> Option<usize> {
+    let taken = images.iter().enumerate().filter(|(_, image)| is_taken(image));
+    let fitting = taken.filter_map(|(index, image)| {
+        let verdict = image.runs_on(&device.target);
+        let is_linked = is_to_be_linked(image, device) && jit_link::find().is_ok();
+        (verdict.runs.is_ok() || is_linked).then_some((!is_linked, verdict.rank, Reverse(index)))
+    });
+    fitting.max().map(|(_, _, Reverse(index))| index)
+}
+
+/// Whether this is LTO-IR that can be linked to code for a device: as PTX, it is for a processor and later ones. Bare LTO-IR
+/// does not say which; then the linker does.
+fn is_to_be_linked(image: &DeviceImage<'_>, device: &CudaDevice) -> bool {
+    let target = &image.target;
+    image.format == ImageFormat::LtoIr
+        && (target.processor().is_empty() || target.runs_on(ImageFormat::Ptx, &device.target.target).is_ok())
 }
 
 /// An image with what its own bytes say of target and version. How it was stored does not matter any more.
@@ -141,6 +163,11 @@ fn refusals(images: &[DeviceImage<'_>], device: &CudaDevice) -> String {
         } else {
             format!(" for {arch}")
         };
+        if is_to_be_linked(image, device)
+            && let Err(missing) = jit_link::find()
+        {
+            return format!("{format}{of}: {missing}");
+        }
         match device.misfit(image) {
             Some(misfit) => format!("{format}{version}{of}: {misfit}"),
             None => format!("{format}{version}{of}: NVIDIA's driver does not load it"),

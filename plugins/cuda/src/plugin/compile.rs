@@ -24,16 +24,14 @@ pub(super) const IL_VERSION: &str =
 
 /// What options ask of LLVM's passes.
 fn level(options: &str) -> u8 {
-    let asked = options
-        .split_ascii_whitespace()
-        .filter_map(|option| match option {
-            "-cl-opt-disable" | "-O0" => Some(0),
-            "-O1" => Some(1),
-            "-O2" => Some(2),
-            "-O3" | "-O4" => Some(3),
-            _ => None,
-        });
-    asked.last().unwrap_or(3)
+    let words = options.split_ascii_whitespace();
+    words.fold(3, |before, option| match option {
+        "-cl-opt-disable" | "-O0" => 0,
+        "-O1" => 1,
+        "-O2" => 2,
+        "-O3" | "-O4" => 3,
+        _ => before,
+    })
 }
 
 /// Compiles all kernels of a module, whose specialization constants have their values, to PTX that a device takes.

@@ -280,15 +280,8 @@ impl Device<Cuda> for CudaDevice {
     }
 
     fn select_binary(&self, images: &[DeviceImage<'_>]) -> Result<Option<usize>> {
-        let images: Vec<_> = images.iter().map(code::told_by_itself).collect();
-        let ranked = images.iter().enumerate().filter_map(|(index, image)| {
-            let verdict = image.runs_on(&self.target);
-            verdict
-                .runs
-                .is_ok()
-                .then_some((verdict.rank, core::cmp::Reverse(index)))
-        });
-        Ok(ranked.max().map(|(_, core::cmp::Reverse(index))| index))
+        let images: Vec<_> = images.iter().map(|image| code::told_by_itself(image)).collect();
+        Ok(code::best(&images, self, |_| true))
     }
 
     fn native_handle(&self) -> Result<pi_native_handle> {

@@ -1,20 +1,23 @@
-//! Programs: code that the driver loads, or links first, and SPIR-V that is compiled before.
+//! Programs: code that the driver loads, LTO-IR that is linked before, and SPIR-V that is compiled.
+
+mod link;
 
 use offkit_image::ImageFormat;
 use offkit_pi::ffi::*;
 use offkit_pi::plugin::{Build, Error, GlobalVariable, Program, Ref, Result};
-use offkit_spirv::{LinkedPrograms, ProgramError, link_programs};
+use offkit_spirv::ProgramError;
 use offkit_sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::collections::HashMap;
 use std::ffi::CString;
 
+use self::link::link_lto;
 use super::Cuda;
 use super::code::{Code, Told};
 use super::compile::compile;
 use super::context::{CudaContext, Place};
 use super::device::CudaDevice;
 use super::kernel::{CudaKernel, Variant};
-use crate::driver::{Input, JitOptions, Module, link};
+use crate::driver::{Input, JitOptions, Module};
 
 /// A program for one device, or as SPIR-V for those of a context.
 pub(crate) struct CudaProgram {
@@ -135,121 +138,6 @@ impl CudaProgram {
         CudaProgram::of(context, std::slice::from_ref(place), Source::Made, state)
     }
 
-    /// Links programs. One that fails is a program as well, with the words of who could not.
-    pub(super) fn link(
-        context: &Ref<CudaContext>,
-        programs: &[Ref<CudaProgram>],
-        options: &str,
-    ) -> Result<CudaProgram> {
-        let codes = programs.iter().filter_map(|program| match &program.source {
-            Source::Code(code) => Some(Arc::clone(code)),
-            _ => None,
-        });
-        let codes: Vec<_> = codes.collect();
-        let objects = programs
-            .iter()
-            .filter_map(|program| program.state().object.clone());
-        let objects: Vec<_> = objects.collect();
-        match programs {
-            [] => Err(Error::new(PI_INVALID_VALUE, "no program to link")),
-            [first, ..] if codes.len() == programs.len() => {
-                let place = &first.places[0];
-                if !programs
-                    .iter()
-                    .all(|program| Arc::ptr_eq(&program.places[0], place))
-                {
-                    let message = "programs for different devices cannot be linked together";
-                    return Err(Error::new(PI_INVALID_PROGRAM, message));
-                }
-                CudaProgram::link_code(context, place, &codes, options)
-            }
-            _ if objects.len() == programs.len() => CudaProgram::link_spirv(context, &objects, options),
-            _ if codes.is_empty() => {
-                let message = "a program to link has not been compiled, or is a module of the host's";
-                Err(Error::new(PI_INVALID_OPERATION, message))
-            }
-            _ => {
-                let message = "SPIR-V and code of NVIDIA's cannot be linked together: compile SPIR-V ahead of time, \
-                    or ship all as SPIR-V";
-                Err(Error::new(PI_INVALID_OPERATION, message))
-            }
-        }
-    }
-
-    /// Has the driver link code for one device.
-    fn link_code(
-        context: &Ref<CudaContext>,
-        place: &Arc<Place>,
-        codes: &[Arc<Code>],
-        options: &str,
-    ) -> Result<CudaProgram> {
-        let inputs = codes.iter().enumerate().map(|(number, code)| Input {
-            name: CString::new(format!("program {number}")).unwrap_or_default(),
-            is_ptx: code.is_ptx,
-            code: &code.bytes,
-        });
-        let inputs: Vec<_> = inputs.collect();
-        let (jit, note) = jit_options(options)?;
-        let (linked, log) = link(&place.primary, &inputs, &jit);
-        let log = lines([&log, &note]);
-        match linked {
-            Ok(cubin) => {
-                let mut code = Code::new(ImageFormat::Cubin, &cubin);
-                // The driver's linker may leave out what offkit reads.
-                if code.kernels.is_empty() {
-                    code.kernels = codes.iter().flat_map(|code| code.kernels.clone()).collect();
-                }
-                let program = CudaProgram::new(context, place, code);
-                // The module's log comes behind the linker's.
-                match program.build_with(options, &log) {
-                    Err(error) if error.code != PI_BUILD_PROGRAM_FAILURE => Err(error),
-                    _ => Ok(program),
-                }
-            }
-            Err(error) if error.is_lost() => Err(error.into()),
-            Err(error) => {
-                let program = CudaProgram::of(
-                    context,
-                    std::slice::from_ref(place),
-                    Source::Made,
-                    State::default(),
-                );
-                program.fail(options, &lines([&log, &error.to_string()]));
-                Ok(program)
-            }
-        }
-    }
-
-    /// Links SPIR-V, and compiles it for all devices of the context.
-    fn link_spirv(
-        context: &Ref<CudaContext>,
-        objects: &[Arc<offkit_spirv::Module>],
-        options: &str,
-    ) -> Result<CudaProgram> {
-        let is_library = options
-            .split_ascii_whitespace()
-            .any(|option| option == "-create-library");
-        let program = CudaProgram::of(context, context.places(), Source::Made, State::default());
-        let linked = match link_programs(objects, is_library) {
-            Ok(linked) => linked,
-            Err(error) => {
-                program.fail(options, &error.to_string());
-                return Ok(program);
-            }
-        };
-        if is_library {
-            let mut state = program.state();
-            state.build = built(options, PI_PROGRAM_BINARY_TYPE_LIBRARY, String::new());
-            state.object = Some(Arc::new(linked.module));
-            drop(state);
-            return Ok(program);
-        }
-        match program.load_spirv(&linked.module, options, |words| explained(&linked, words)) {
-            Err(error) if error.code != PI_BUILD_PROGRAM_FAILURE => Err(error),
-            _ => Ok(program),
-        }
-    }
-
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -327,7 +215,18 @@ impl CudaProgram {
         let (jit, note) = jit_options(options)?;
         let mut log = before.to_owned();
         let mut loaded = Vec::new();
-        for (place, code) in codes {
+        for (place, mut code) in codes {
+            if code.format == ImageFormat::LtoIr {
+                let input = Input {
+                    name: c"program".to_owned(),
+                    format: code.format,
+                    code: &code.bytes,
+                };
+                let (linked, said) = link_lto(&place, &[input], &jit);
+                log = lines([&log, &said]);
+                let cubin = linked.map_err(|words| self.refused(options, lines([&log, &words])))?;
+                code = Arc::new(Code::new(ImageFormat::Cubin, &cubin));
+            }
             let (module, said) = Module::load(&place.primary, &code.bytes, &jit);
             log = lines([&log, &said]);
             match module {
@@ -377,13 +276,6 @@ fn built(options: &str, binary_type: pi_program_binary_type, log: String) -> Bui
         options: options.to_owned(),
         log,
     }
-}
-
-/// What is said about linked SPIR-V that is not compiled: of a symbol that nobody supplies, all that the linker knows.
-fn explained(linked: &LinkedPrograms, words: &str) -> String {
-    let named = linked.missing().find(|name| words.contains(&format!("`{name}`")));
-    let known = named.and_then(|name| linked.unresolved(name));
-    known.unwrap_or_else(|| words.to_owned())
 }
 
 /// What the images tell of the kernels that a host sees.
@@ -476,8 +368,13 @@ impl Program<Cuda> for CudaProgram {
     /// What was linked, or was machine code from the start. What the driver compiles of PTX it keeps itself, and gives to
     /// nobody.
     fn binaries(&self) -> Result<Vec<Vec<u8>>> {
-        match &self.source {
-            Source::Code(code) if !code.is_ptx => {
+        let loaded = self.state().loaded.first().and_then(|first| first.code.clone());
+        let code = match &self.source {
+            Source::Code(code) => loaded.or_else(|| Some(Arc::clone(code))),
+            _ => None,
+        };
+        match code {
+            Some(code) if code.format == ImageFormat::Cubin => {
                 let of = |place: &Arc<Place>| match Arc::ptr_eq(place, &self.places[0]) {
                     true => code.bytes.clone(),
                     false => Vec::new(),
