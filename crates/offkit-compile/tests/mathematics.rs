@@ -40,6 +40,8 @@ const UNARY: &[Unary] = &[
     (Op::exp2, 3.0, f64::exp2),
     (Op::exp10, 3.0, |x| 10f64.powf(x)),
     (Op::expm1, 3.0, f64::exp_m1),
+    // The standard has no bound.
+    (Op::lgamma, f64::INFINITY, exact::lgamma),
     (Op::log, 3.0, f64::ln),
     (Op::log2, 3.0, f64::log2),
     (Op::log10, 3.0, f64::log10),
@@ -50,6 +52,7 @@ const UNARY: &[Unary] = &[
     (Op::tan, 5.0, f64::tan),
     (Op::tanh, 5.0, f64::tanh),
     (Op::tanpi, 6.0, exact::tanpi),
+    (Op::tgamma, 16.0, libm::tgamma),
 ];
 
 const BINARY: &[Binary] = &[
@@ -71,6 +74,13 @@ mod exact {
 
     pub(super) fn acosh(x: f64) -> f64 {
         if x < 1.0 { f64::NAN } else { libm::acosh(x) }
+    }
+
+    pub(super) fn lgamma(x: f64) -> f64 {
+        match x.is_infinite() || x <= 0.0 && x == x.floor() {
+            true => f64::INFINITY,
+            false => libm::lgamma(x),
+        }
     }
 
     pub(super) fn sincospi(x: f64) -> (f64, f64) {

@@ -131,3 +131,11 @@ kernel void prints(global const int *in) {
   if (i < 2)
     printf("%d %5.2v4f %s %x %c 100%%\n", in[i], (float4)(in[i], 0.5f, -1, 2), "text", in[i] * 1000, 'a' + in[i] % 20);
 }
+
+kernel void gammas(global float *x, global double *y, global int *signs) {
+  size_t i = get_global_id(0);
+  int sign, other;
+  x[i] = tgamma(x[i]) + lgamma_r(x[i], &sign);
+  y[i] = tgamma(y[i]) + lgamma(y[i]) + lgamma_r(-y[i], &other);
+  signs[i] = sign + 4 * other;
+}

@@ -172,13 +172,11 @@ fn what_there_is_no_code_for_is_refused_by_name() {
     let large =
         "__attribute__((reqd_work_group_size(64, 64, 1))) kernel void large(global int *x) { *x = 1; }";
     let deep = "__attribute__((reqd_work_group_size(1, 1, 128))) kernel void deep(global int *x) { *x = 1; }";
-    let gamma = "kernel void of_gamma(global float *x) { *x = lgamma(*x); }";
     let elsewhere = "int other(int); kernel void open(global int *x) { *x = other(*x); }";
     for (source, words) in [
         (of_eight, &["`small`", "sub-groups of 8 work-items"][..]),
         (large, &["`large`", "groups of 4096 work-items"]),
         (deep, &["`deep`", "groups of 1 x 1 x 128 work-items"]),
-        (gamma, &["`of_gamma`", "lgamma"]),
         (elsewhere, &["`open`", "other"]),
     ] {
         spirv(&folder, "k", source);

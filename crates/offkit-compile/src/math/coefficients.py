@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 """Writes coefficients.rs, beside this script: the polynomials and constants of the mathematics, as Sollya finds them.
 
-    apt-get install sollya; ./coefficients.py
+    apt-get install sollya python3-mpmath; ./coefficients.py
 
 Each is the polynomial of its form whose relative error on its range is least among those with coefficients of the
-format (24 bits for single precision, 53 for double).
+format (24 bits for single precision, 53 for double). Those of the gamma function, which Sollya does not know, are
+mpmath's, rounded.
 """
 
 import concurrent.futures
 import pathlib
 import re
 import subprocess
+
+import mpmath
 
 HALF_LN2 = "[-0.3466;0.3466]"
 # Of significands less one.
@@ -96,7 +99,56 @@ def constant(row):
     return lines + ["};"]
 
 
+def double_polynomial(name, text, coefficients):
+    return [
+        f"/// {text}",
+        f"pub(super) const {name}: Polynomial = Polynomial {{",
+        "    single: &[],",
+        f"    double: &{[float(coefficient) for coefficient in coefficients]},",
+        "};",
+    ]
+
+
+def log_of_gamma():
+    """That at 2, where it is zero."""
+    value = lambda x: mpmath.loggamma(2 + x) / x if abs(x) > 1e-20 else 1 - mpmath.euler
+    coefficients, error = mpmath.chebyfit(value, [-0.5, 0.5], 20, error=True)
+    text = f"`lgamma(2+x)/x` on `[-0.5;0.5]` within 2^{float(mpmath.log(error, 2)):.1f}, for double precision."
+    return double_polynomial("LGAMMA_AT_2", text, reversed(coefficients))
+
+
+def lanczos(count, g):
+    """Lanczos' fraction: exact at the whole numbers from 1 to `count`, by partial fractions with poles at 0 and below."""
+    g = mpmath.mpf(g)
+    matrix = mpmath.matrix(count, count)
+    values = mpmath.matrix(count, 1)
+    for row in range(count):
+        base = row + g + 0.5
+        values[row] = mpmath.gamma(row + 1) * mpmath.exp(base) / base ** (row + mpmath.mpf(0.5))
+        for column in range(count):
+            matrix[row, column] = mpmath.mpf(1) / (row + column) if column else 1
+    parts = mpmath.lu_solve(matrix, values)
+
+    def product(roots):
+        result = [mpmath.mpf(1)]
+        for root in roots:
+            result = [low + high * root for low, high in zip([0] + result, result + [0])]
+        return result
+
+    roots = range(count - 1)
+    numerator = [parts[0] * coefficient for coefficient in product(roots)]
+    for left_out in roots:
+        without = product(root for root in roots if root != left_out)
+        for power, coefficient in enumerate(without):
+            numerator[power] += parts[left_out + 1] * coefficient
+    text = f"`Γ(x) e^y / y^(x-0.5)` where y is `x+{g}-0.5`"
+    return double_polynomial("LANCZOS_NUMERATOR", f"{text}: above the line.", numerator) + double_polynomial(
+        "LANCZOS_DENOMINATOR", f"{text}: below the line.", product(roots)
+    )
+
+
 def main():
+    mpmath.mp.dps = 60
     lines = [
         "//! Polynomials and constants, written by `coefficients.py`.",
         "#![allow(clippy::approx_constant, clippy::excessive_precision, reason = \"they are parts of numbers\")]",
@@ -107,6 +159,7 @@ def main():
             lines += item
         for item in executor.map(constant, CONSTANTS):
             lines += item
+    lines += log_of_gamma() + lanczos(13, "6.024680040776729583740234375")
     path = pathlib.Path(__file__).with_name("coefficients.rs")
     path.write_text("\n".join(lines) + "\n")
     subprocess.run(["rustfmt", "--edition", "2024", path], check=True)

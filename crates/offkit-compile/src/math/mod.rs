@@ -6,6 +6,7 @@
 mod coefficients;
 mod error;
 mod exponential;
+mod gamma;
 mod hyperbolic;
 mod inverse;
 mod logarithm;
@@ -73,6 +74,7 @@ impl<R: Real> Function<R> {
                 Op::exp2 | Op::half_exp2 | Op::native_exp2 => exponential::exp2,
                 Op::exp10 | Op::half_exp10 | Op::native_exp10 => exponential::exp10,
                 Op::expm1 => exponential::expm1,
+                Op::lgamma => gamma::lgamma,
                 Op::log | Op::half_log | Op::native_log => logarithm::log,
                 Op::log2 | Op::half_log2 | Op::native_log2 => logarithm::log2,
                 Op::log10 | Op::half_log10 | Op::native_log10 => logarithm::log10,
@@ -85,6 +87,7 @@ impl<R: Real> Function<R> {
                 Op::native_tan => trigonometric::tan_of_small,
                 Op::tanh => hyperbolic::tanh,
                 Op::tanpi => trigonometric::tanpi,
+                Op::tgamma => gamma::tgamma,
                 _ => return None,
             }),
         })

@@ -103,6 +103,11 @@ impl<'m> Lanes<'_, 'm> {
             return Some((result, None));
         }
         let singles: Vec<_> = words.iter().map(|word| self.single(*word)).collect();
+        if op == Op::lgamma_r {
+            let results = math::extended(b, self.options.processor, Op::lgamma, &singles)?;
+            let logarithm = self.narrow_to(*results.first()?, first.ty());
+            return Some((logarithm, Some(self.sign_of_gamma(*singles.first()?))));
+        }
         let results = math::extended(b, self.options.processor, op, &singles)?;
         let mut results = results
             .into_iter()

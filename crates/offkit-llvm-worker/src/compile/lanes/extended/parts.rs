@@ -1,6 +1,6 @@
 //! The functions that take numbers apart, or put them together.
 
-use llvm_sys::{LLVMOpcode as Opcode, LLVMRealPredicate as RealPredicate};
+use llvm_sys::{LLVMIntPredicate as IntPredicate, LLVMOpcode as Opcode, LLVMRealPredicate as RealPredicate};
 use offkit_kernel::builtins::Scalar;
 use offkit_kernel::builtins::float::Format;
 use offkit_spirv::grammar::OpenclStd100Op as Op;
@@ -64,6 +64,30 @@ impl<'m> Lanes<'_, 'm> {
             (Op::ldexp, [_, power]) => (narrow(self.scale(wide, *power)?), None),
             _ => return None,
         })
+    }
+
+    /// The sign of the gamma function as 32 bits: zero at its poles but for zeros, which have their own, and at -∞.
+    pub(super) fn sign_of_gamma(&self, x: Value<'m>) -> Value<'m> {
+        let b = self.builder;
+        let zero = b.zero(x.ty());
+        let integer = b.int(32).vector(x.ty().width());
+        let number = |value: i32| b.integer(integer, u64::from(value.cast_unsigned()));
+        let floor = |value| b.intrinsic("llvm.floor", &[x.ty()], &[value]);
+        let (whole, half) = (floor(x), b.fmul(floor(x), b.float(x.ty(), 0.5)));
+        let is_even = b.fcmp(RealPredicate::LLVMRealOEQ, floor(half), half);
+        let between = b.select(is_even, number(1), number(-1));
+        let is_pole = b.fcmp(RealPredicate::LLVMRealOEQ, whole, x);
+        let of_negative = b.select(is_pole, number(0), between);
+        let is_negative = b.fcmp(RealPredicate::LLVMRealOLT, x, zero);
+        let of_others = b.select(self.is_negative_zero(x), number(-1), number(1));
+        b.select(is_negative, of_negative, of_others)
+    }
+
+    fn is_negative_zero(&self, x: Value<'m>) -> Value<'m> {
+        let b = self.builder;
+        let bits = self.bits(x);
+        let sign = b.integer(bits.ty(), 1 << (bits.ty().bits() - 1));
+        b.icmp(IntPredicate::LLVMIntEQ, bits, sign)
     }
 
     fn is_infinite(&self, x: Value<'m>) -> Option<Value<'m>> {
