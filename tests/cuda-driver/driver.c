@@ -204,7 +204,6 @@ static const struct { CUresult code; const char *name, *words; } ERRORS[] = {
     {2, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
     {46, "CUDA_ERROR_DEVICE_UNAVAILABLE", "CUDA-capable device(s) is/are busy or unavailable"},
     {100, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
-    {214, "CUDA_ERROR_ECC_UNCORRECTABLE", "uncorrectable ECC error encountered"},
     {218, "CUDA_ERROR_INVALID_PTX", "a PTX JIT compilation failed"},
     {222, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION", "the provided PTX was compiled with an unsupported toolchain."},
     {500, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
@@ -263,6 +262,7 @@ EXPORT CUresult cuDeviceGetAttribute(int *value, unsigned attribute, int device)
   case 75: *value = number("STANDIN_CAPABILITY", 90) / 10; return 0;
   case 76: *value = number("STANDIN_CAPABILITY", 90) % 10; return 0;
   case 83: case 89: *value = 1; return 0;
+  case 97: *value = 232448; return 0;
   default: *value = 0; return 0;
   }
 }

@@ -92,6 +92,18 @@ impl Cuda {
     }
 }
 
+/// CUDA's compiler as a library; `None`, loudly, if it cannot be had here. A test that has another process compile asks
+/// before: two processes would fetch it at the same time.
+#[must_use]
+pub fn nvrtc() -> Option<PathBuf> {
+    if std::env::consts::ARCH != "x86_64" {
+        skip("CUDA's tools are for x86-64");
+        return None;
+    }
+    NVRTC.file("/libnvrtc-builtins.so.13.5")?;
+    NVRTC.file("/libnvrtc.so.13")
+}
+
 /// LTO-IR for sm_80 that CUDA's compiler makes of CUDA C++; `None`, loudly, if it cannot be had here.
 #[must_use]
 pub fn lto_ir(folder: &Folder, source: &str) -> Option<Vec<u8>> {
@@ -107,12 +119,7 @@ assert library.nvrtcGetLTOIRSize(program, ctypes.byref(size)) == 0
 code = ctypes.create_string_buffer(size.value)
 assert library.nvrtcGetLTOIR(program, code) == 0
 open("k.ltoir", "wb").write(code.raw)"#;
-    if std::env::consts::ARCH != "x86_64" {
-        skip("CUDA's tools are for x86-64");
-        return None;
-    }
-    NVRTC.file("/libnvrtc-builtins.so.13.5")?;
-    let library = NVRTC.file("/libnvrtc.so.13")?;
+    let library = nvrtc()?;
     let python = tool("python3")?;
     folder.write("k.cu", source);
     folder

@@ -73,6 +73,16 @@ pub fn mapped_by(process: u32) -> Option<Vec<FileId>> {
     mapped(&process.to_string(), None)
 }
 
+/// Those of another process of the user's whose names begin like this.
+pub fn mapped_named(process: u32, prefix: &str) -> Option<Vec<FileId>> {
+    let mut files = mapped_by(process)?;
+    files.retain(|file| {
+        let name = file.path.file_name().and_then(|name| name.to_str());
+        name.is_some_and(|name| name.starts_with(prefix))
+    });
+    Some(files)
+}
+
 /// What a process has mapped, without its program.
 fn mapped(process: &str, program: Option<&Path>) -> Option<Vec<FileId>> {
     let bytes = fs::read(format!("/proc/{process}/maps")).ok()?;

@@ -55,7 +55,7 @@ use offkit_host::{private, temporary};
 
 pub use entry::{BadEntry, Entry, Header, Part};
 pub use export::{Imported, Refused};
-pub use files::{FileId, mapped_by, mapped_libraries};
+pub use files::{FileId, mapped_by, mapped_libraries, mapped_named};
 pub use folder::Found;
 pub use key::{Digest, Input, Key, Kind};
 pub use limits::{AGE_VARIABLE, Limits, SIZE_VARIABLE, SWITCH_VARIABLE};

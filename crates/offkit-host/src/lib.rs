@@ -23,6 +23,7 @@ pub mod nodes;
 pub mod private;
 mod processor;
 pub mod program;
+pub mod signals;
 pub mod temporary;
 
 pub use error::{causes, chain};

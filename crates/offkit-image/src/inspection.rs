@@ -80,6 +80,20 @@ impl InspectedKernel {
         }
     }
 
+    /// How many bytes each argument has, where the image says so.
+    #[must_use]
+    pub fn argument_sizes(&self) -> Option<Vec<usize>> {
+        let detail = self
+            .details
+            .iter()
+            .find(|detail| detail.name == "argument sizes")?;
+        let DetailValue::Text(sizes) = &detail.value else {
+            return None;
+        };
+        let sizes = sizes.split(',').map(str::trim).filter(|size| !size.is_empty());
+        sizes.map(|size| size.parse().ok()).collect()
+    }
+
     /// Adds a fact.
     pub fn add(&mut self, name: impl Into<Cow<'static, str>>, value: impl Into<DetailValue>) {
         self.details.push(Detail {

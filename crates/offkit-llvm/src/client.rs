@@ -117,6 +117,9 @@ pub enum WorkerError {
     },
 }
 
+/// What names of LLVM's library begin with, where the worker has it in a file of its own: what the worker makes depends on it.
+pub const LLVM_LIBRARY: &str = "libLLVM";
+
 impl WorkerError {
     /// Whether the machine lacks something, as opposed to the input being wrong.
     pub fn is_missing_tool(&self) -> bool {

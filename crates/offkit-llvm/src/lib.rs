@@ -86,7 +86,7 @@ mod protocol;
 mod source;
 mod summary;
 
-pub use client::{KERNEL_WORKER_PROGRAM, WORKER_PROGRAM, WORKER_VARIABLE, Worker, WorkerError};
+pub use client::{KERNEL_WORKER_PROGRAM, LLVM_LIBRARY, WORKER_PROGRAM, WORKER_VARIABLE, Worker, WorkerError};
 pub use diagnostic::{Diagnostic, Place, Severity};
 pub use protocol::{
     CodeOptions, CompileRequest, Compiled, DeviceCode, DeviceKernel, DeviceRequest, Effort, EmittedPart,

@@ -121,7 +121,7 @@ pub use link::{LinkError, LinkInput, LinkOptions, UnresolvedSymbol, link};
 pub use module::{ByteOrder, Generator, Module, Version};
 pub use opencl_builtin::is_opencl_builtin;
 pub use outline::{EntryPoint, Literal, Outline, OutlineSymbol, triple_of};
-pub use program::{LinkedPrograms, Program, ProgramError, link_programs};
+pub use program::{IL_VERSION, LinkedPrograms, Program, ProgramError, link_programs};
 pub use reflect::{Reflection, SpecializationConstant, reflect};
 pub use relink::rename_linkage;
 pub use specialize::{set_defaults, specialize};

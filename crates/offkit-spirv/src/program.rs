@@ -6,6 +6,9 @@ use std::sync::Arc;
 
 use crate::{LinkError, LinkInput, LinkOptions, Module, ReadError, link, reflect, specialize};
 
+/// The versions of SPIR-V that are compiled, the newest first, as OpenCL's devices say them.
+pub const IL_VERSION: &str = "SPIR-V_1.6 SPIR-V_1.5 SPIR-V_1.4 SPIR-V_1.3 SPIR-V_1.2 SPIR-V_1.1 SPIR-V_1.0";
+
 /// A module as a host hands it over. It is read when it is compiled, where there is a log to write to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {

@@ -5,6 +5,7 @@
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr::null_mut;
+use offkit_host::{chain, program};
 use offkit_image::ImageFormat;
 use offkit_pi::driver::{Library, open_resolved};
 use offkit_sync::LazyLock;
@@ -14,7 +15,8 @@ use std::path::PathBuf;
 
 use crate::driver::{Input, JitOptions};
 
-/// The major versions whose functions are known, the newest first. A linker takes what compilers before it have made.
+/// The major versions whose functions are known. A linker takes LTO-IR of its own major version, and drivers may refuse the
+/// cubins of a later one: that of the driver is tried first, then the other.
 const MAJORS: [u32; 2] = [13, 12];
 
 /// Variables that name the folder of the toolkit.
@@ -24,6 +26,26 @@ const TOOLKIT_VARIABLES: [&str; 2] = ["CUDA_HOME", "CUDA_PATH"];
 const TOOLKIT: &str = "/usr/local/cuda";
 
 type Handle = *mut c_void;
+
+/// What the header calls the errors, by their numbers, without the beginning that all have.
+const ERRORS: [&str; 16] = [
+    "SUCCESS",
+    "UNRECOGNIZED_OPTION",
+    "MISSING_ARCH",
+    "INVALID_INPUT",
+    "PTX_COMPILE",
+    "NVVM_COMPILE",
+    "INTERNAL",
+    "THREADPOOL",
+    "UNRECOGNIZED_INPUT",
+    "FINALIZE",
+    "NULL_INPUT",
+    "INCOMPATIBLE_OPTIONS",
+    "INCORRECT_INPUT_TYPE",
+    "ARCH_MISMATCH",
+    "OUTDATED_LIBRARY",
+    "MISSING_FATBIN",
+];
 
 /// The functions, as `nvJitLink.h` of CUDA 12.9 declares them. All return 0 or a number of an error.
 struct Functions {
@@ -42,51 +64,75 @@ struct Text<T> {
     get: unsafe extern "C" fn(Handle, *mut T) -> c_int,
 }
 
-/// The linker.
-pub(crate) struct JitLinker(Functions);
+/// A linker.
+struct JitLinker {
+    major: u32,
+    functions: Functions,
+}
 
-/// Finds the linker.
+/// Whether there is a linker.
 ///
 /// # Errors
 ///
 /// Where it was looked for.
-pub(crate) fn find() -> Result<&'static JitLinker, &'static str> {
-    static FOUND: LazyLock<Result<JitLinker, String>> = LazyLock::new(open);
-    FOUND.as_ref().map_err(String::as_str)
+pub(crate) fn find() -> Result<(), &'static str> {
+    found().map(|_| ())
 }
 
-fn open() -> Result<JitLinker, String> {
-    let toolkits = TOOLKIT_VARIABLES
-        .iter()
-        .filter_map(env::var_os)
-        .map(PathBuf::from);
-    let toolkits: Vec<_> = toolkits
-        .chain([TOOLKIT.into()])
-        .map(|folder| folder.join("lib64"))
-        .collect();
-    let mut unusable = Vec::new();
+fn found() -> Result<&'static [JitLinker], &'static str> {
+    static FOUND: LazyLock<Result<Vec<JitLinker>, String>> = LazyLock::new(open);
+    match &*FOUND {
+        Ok(found) => Ok(found),
+        Err(words) => Err(words),
+    }
+}
+
+/// The folders of toolkits. Variables count for nothing in a program that has more rights than its user.
+fn toolkits() -> Vec<PathBuf> {
+    let variables = TOOLKIT_VARIABLES.iter().filter(|_| !program::is_privileged());
+    let named = variables.filter_map(env::var_os).map(PathBuf::from);
+    let all = named
+        .filter(|folder| folder.is_absolute())
+        .chain([TOOLKIT.into()]);
+    all.map(|folder| folder.join("lib64")).collect()
+}
+
+fn open() -> Result<Vec<JitLinker>, String> {
+    let toolkits = toolkits();
+    let (mut linkers, mut unusable) = (Vec::new(), Vec::new());
     for major in MAJORS {
         let name = format!("libnvJitLink.so.{major}");
         // The loader's own folders first.
-        let places = [PathBuf::from(&name)]
-            .into_iter()
-            .chain(toolkits.iter().map(|folder| folder.join(&name)));
-        for place in places {
+        let in_toolkits = toolkits.iter().map(|folder| folder.join(&name));
+        let in_toolkits = in_toolkits.filter(|path| path.exists());
+        let mut places = [PathBuf::from(&name)].into_iter().chain(in_toolkits);
+        let linker = places.find_map(|place| {
             // SAFETY: opening a library runs its initialisers. This one is the system's, or in a folder that the user names.
-            let Ok(library) = (unsafe { open_resolved(&place) }) else {
-                continue;
+            let library = match unsafe { open_resolved(&place) } {
+                Ok(library) => library,
+                Err(error) => {
+                    if place.is_absolute() {
+                        unusable.push(chain(&error));
+                    }
+                    return None;
+                }
             };
             // It stays: nothing is gained by loading 100 MB again.
             let library: &'static Library = Box::leak(Box::new(library));
             // SAFETY: a library of that name is NVIDIA's, of that version.
-            match unsafe { Functions::of(library, major) } {
-                Some(functions) => return Ok(JitLinker(functions)),
-                None => unusable.push(format!(
+            let functions = unsafe { Functions::of(library, major) };
+            if functions.is_none() {
+                unusable.push(format!(
                     "{} lacks functions of version {major}.0",
                     place.display()
-                )),
+                ));
             }
-        }
+            functions.map(|functions| JitLinker { major, functions })
+        });
+        linkers.extend(linker);
+    }
+    if !linkers.is_empty() {
+        return Ok(linkers);
     }
     let names = MAJORS
         .map(|major| format!("libnvJitLink.so.{major}"))
@@ -95,12 +141,41 @@ fn open() -> Result<JitLinker, String> {
         .iter()
         .map(|folder| folder.display().to_string())
         .collect();
-    unusable.insert(0, format!(
+    let missing = format!(
         "it has to be linked by {names}, which is neither where libraries are looked for nor in {}: install CUDA's \
          toolkit or the Python package nvidia-nvjitlink, and name its folder in LD_LIBRARY_PATH",
         folders.join(", ")
-    ));
+    );
+    unusable.insert(0, missing);
     Err(unusable.join("; "))
+}
+
+/// Links code to a cubin for a processor, by the linker of a driver's major version or else another. What the linkers said
+/// comes with either.
+pub(crate) fn link(
+    (major, processor): (u32, &str),
+    inputs: &[Input<'_>],
+    jit: &JitOptions,
+) -> (Result<Vec<u8>, String>, String) {
+    let found = match found() {
+        Ok(found) => found,
+        Err(missing) => return (Err(format!("LTO-IR: {missing}")), String::new()),
+    };
+    let (own, others): (Vec<_>, Vec<_>) = found.iter().partition(|linker| linker.major == major);
+    let (mut logs, mut first) = (Vec::new(), None);
+    for linker in own.into_iter().chain(others) {
+        let (linked, log) = linker.link(processor, inputs, jit);
+        match linked {
+            Ok(cubin) => return (Ok(cubin), log),
+            Err(words) => {
+                let name = format!("libnvJitLink.so.{}", linker.major);
+                logs.push(format!("{name}: {words}"));
+                logs.extend(Some(log).filter(|log| !log.is_empty()));
+                first.get_or_insert(format!("{name}: {words}"));
+            }
+        }
+    }
+    (Err(first.unwrap_or_default()), logs.join("\n"))
 }
 
 impl Functions {
@@ -141,18 +216,20 @@ impl Functions {
 }
 
 impl<T> Text<T> {
-    /// The thing as bytes; none if there is none.
-    fn of(&self, handle: Handle) -> Vec<u8> {
+    /// The thing as bytes, or the number of an error.
+    fn of(&self, handle: Handle) -> Result<Vec<u8>, c_int> {
         let mut size = 0;
         // SAFETY: the handle is there; one place for the size, then as many bytes as that says.
         unsafe {
-            if (self.size)(handle, &raw mut size) != 0 || size == 0 {
-                return Vec::new();
+            match (self.size)(handle, &raw mut size) {
+                0 if size == 0 => return Ok(Vec::new()),
+                0 => {}
+                code => return Err(code),
             }
             let mut bytes = vec![0u8; size];
             match (self.get)(handle, bytes.as_mut_ptr().cast()) {
-                0 => bytes,
-                _ => Vec::new(),
+                0 => Ok(bytes),
+                code => Err(code),
             }
         }
     }
@@ -174,7 +251,7 @@ impl Drop for State<'_> {
 impl State<'_> {
     /// What the linker says.
     fn log(&self, of: &Text<c_char>) -> String {
-        let bytes = of.of(self.handle);
+        let bytes = of.of(self.handle).unwrap_or_default();
         let text = CStr::from_bytes_until_nul(&bytes).map_or(bytes.as_slice(), CStr::to_bytes);
         String::from_utf8_lossy(text).trim().to_owned()
     }
@@ -217,14 +294,20 @@ fn options(processor: &str, jit: &JitOptions) -> Vec<CString> {
 
 impl JitLinker {
     /// Links code to a cubin for a processor. What the linker said comes with either.
-    pub(crate) fn link(
+    fn link(
         &self,
         processor: &str,
         inputs: &[Input<'_>],
         jit: &JitOptions,
     ) -> (Result<Vec<u8>, String>, String) {
-        let functions = &self.0;
-        let failed = |what: &str, code: c_int| format!("nvJitLink cannot {what} (error {code})");
+        let functions = &self.functions;
+        let failed = |what: &str, code: c_int| {
+            let name = usize::try_from(code).ok().and_then(|code| ERRORS.get(code));
+            format!(
+                "nvJitLink cannot {what} ({})",
+                name.unwrap_or(&"an unknown error")
+            )
+        };
         let options = options(processor, jit);
         let mut pointers: Vec<*const c_char> = options.iter().map(|option| option.as_ptr()).collect();
         let mut handle = null_mut();
@@ -259,7 +342,10 @@ impl JitLinker {
         let linked = inputs.iter().try_for_each(add).and_then(|()| {
             // SAFETY: the handle is there, and so are the inputs.
             match unsafe { (functions.complete)(handle) } {
-                0 => Ok(functions.cubin.of(handle)),
+                0 => functions
+                    .cubin
+                    .of(handle)
+                    .map_err(|code| failed("give what it has linked", code)),
                 code => Err(failed("link", code)),
             }
         });

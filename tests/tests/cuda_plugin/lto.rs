@@ -2,7 +2,8 @@
 
 use super::*;
 use offkit_image::ImageFormat;
-use offkit_tests::cuda::{NVJITLINK, lto_ir};
+use offkit_tests::cuda::{NVJITLINK, lto_ir, nvrtc};
+use offkit_tests::drivers;
 
 const APP: &str = r#"
     extern __device__ float scaled(float, float);
@@ -19,6 +20,7 @@ fn whole() -> String {
 
 /// A folder as that of CUDA's toolkit, with the linker.
 fn toolkit() -> Option<Folder> {
+    nvrtc()?;
     let linker = NVJITLINK.file("/libnvJitLink.so.13")?;
     let folder = Folder::new();
     std::fs::create_dir(folder.path("lib64")).unwrap();
@@ -28,8 +30,7 @@ fn toolkit() -> Option<Folder> {
 
 /// As `is_inside`, with a toolkit; `false` where it cannot be had.
 fn is_inside_with_toolkit(test: &str) -> bool {
-    // In the process of the test the variable says it.
-    if std::env::var_os("CUDA_PATH").is_some() {
+    if std::env::var_os(drivers::INSIDE).is_some() {
         return true;
     }
     toolkit().is_some_and(|toolkit| {
@@ -116,6 +117,9 @@ fn several_are_linked_with_each_other_and_with_ptx() {
 #[test]
 fn without_the_linker_its_package_is_named() {
     need!("clang-22");
+    if nvrtc().is_none() {
+        return;
+    }
     if !is_inside(
         "lto::without_the_linker_its_package_is_named",
         &[],

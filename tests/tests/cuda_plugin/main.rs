@@ -335,7 +335,7 @@ fn a_load_that_fails_has_the_drivers_log() {
         .unwrap_err()
         .to_string();
     assert!(
-        error.contains("neither PTX, a cubin, a fatbin nor an offload binary"),
+        error.contains("neither PTX, a cubin, LTO-IR, a fatbin nor an offload binary"),
         "{error}"
     );
 }

@@ -1,7 +1,7 @@
 //! SPIR-V, which the plugin compiles before the driver gets it.
 
 use super::*;
-use offkit_tests::programs;
+use offkit_tests::{drivers, programs};
 
 const SAXPY: &str = "kernel void saxpy(float a, global const float *x, global float *y) {
     size_t i = get_global_id(0);
@@ -18,8 +18,7 @@ fn spirv(folder: &Folder, name: &str, source: &str) -> Vec<u8> {
 
 /// As `is_inside`, where the compiler is.
 fn is_inside_with_compiler(test: &str, variables: &[(&str, &str)]) -> bool {
-    // In the process of the test it is where the variable says.
-    if std::env::var_os("OFFKIT_LLVM_WORKER").is_some() {
+    if std::env::var_os(drivers::INSIDE).is_some() {
         return true;
     }
     let worker = programs().join("offkit-llvm-worker");

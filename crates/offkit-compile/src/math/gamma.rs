@@ -102,7 +102,7 @@ fn log_of_gamma<W: Real>(x: W) -> W {
 }
 
 /// `log(2 π) / 2 - 1 / 2`.
-const HALF_LOG_OF_TAU_LESS_HALF: f64 = 0.418_938_533_204_672_74;
+const HALF_LOG_OF_TAU_LESS_HALF: f64 = 0.418_938_533_204_672_7;
 
 /// Bernoulli's number of 2 k over 2 k (2 k - 1), from k = 1.
 const STIRLING: [f64; 9] = [

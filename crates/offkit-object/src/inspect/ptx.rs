@@ -122,7 +122,15 @@ fn add<'data>(
     if has(".entry") {
         if statement.has_body && seen.insert(name) {
             let mut kernel = InspectedKernel::new(findings.text(name.as_bytes())?);
-            kernel.add("arguments", statement.parameters as u64);
+            match statement.parameters.as_slice() {
+                sizes if sizes.is_empty() || sizes.contains(&0) => {
+                    kernel.add("arguments", sizes.len() as u64)
+                }
+                sizes => {
+                    let sizes: Vec<String> = sizes.iter().map(ToString::to_string).collect();
+                    kernel.add("argument sizes", sizes.join(", "));
+                }
+            }
             add_bounds(statement, &mut kernel);
             findings.inspection.kernels.push(kernel);
         }
@@ -188,8 +196,8 @@ fn producer(bytes: &[u8]) -> Option<&str> {
 #[derive(Debug, Default)]
 struct Statement<'data> {
     words: Vec<&'data str>,
-    /// The number of parameters in the last parentheses.
-    parameters: usize,
+    /// The sizes of the parameters in the last parentheses, in bytes; 0 where one is not known.
+    parameters: Vec<u64>,
     has_body: bool,
 }
 
@@ -199,6 +207,16 @@ impl<'data> Statement<'data> {
         let mut words = self.words.iter().copied();
         words.find(|word| word.starts_with(|c: char| c.is_ascii_alphabetic() || "_$%".contains(c)))
     }
+}
+
+/// How many bytes a number of a type has, by the digits of its name: `.u64`, `.bf16`, `.f16x2`; none for other words.
+fn size_of_type(word: &str) -> Option<u64> {
+    let digits = word
+        .strip_prefix('.')?
+        .trim_start_matches(|letter: char| "bfsu".contains(letter));
+    let (bits, count) = digits.split_once('x').unwrap_or((digits, "1"));
+    let bits = bits.parse::<u64>().ok()?.checked_mul(count.parse().ok()?)?;
+    (bits >= 8).then_some(bits / 8)
 }
 
 /// The statements of a module, one after the other.
@@ -326,6 +344,7 @@ impl<'data> Iterator for Statements<'data> {
         let mut statement = Statement::default();
         let mut parentheses = 0_usize;
         let mut initializer = false;
+        let mut is_count = false;
         loop {
             let before = self.at;
             let Some(token) = self.token() else {
@@ -341,14 +360,20 @@ impl<'data> Iterator for Statements<'data> {
                         statement.words.push(word);
                     }
                 }
+                Token::Word(".param") => statement.parameters.push(0),
                 Token::Word(word) => {
-                    if word == ".param" {
-                        statement.parameters = statement.parameters.saturating_add(1);
+                    if let Some(size) = statement.parameters.last_mut() {
+                        *size = match size_of_type(word) {
+                            Some(of_one) if *size == 0 => of_one,
+                            _ if is_count => size.saturating_mul(word.parse().unwrap_or(0)),
+                            _ => *size,
+                        };
                     }
                 }
+                Token::Other(bracket @ (b'[' | b']')) if parentheses > 0 => is_count = bracket == b'[',
                 Token::Other(b'(') => {
                     if parentheses == 0 {
-                        statement.parameters = 0;
+                        statement.parameters.clear();
                     }
                     parentheses = parentheses.saturating_add(1);
                 }
@@ -421,8 +446,25 @@ mod tests {
             .iter()
             .map(|detail| format!("{} {}", detail.name, detail.value))
             .collect();
-        assert_eq!(facts, ["arguments 2", "maximum block size 128 x 1 x 1"]);
+        assert_eq!(facts, ["argument sizes 8, 4", "maximum block size 128 x 1 x 1"]);
         assert_eq!(header_target(MODULE), Some(inspection.target));
+    }
+
+    #[test]
+    fn parameters_have_sizes() {
+        let of = |parameters: &str| {
+            let module = format!(".version 8.4\n.target sm_80\n.entry k({parameters}) {{ ret; }}");
+            let kernel = look(module.as_bytes()).kernels.remove(0);
+            (kernel.argument_count(), kernel.argument_sizes())
+        };
+        let all = ".param .u64 .ptr .global .align 16 p, .param .align 4 .b8 s[12], .param .f16 h";
+        assert_eq!(of(all), (Some(3), Some(vec![8, 12, 2])));
+        assert_eq!(
+            of(".param .align 8 .b64 wide[2], .param .f16x2 two"),
+            (Some(2), Some(vec![16, 4]))
+        );
+        assert_eq!(of(""), (Some(0), None));
+        assert_eq!(of(".param .texref t"), (Some(1), None));
     }
 
     #[test]

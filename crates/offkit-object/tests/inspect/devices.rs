@@ -150,7 +150,7 @@ fn the_source_of_the_cubins_has_the_same_kernels() {
     assert_eq!(inspection.exports, ["thrice"]);
     assert_eq!(
         facts(&inspection, "saxpy"),
-        ["arguments: 3", "maximum block size: 128 x 1 x 1"]
+        ["argument sizes: 4, 8, 8", "maximum block size: 128 x 1 x 1"]
     );
 }
 

@@ -280,7 +280,7 @@ fn ptx_has_the_symbols_of_the_bitcode_it_was_made_of() {
     assert_eq!(ptx.target, bitcode.target);
     assert_eq!(header_target(&bytes, ImageFormat::Ptx), ptx.target);
     assert_eq!(names(&ptx), names(&bitcode));
-    assert_eq!(facts(&ptx, "saxpy"), ["arguments: 3"]);
+    assert_eq!(facts(&ptx, "saxpy"), ["argument sizes: 4, 8, 8"]);
     let set = |names: &[String]| names.iter().cloned().collect::<BTreeSet<_>>();
     assert_eq!(set(&ptx.exports), set(&bitcode.exports));
     assert_eq!(set(&ptx.imports), set(&bitcode.imports));

@@ -12,8 +12,8 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use offkit_cache::FileId;
-use offkit_host::chain;
-use offkit_llvm::{CompileRequest, Compiled, Effort, Worker, WorkerError};
+use offkit_host::{chain, signals};
+use offkit_llvm::{CompileRequest, Compiled, Effort, LLVM_LIBRARY, Worker, WorkerError};
 
 use super::Started;
 use super::code::Slot;
@@ -181,7 +181,7 @@ impl Service {
     /// Sees to jobs until there have been none for some time.
     fn work(&self) {
         let _served = Served(self);
-        leave_signals();
+        signals::leave_to_others();
         let mut worker = Process::Absent;
         while let Some(next) = self.next() {
             let Next::Job(job) = next else {
@@ -284,7 +284,7 @@ impl Process {
             }) => {
                 let busy = Busy::begin();
                 note_pipes(&worker);
-                let mut libraries = libraries(&worker);
+                let mut libraries = offkit_cache::mapped_named(worker.process(), LLVM_LIBRARY);
                 if instead.is_some() {
                     // Keys have the program that was found first.
                     libraries = libraries.zip(FileId::of(&program)).map(|(mut files, program)| {
@@ -343,33 +343,6 @@ impl Process {
             worker.end();
         }
     }
-}
-
-/// Leaves the process's signals to other threads. A host's handlers are not made for this one, and the signal for a pipe that
-/// nobody reads, which ends programs that are not in Rust, stays with the thread that has written.
-#[cfg(unix)]
-#[expect(unsafe_code, reason = "the system is asked")]
-fn leave_signals() {
-    let mut all = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
-    // SAFETY: the set is written before it is read, and only this thread's signals change.
-    unsafe {
-        libc::sigfillset(all.as_mut_ptr());
-        libc::pthread_sigmask(libc::SIG_BLOCK, all.as_ptr(), null_mut());
-    }
-}
-
-#[cfg(not(unix))]
-fn leave_signals() {}
-
-/// What of LLVM is in files of its own, so that code is not kept longer than that. None if it cannot be told.
-fn libraries(worker: &Worker) -> Option<Vec<FileId>> {
-    let mut files = offkit_cache::mapped_by(worker.process())?;
-    let is_llvm = |file: &FileId| {
-        let name = file.path.file_name().and_then(|name| name.to_str());
-        name.is_some_and(|name| name.starts_with("libLLVM"))
-    };
-    files.retain(is_llvm);
-    Some(files)
 }
 
 static SERVICE: AtomicPtr<Service> = AtomicPtr::new(null_mut());

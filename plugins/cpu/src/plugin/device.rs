@@ -3,6 +3,7 @@
 use offkit_image::{DeviceImage, Family, ImageFormat};
 use offkit_pi::ffi::*;
 use offkit_pi::plugin::{Device, Error, Info, Platform, Result};
+use offkit_spirv::IL_VERSION;
 use std::fs::File;
 use std::io::Read;
 use std::sync::Arc;
@@ -12,9 +13,6 @@ use crate::compiled;
 use crate::pool::threads;
 use crate::sync::OnceLock;
 use crate::{MAX_LOCAL_MEMORY, MAX_WORK_GROUP_SIZE, sub_group_size};
-
-/// The versions of SPIR-V that the device takes modules of, the newest first.
-const IL_VERSION: &str = "SPIR-V_1.6 SPIR-V_1.5 SPIR-V_1.4 SPIR-V_1.3 SPIR-V_1.2 SPIR-V_1.1 SPIR-V_1.0";
 
 /// The device that compiles kernels.
 const NAME: &str = "offkit CPU";

@@ -1,12 +1,13 @@
 //! Which code of what a host gives a device takes: PTX or machine code, alone or in a container.
 
 use core::cmp::Reverse;
+use offkit_image::target::{Rank, Verdict};
 use offkit_image::{ContainerKind, DeviceImage, ImageFormat, InspectedKernel};
 use offkit_llvm::WITH_OFFSET;
 use offkit_object::{Inspect, Limits, header_version, read, target_of};
 use offkit_pi::ffi::*;
 use offkit_pi::plugin::{Error, Result};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::device::CudaDevice;
 use crate::jit_link;
@@ -17,6 +18,8 @@ pub(super) struct Code {
     pub(super) format: ImageFormat,
     /// With a NUL behind PTX, as the driver wants it.
     pub(super) bytes: Vec<u8>,
+    /// The processor that LTO-IR is for alone, with the letter that says so: it is linked for no other.
+    pub(super) special: Option<String>,
     /// The kernels that the image tells.
     pub(super) kernels: Vec<Told>,
 }
@@ -27,6 +30,8 @@ pub(super) struct Told {
     pub(super) name: String,
     /// How many arguments it takes, where the image says it.
     pub(super) arguments: Option<usize>,
+    /// The size of each in bytes, likewise.
+    sizes: Option<Vec<usize>>,
     /// The only work-groups that it takes.
     pub(super) required: Option<[usize; 3]>,
     /// Whether it has a second entry, for launches whose ids begin elsewhere than at zero.
@@ -47,37 +52,63 @@ impl Told {
         Told {
             name: kernel.name.clone(),
             arguments: kernel.argument_count(),
+            sizes: kernel.argument_sizes(),
             required: sizes,
             has_second_entry: false,
         }
     }
 }
 
-/// The kernels of an image. Second entries are no kernels of their own: they have one argument more.
+/// What a second entry takes behind the kernel's own arguments: where ids begin, and for some the number of dimensions.
+const BEGINS: [usize; 2] = [3 * size_of::<u32>(), 4 * size_of::<u32>()];
+
+/// Whether a kernel with arguments of these sizes is the second entry of one with those, and then whether it is told the
+/// number of dimensions. A program may have a kernel of such a name itself.
+pub(super) fn second_entry(first: &[usize], second: &[usize]) -> Option<bool> {
+    let (last, own) = second.split_last()?;
+    let [of_three, of_four] = BEGINS;
+    (own == first && [of_three, of_four].contains(last)).then_some(*last == of_four)
+}
+
+/// The kernels of an image. Second entries are no kernels of their own.
 fn kernels_of(image: &DeviceImage<'_>) -> Vec<Told> {
-    let all: Vec<Told> = image
+    let mut all: Vec<Told> = image
         .inspect(&Limits::default())
         .kernels
         .iter()
         .map(Told::of)
         .collect();
-    let arguments: HashMap<&str, Option<usize>> = all
+    let sizes: HashMap<&str, &[usize]> = all
         .iter()
-        .map(|kernel| (kernel.name.as_str(), kernel.arguments))
+        .filter_map(|kernel| Some((kernel.name.as_str(), kernel.sizes.as_deref()?)))
         .collect();
-    let is_second_of = |name: &str, second: &str| match (arguments.get(name), arguments.get(second)) {
-        (Some(Some(own)), Some(Some(more))) => own + 1 == *more,
+    let is_second_of = |first: &str, second: &str| match (sizes.get(first), sizes.get(second)) {
+        (Some(first), Some(second)) => second_entry(first, second).is_some(),
+        // A kernel without arguments has no list of their sizes.
+        (None, Some(second)) => second_entry(&[], second).is_some(),
         _ => false,
     };
-    let kernels = all.iter().filter(|kernel| {
-        let first = kernel.name.strip_suffix(WITH_OFFSET);
-        first.is_none_or(|first| !is_second_of(first, &kernel.name))
-    });
-    let told = kernels.map(|kernel| Told {
-        has_second_entry: is_second_of(&kernel.name, &format!("{}{WITH_OFFSET}", kernel.name)),
-        ..kernel.clone()
-    });
-    told.collect()
+    let have: Vec<bool> = all
+        .iter()
+        .map(|kernel| is_second_of(&kernel.name, &format!("{}{WITH_OFFSET}", kernel.name)))
+        .collect();
+    let names: HashSet<String> = all.iter().map(|kernel| kernel.name.clone()).collect();
+    let are: Vec<bool> = all
+        .iter()
+        .map(|kernel| {
+            let first = kernel
+                .name
+                .strip_suffix(WITH_OFFSET)
+                .filter(|first| names.contains(*first));
+            first.is_some_and(|first| is_second_of(first, &kernel.name))
+        })
+        .collect();
+    for (kernel, has_second_entry) in all.iter_mut().zip(have) {
+        kernel.has_second_entry = has_second_entry;
+    }
+    let mut are = are.into_iter();
+    all.retain(|_| are.next() != Some(true));
+    all
 }
 
 impl Code {
@@ -95,7 +126,11 @@ impl Code {
         };
         let image = &images[best];
         let unreadable = |error| Error::new(PI_INVALID_BINARY, error);
-        Ok(Code::new(image.format, image.bytes().map_err(unreadable)?))
+        let mut code = Code::new(image.format, image.bytes().map_err(unreadable)?);
+        let processor = image.target.processor();
+        let is_special = code.format == ImageFormat::LtoIr && processor.ends_with(['a', 'f']);
+        code.special = is_special.then(|| processor.to_owned());
+        Ok(code)
     }
 
     /// The code of an image, or what the driver has linked.
@@ -108,32 +143,50 @@ impl Code {
         Code {
             format,
             bytes,
+            special: None,
             kernels,
         }
     }
 }
 
-/// The number of the image that suits a device best. What has to be linked first comes last.
+/// The number of the image that suits a device best: what the driver takes, then what has to be linked, then what has to be
+/// compiled.
 pub(super) fn best(
     images: &[DeviceImage<'_>],
     device: &CudaDevice,
     is_taken: impl Fn(&DeviceImage<'_>) -> bool,
 ) -> Option<usize> {
-    let taken = images.iter().enumerate().filter(|(_, image)| is_taken(image));
-    let fitting = taken.filter_map(|(index, image)| {
+    let highest = |rank: &dyn Fn(&DeviceImage<'_>) -> Option<Rank>| {
+        let taken = images.iter().enumerate().filter(|(_, image)| is_taken(image));
+        let ranked = taken.filter_map(|(index, image)| Some((rank(image)?, Reverse(index))));
+        ranked.max().map(|(_, Reverse(index))| index)
+    };
+    let runs = |image: &DeviceImage<'_>| {
         let verdict = image.runs_on(&device.target);
-        let is_linked = is_to_be_linked(image, device) && jit_link::find().is_ok();
-        (verdict.runs.is_ok() || is_linked).then_some((!is_linked, verdict.rank, Reverse(index)))
-    });
-    fitting.max().map(|(_, _, Reverse(index))| index)
+        verdict.runs.is_ok().then_some(verdict.rank)
+    };
+    let is_spirv = |image: &DeviceImage<'_>| image.format == ImageFormat::Spirv;
+    highest(&|image| runs(image).filter(|_| !is_spirv(image)))
+        .or_else(|| {
+            let best = highest(&|image| linked(image, device).map(|verdict| verdict.rank));
+            // The linker is large: it is opened for what nothing else will do for.
+            best.filter(|_| jit_link::find().is_ok())
+        })
+        .or_else(|| highest(&|image| runs(image).filter(|_| is_spirv(image))))
 }
 
-/// Whether this is LTO-IR that can be linked to code for a device: as PTX, it is for a processor and later ones. Bare LTO-IR
+/// The verdict on LTO-IR that can be linked to code for a device: as PTX, it is for a processor and later ones. Bare LTO-IR
 /// does not say which; then the linker does.
-fn is_to_be_linked(image: &DeviceImage<'_>, device: &CudaDevice) -> bool {
-    let target = &image.target;
-    image.format == ImageFormat::LtoIr
-        && (target.processor().is_empty() || target.runs_on(ImageFormat::Ptx, &device.target.target).is_ok())
+fn linked(image: &DeviceImage<'_>, device: &CudaDevice) -> Option<Verdict> {
+    if image.format != ImageFormat::LtoIr {
+        return None;
+    }
+    let mut as_ptx = DeviceImage::of_format(&[][..], ImageFormat::Ptx);
+    as_ptx.target = match image.target.processor() {
+        "" => device.target.target.clone(),
+        _ => image.target.clone(),
+    };
+    Some(as_ptx.runs_on(&device.target)).filter(|verdict| verdict.runs.is_ok())
 }
 
 /// An image with what its own bytes say of target and version. How it was stored does not matter any more.
@@ -150,7 +203,7 @@ pub(super) fn told_by_itself<'image>(image: &'image DeviceImage<'_>) -> DeviceIm
 /// Why a device takes none of some images.
 fn refusals(images: &[DeviceImage<'_>], device: &CudaDevice) -> String {
     if images.is_empty() {
-        return "neither PTX, a cubin, a fatbin nor an offload binary".to_owned();
+        return "neither PTX, a cubin, LTO-IR, a fatbin nor an offload binary".to_owned();
     }
     let refusal = |image: &DeviceImage<'_>| {
         let (format, arch) = (image.format, image.target.arch_with_features());
@@ -163,13 +216,16 @@ fn refusals(images: &[DeviceImage<'_>], device: &CudaDevice) -> String {
         } else {
             format!(" for {arch}")
         };
-        if is_to_be_linked(image, device)
+        if linked(image, device).is_some()
             && let Err(missing) = jit_link::find()
         {
             return format!("{format}{of}: {missing}");
         }
         match device.misfit(image) {
             Some(misfit) => format!("{format}{version}{of}: {misfit}"),
+            None if image.format == ImageFormat::Spirv => {
+                format!("{format}{version}: it is handed over as such, not as a binary")
+            }
             None => format!("{format}{version}{of}: NVIDIA's driver does not load it"),
         }
     };
@@ -186,15 +242,18 @@ mod tests {
             .visible .entry one(.param .u64 one_param_0) { ret; }
             .visible .entry one_with_offset(.param .u64 p0, .param .align 4 .b8 p1[12]) .reqntid 8, 4 { ret; }
             .visible .entry other(.param .u64 q0) .reqntid 8, 4 { ret; }
-            .visible .entry other_with_offset(.param .u64 q0) { ret; }";
+            .visible .entry other_with_offset(.param .u64 q0, .param .u32 q1) { ret; }
+            .visible .entry none() { ret; }
+            .visible .entry none_with_offset(.param .align 4 .b8 r[16]) { ret; }";
         let code = Code::new(ImageFormat::Ptx, ptx.as_bytes());
         let told = |kernel: &Told| (kernel.name.clone(), kernel.required, kernel.has_second_entry);
         let told: Vec<_> = code.kernels.iter().map(told).collect();
         let expected = [
             ("one".to_owned(), None, true),
             ("other".to_owned(), Some([8, 4, 1]), false),
-            // It takes as much as the one that its name begins with: its name is the program's own.
+            // Its name is the program's own: it is not told where ids begin.
             ("other_with_offset".to_owned(), None, false),
+            ("none".to_owned(), None, true),
         ];
         assert_eq!(told, expected);
     }

@@ -3,10 +3,12 @@
 //! LLVM is in a process of its own, `offkit-llvm-worker`, which is started for a program and ends with it. What it has made
 //! is kept in the user's cache, so that the next process needs neither.
 
-use offkit_cache::{Cache, Digest, FileId, Key, Kind, mapped_by};
-use offkit_host::{chain, program};
+use offkit_cache::{Cache, Digest, FileId, Key, Kind, mapped_named};
+use offkit_host::{chain, program, signals};
 use offkit_image::target::triples;
-use offkit_llvm::{DeviceRequest, PROTOCOL_VERSION, WORKER_PROGRAM, WORKER_VARIABLE, Worker, WorkerError};
+use offkit_llvm::{
+    DeviceRequest, LLVM_LIBRARY, PROTOCOL_VERSION, WORKER_PROGRAM, WORKER_VARIABLE, Worker, WorkerError,
+};
 use std::path::Path;
 use std::time::Duration;
 
@@ -18,20 +20,9 @@ const START_LIMIT: Duration = Duration::from_secs(10);
 /// How long it may take for a program. A kernel takes some tens of milliseconds, and programs have thousands at most.
 const LIMIT: Duration = Duration::from_secs(600);
 
-/// The versions of SPIR-V that the compiler reads.
-pub(super) const IL_VERSION: &str =
-    "SPIR-V_1.6 SPIR-V_1.5 SPIR-V_1.4 SPIR-V_1.3 SPIR-V_1.2 SPIR-V_1.1 SPIR-V_1.0";
-
-/// What options ask of LLVM's passes.
-fn level(options: &str) -> u8 {
-    let words = options.split_ascii_whitespace();
-    words.fold(3, |before, option| match option {
-        "-cl-opt-disable" | "-O0" => 0,
-        "-O1" => 1,
-        "-O2" => 2,
-        "-O3" | "-O4" => 3,
-        _ => before,
-    })
+/// Whether SPIR-V is compiled for a device of this process at all.
+pub(super) fn is_there(capability: (u32, u32)) -> bool {
+    capability.0 >= 6 && !program::is_privileged()
 }
 
 /// Compiles all kernels of a module, whose specialization constants have their values, to PTX that a device takes.
@@ -39,7 +30,7 @@ fn level(options: &str) -> u8 {
 /// # Errors
 ///
 /// Why there is none, in words for the log: what is missing, or the kernel and what it does.
-pub(super) fn compile(spirv: &[u8], device: &CudaDevice, options: &str) -> Result<Vec<u8>, String> {
+pub(super) fn compile(spirv: &[u8], device: &CudaDevice, level: u8) -> Result<Vec<u8>, String> {
     if program::is_privileged() {
         return Err("SPIR-V is not compiled in a program that has more rights than its user".to_owned());
     }
@@ -53,7 +44,7 @@ pub(super) fn compile(spirv: &[u8], device: &CudaDevice, options: &str) -> Resul
     let request = DeviceRequest {
         triple: triples::NVPTX64.to_owned(),
         processor: known.processor().to_owned(),
-        optimization: level(options),
+        optimization: level,
         ..DeviceRequest::default()
     };
     let worker = Worker::find_near(program::own_folder(WORKER_PROGRAM).as_deref()).map_err(explained)?;
@@ -61,7 +52,7 @@ pub(super) fn compile(spirv: &[u8], device: &CudaDevice, options: &str) -> Resul
     if let Some(kept) = key.as_ref().and_then(|key| Cache::user().get(key)) {
         return Ok(kept.to_vec());
     }
-    let made = make(spirv, request, &worker).map_err(explained)?;
+    let made = make_apart(spirv, request, &worker)?;
     if let (Some(key), Some(libraries)) = (&key, made.libraries) {
         Cache::user().put(key, &libraries, &made.ptx);
     }
@@ -75,15 +66,24 @@ struct Made {
     libraries: Option<Vec<FileId>>,
 }
 
+/// As [`make`], in a thread that has none of the host's signals.
+fn make_apart(spirv: &[u8], request: DeviceRequest, program: &Path) -> Result<Made, String> {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().name("offkit-compiler".to_owned());
+        let work = || {
+            signals::leave_to_others();
+            make(spirv, request, program).map_err(explained)
+        };
+        let working = thread.spawn_scoped(scope, work);
+        let working = working.map_err(|error| format!("no thread can be started: {error}"))?;
+        let ended = |_| Err("the thread that asks the compiler has panicked".to_owned());
+        working.join().unwrap_or_else(ended)
+    })
+}
+
 fn make(spirv: &[u8], request: DeviceRequest, program: &Path) -> Result<Made, WorkerError> {
     let mut worker = Worker::start_apart(program, START_LIMIT)?;
-    let mut libraries = mapped_by(worker.process());
-    if let Some(files) = &mut libraries {
-        files.retain(|file| {
-            let name = file.path.file_name().and_then(|name| name.to_str());
-            name.is_some_and(|name| name.starts_with("libLLVM"))
-        });
-    }
+    let libraries = mapped_named(worker.process(), LLVM_LIBRARY);
     let compiled = worker.compile_for_device(spirv, request, Some(LIMIT))?;
     worker.end();
     Ok(Made {
@@ -116,17 +116,5 @@ fn explained(error: WorkerError) -> String {
              with {WORKER_VARIABLE} where it is"
         ),
         false => words,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_last_option_says_how_much_is_optimised() {
-        assert_eq!(level(""), 3);
-        assert_eq!(level("-cl-opt-disable"), 0);
-        assert_eq!(level("-O1 -cl-mad-enable -O2"), 2);
     }
 }

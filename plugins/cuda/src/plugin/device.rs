@@ -4,11 +4,12 @@ use offkit_image::DeviceImage;
 use offkit_image::target::{Device as Target, Misfit, SpirvSupport};
 use offkit_pi::ffi::*;
 use offkit_pi::plugin::{Device, Error, Info, Platform, Result};
+use offkit_spirv::IL_VERSION;
 use offkit_sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::sync::Weak;
 
 use super::clock::now;
-use super::compile::IL_VERSION;
+use super::compile;
 use super::{Cuda, code};
 use crate::discover;
 use crate::driver::functions::*;
@@ -45,6 +46,8 @@ pub(crate) struct CudaDevice {
     has_managed_memory: bool,
     /// The most shared memory that a block has unasked.
     pub(super) shared_memory: u32,
+    /// The same of a kernel that is allowed more.
+    pub(super) most_shared_memory: u32,
     /// The most threads of a block in each dimension.
     pub(super) max_block: [usize; 3],
     /// The most blocks in each dimension.
@@ -86,10 +89,9 @@ impl CudaDevice {
         let mut target = Target::of_capability(major, minor);
         target.driver = Some(id.driver().version);
         // The plugin compiles it.
-        target.spirv = Some(SpirvSupport::new(
-            IL_VERSION,
-            EXTENSIONS.split(' ').map(str::to_owned).collect(),
-        ));
+        target.spirv = compile::is_there((major, minor))
+            .then(|| SpirvSupport::new(IL_VERSION, EXTENSIONS.split(' ').map(str::to_owned).collect()));
+        let shared_memory = id.attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK)?;
         let sizes = |attributes: [CUdevice_attribute; 3]| {
             let mut sizes = [0; 3];
             for (size, attribute) in sizes.iter_mut().zip(attributes) {
@@ -113,7 +115,11 @@ impl CudaDevice {
             target,
             capability: format!("{major}.{minor}"),
             has_managed_memory: id.attribute(CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY)? != 0,
-            shared_memory: id.attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK)?,
+            shared_memory,
+            // None of those before 7.0.
+            most_shared_memory: id
+                .attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?
+                .max(shared_memory),
             primary: Mutex::new(Weak::new()),
         })
     }
@@ -156,7 +162,11 @@ impl Device<Cuda> for CudaDevice {
             // The compute capability, as Unified Runtime's adapter has it.
             PI_DEVICE_INFO_VERSION | PI_DEVICE_INFO_BACKEND_VERSION => self.capability.as_str().into(),
             PI_DEVICE_INFO_PROFILE => "FULL_PROFILE".into(),
-            PI_DEVICE_INFO_IL_VERSION => IL_VERSION.into(),
+            PI_DEVICE_INFO_IL_VERSION => match self.target.spirv {
+                Some(_) => IL_VERSION,
+                None => "",
+            }
+            .into(),
             PI_DEVICE_INFO_OPENCL_C_VERSION | PI_DEVICE_INFO_BUILT_IN_KERNELS => "".into(),
             PI_DEVICE_INFO_EXTENSIONS => EXTENSIONS.into(),
             PI_DEVICE_INFO_MAX_COMPUTE_UNITS | PI_DEVICE_INFO_GPU_EU_COUNT => {

@@ -9,7 +9,7 @@ use offkit_sync::{Arc, Mutex, PoisonError, TryLockError};
 use std::ffi::CString;
 
 use super::Cuda;
-use super::code::Told;
+use super::code::{Told, second_entry};
 use super::context::Place;
 use super::device::CudaDevice;
 use super::memory::CudaMemory;
@@ -20,18 +20,11 @@ use crate::driver::{Function, Module, Stream};
 /// The most bytes that arguments of a kernel take (4,096 up to CUDA 12.0).
 const MOST_BYTES: usize = 32_764;
 
-/// The most arguments that a kernel can have.
-const MOST_ARGUMENTS: usize = 4096;
-
 /// What values of arguments begin at a multiple of.
 const ALIGNMENT: usize = 16;
 
 /// What arguments in local memory begin at a multiple of: it suits every type.
 const LOCAL_ALIGNMENT: usize = 128;
-
-/// What the second entry of a kernel takes last: where ids begin, and the number of dimensions. One that takes less reads
-/// less.
-const BEGIN: usize = 4 * size_of::<u32>();
 
 /// An argument that was set.
 enum Held {
@@ -62,7 +55,7 @@ enum Arguments {
 pub(super) struct Variant {
     place: Arc<Place>,
     module: Arc<Module>,
-    function: Function,
+    entry: Entry,
     /// Its entry for launches whose ids begin elsewhere than at zero.
     second: Option<Second>,
     declared: Arguments,
@@ -72,9 +65,17 @@ pub(super) struct Variant {
     required: Option<[usize; 3]>,
 }
 
+/// What is launched.
+#[derive(Clone, Copy)]
+struct Entry {
+    function: Function,
+    /// The most bytes of shared memory that a launch can have, beside those of the function's own variables.
+    shared: u32,
+}
+
 /// The second entry of a kernel.
 struct Second {
-    function: Function,
+    entry: Entry,
     /// Whether it is told the number of dimensions, which the first takes from the sizes of the launch.
     takes_dimensions: bool,
 }
@@ -102,28 +103,38 @@ impl Variant {
         let Some(function) = find(name)? else {
             return Ok(None);
         };
-        let second = match told.filter(|told| told.has_second_entry) {
-            Some(_) => find(&format!("{name}{WITH_OFFSET}"))?,
+        let sizes = module.argument_sizes(function)?;
+        let second = match find(&format!("{name}{WITH_OFFSET}"))? {
+            Some(other) => match (&sizes, module.argument_sizes(other)?) {
+                (Some(first), Some(second)) => second_entry(first, &second).map(|takes| (other, takes)),
+                // Where the driver does not tell, the image does, and more is given than is read.
+                _ => told.filter(|told| told.has_second_entry).map(|_| (other, true)),
+            },
             None => None,
         };
-        let second = second.map(|function| {
-            let sizes = module.argument_sizes(function)?;
-            Ok::<_, Error>(Second {
-                function,
-                // Where the driver does not tell, more is given than is read.
-                takes_dimensions: sizes.is_none_or(|sizes| sizes.last() == Some(&BEGIN)),
-            })
-        });
         let count = told.and_then(|told| told.arguments);
-        let declared = match (module.argument_sizes(function)?, count) {
+        let declared = match (sizes, count) {
             (Some(sizes), _) => Arguments::Sizes(sizes),
             (None, Some(count)) => Arguments::Count(count),
             (None, None) => Arguments::Unknown,
         };
+        let allow = |function| shared_memory(module, place, function);
+        let second = second.map(|(function, takes_dimensions)| {
+            Ok::<_, Error>(Second {
+                entry: Entry {
+                    function,
+                    shared: allow(function)?,
+                },
+                takes_dimensions,
+            })
+        });
         Ok(Some(Variant {
             place: Arc::clone(place),
             module: Arc::clone(module),
-            function,
+            entry: Entry {
+                function,
+                shared: allow(function)?,
+            },
             second: second.transpose()?,
             declared,
             most: module.attribute(function, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)? as usize,
@@ -132,14 +143,14 @@ impl Variant {
     }
 
     fn attribute(&self, attribute: CUfunction_attribute) -> Result<u32> {
-        Ok(self.module.attribute(self.function, attribute)?)
+        Ok(self.module.attribute(self.entry.function, attribute)?)
     }
 
     /// The entry for a launch, and whether it is told where ids begin.
-    fn entry(&self, name: &str, range: &NdRange) -> Result<(Function, bool)> {
+    fn entry(&self, name: &str, range: &NdRange) -> Result<(Entry, bool)> {
         let has_offset = range.offset != [0; 3];
         match &self.second {
-            Some(second) if has_offset || second.takes_dimensions => Ok((second.function, true)),
+            Some(second) if has_offset || second.takes_dimensions => Ok((second.entry, true)),
             None if has_offset => {
                 let message = format_args!(
                     "kernel {name} starts at 0, not at {:?}: it has no entry `{name}{WITH_OFFSET}`, as kernels have that \
@@ -148,25 +159,22 @@ impl Variant {
                 );
                 Err(Error::new(PI_INVALID_GLOBAL_OFFSET, message))
             }
-            _ => Ok((self.function, false)),
+            _ => Ok((self.entry, false)),
         }
     }
+}
 
-    /// Bytes of shared memory of a launch, which the function may have to be allowed. Those of its own variables count, and
-    /// are the driver's.
-    fn shared(&self, function: Function, size: usize) -> Result<u32> {
-        let too_much = || Error::new(PI_OUT_OF_RESOURCES, format_args!("{size} bytes of local memory"));
-        let bytes = u32::try_from(size).map_err(|_| too_much())?;
-        if bytes > 0 {
-            let own = self
-                .module
-                .attribute(function, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?;
-            if bytes.checked_add(own).ok_or_else(too_much)? > self.place.device.shared_memory {
-                self.module.allow_shared(function, bytes)?;
-            }
-        }
-        Ok(bytes)
+/// The most shared memory that launches of a function can have. It is allowed all of it once and for all: launches of other
+/// threads may have more than this one's.
+fn shared_memory(module: &Module, place: &Place, function: Function) -> Result<u32> {
+    let own = module.attribute(function, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?;
+    let device = &place.device;
+    if device.most_shared_memory > device.shared_memory {
+        let most = device.most_shared_memory.saturating_sub(own);
+        module.allow_shared(function, most)?;
+        return Ok(most);
     }
+    Ok(device.shared_memory.saturating_sub(own))
 }
 
 impl CudaKernel {
@@ -221,7 +229,7 @@ impl CudaKernel {
             blocks: place.device.max_grid,
         };
         let (blocks, threads) = shape(&self.name, &limits, range)?;
-        let (function, is_told) = on.entry(&self.name, range)?;
+        let (entry, is_told) = on.entry(&self.name, range)?;
         if blocks.contains(&0) {
             return Ok(Used::default());
         }
@@ -272,21 +280,28 @@ impl CudaKernel {
             // The driver reads as many bytes as the kernel declares, of as many arguments.
             let end = values.len();
             values.resize(end + MOST_BYTES, 0);
-            if matches!(on.declared, Arguments::Unknown) {
-                places.resize(MOST_ARGUMENTS.max(places.len()), end);
-            }
+            places.resize(MOST_BYTES.max(places.len()), end);
         }
-        let shared = on.shared(function, shared)?;
+        let most = entry.shared;
+        let shared = u32::try_from(shared)
+            .ok()
+            .filter(|bytes| *bytes <= most)
+            .ok_or_else(|| {
+                let name = &self.name;
+                let message =
+                    format_args!("kernel {name}: {shared} bytes of local memory, and the most are {most}");
+                Error::new(PI_OUT_OF_RESOURCES, message)
+            })?;
         let start = values.as_mut_ptr();
         // SAFETY: every place is within the values.
         let mut pointers: Vec<*mut c_void> = places
             .iter()
             .map(|place| unsafe { start.add(*place) }.cast())
             .collect();
-        // SAFETY: there is a pointer for each argument, or for as many as any kernel has where it is not known how many there
-        // are. Where the driver tells sizes, each value has been found to have its argument's; where it does not, as many
-        // bytes as any kernel takes are behind each.
-        unsafe { stream.launch(function, blocks, threads, shared, &mut pointers) }?;
+        // SAFETY: where the driver tells sizes, there is a pointer for each argument to as many bytes as it has: a second entry
+        // takes what the first does and no more than the numbers that were added. Where it does not, there are as many
+        // pointers as any kernel has arguments, with as many bytes behind each as any takes.
+        unsafe { stream.launch(entry.function, blocks, threads, shared, &mut pointers) }?;
         Ok(used)
     }
 }
@@ -398,6 +413,6 @@ impl Kernel<Cuda> for CudaKernel {
             .variants
             .first()
             .ok_or_else(|| Error::unsupported("a kernel of no device"))?;
-        Ok(first.function.handle())
+        Ok(first.entry.function.handle())
     }
 }

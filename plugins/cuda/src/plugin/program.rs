@@ -55,8 +55,15 @@ struct Loaded {
     code: Option<Arc<Code>>,
 }
 
+/// What options of compilers mean here.
+struct Options {
+    jit: JitOptions,
+    /// What the log says of the others.
+    note: String,
+}
+
 /// What the driver is told of options as compilers have them. Others are for other compilers: the log names them.
-fn jit_options(options: &str) -> Result<(JitOptions, String)> {
+fn jit_options(options: &str) -> Result<Options> {
     let (mut jit, mut ignored) = (JitOptions::default(), Vec::new());
     for option in options.split_whitespace() {
         let number = |text: &str| {
@@ -69,6 +76,7 @@ fn jit_options(options: &str) -> Result<(JitOptions, String)> {
             "-g" => jit.has_debug = true,
             "-lineinfo" => jit.has_lines = true,
             "-v" => jit.is_verbose = true,
+            "-cl-opt-disable" => jit.level = Some(0),
             _ => match (option.strip_prefix("-O"), option.split_once("maxrregcount=")) {
                 (Some(level @ ("0" | "1" | "2" | "3" | "4")), _) => jit.level = Some(number(level)?),
                 (_, Some(("-" | "--", count))) => jit.registers = Some(number(count)?),
@@ -80,7 +88,7 @@ fn jit_options(options: &str) -> Result<(JitOptions, String)> {
         [] => String::new(),
         ignored => format!("not for NVIDIA's driver: {}", ignored.join(" ")),
     };
-    Ok((jit, note))
+    Ok(Options { jit, note })
 }
 
 /// Texts that say something, one a line.
@@ -142,38 +150,57 @@ impl CudaProgram {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn fail(&self, options: &str, log: &str) {
+    /// Takes a new state. What the program had so far is gone: kernels keep what they need.
+    fn become_now(&self, build: Build, object: Option<Arc<offkit_spirv::Module>>, loaded: Vec<Loaded>) {
         let mut state = self.state();
-        state.loaded.clear();
-        state.build = Build {
+        state.build = build;
+        let before = (
+            std::mem::replace(&mut state.object, object),
+            std::mem::replace(&mut state.loaded, loaded),
+        );
+        // Not while the program is locked: the last references to modules may be among them.
+        drop(state);
+        drop(before);
+    }
+
+    fn fail(&self, options: &str, log: &str) {
+        let build = Build {
             status: PI_PROGRAM_BUILD_STATUS_ERROR,
             binary_type: PI_PROGRAM_BINARY_TYPE_NONE,
             options: options.to_owned(),
             log: log.to_owned(),
         };
+        self.become_now(build, None, Vec::new());
     }
 
     /// Builds the program; the log has something before it.
     fn build_with(&self, options: &str, before: &str) -> Result<()> {
+        let told = jit_options(options)?;
         match &self.source {
             Source::Code(code) => {
                 let codes = self
                     .places
                     .iter()
                     .map(|place| (Arc::clone(place), Arc::clone(code)));
-                self.load(codes.collect(), options, before)
+                self.load(codes.collect(), (options, &told), before)
             }
             Source::SpirV(program) => {
                 let module = program.specialized(&self.state().constants);
                 let module = module.map_err(|error| self.refused(options, error))?;
-                self.load_spirv(&module, options, str::to_owned)
+                self.load_spirv(&module, (options, &told), str::to_owned)
             }
-            Source::Made if self.state().loaded.is_empty() => {
-                let message = "a program of other programs has nothing to build";
-                Err(Error::new(PI_INVALID_OPERATION, message))
-            }
-            Source::Made => Ok(()),
+            // A host's module is built.
+            Source::Made if self.is_loaded_only() => Ok(()),
+            Source::Made => Err(nothing_to_compile()),
         }
+    }
+
+    /// Whether it is a module of the host's.
+    fn is_loaded_only(&self) -> bool {
+        self.state()
+            .loaded
+            .first()
+            .is_some_and(|first| first.code.is_none())
     }
 
     /// That the program cannot be built, which its log says from now on.
@@ -187,10 +214,11 @@ impl CudaProgram {
     fn load_spirv(
         &self,
         module: &offkit_spirv::Module,
-        options: &str,
+        (options, told): (&str, &Options),
         explain: impl Fn(&str) -> String,
     ) -> Result<()> {
         let spirv = module.to_bytes();
+        let level = told.jit.level.map_or(3, |level| level.min(3) as u8);
         let mut codes: Vec<(Arc<Place>, Arc<Code>)> = Vec::new();
         for place in &self.places {
             let device = &place.device;
@@ -200,19 +228,24 @@ impl CudaProgram {
             let code = match same {
                 Some((_, code)) => Arc::clone(code),
                 None => {
-                    let ptx = compile(&spirv, device, options);
+                    let ptx = compile(&spirv, device, level);
                     let ptx = ptx.map_err(|words| self.refused(options, explain(&words)))?;
                     Arc::new(Code::new(ImageFormat::Ptx, &ptx))
                 }
             };
             codes.push((Arc::clone(place), code));
         }
-        self.load(codes, options, "")
+        self.load(codes, (options, told), "")
     }
 
     /// Has the driver load code for each device.
-    fn load(&self, codes: Vec<(Arc<Place>, Arc<Code>)>, options: &str, before: &str) -> Result<()> {
-        let (jit, note) = jit_options(options)?;
+    fn load(
+        &self,
+        codes: Vec<(Arc<Place>, Arc<Code>)>,
+        (options, told): (&str, &Options),
+        before: &str,
+    ) -> Result<()> {
+        let Options { jit, note } = told;
         let mut log = before.to_owned();
         let mut loaded = Vec::new();
         for (place, mut code) in codes {
@@ -222,12 +255,15 @@ impl CudaProgram {
                     format: code.format,
                     code: &code.bytes,
                 };
-                let (linked, said) = link_lto(&place, &[input], &jit);
+                let (linked, said) = link_lto(&place, (&[input], code.special.as_deref()), jit);
                 log = lines([&log, &said]);
                 let cubin = linked.map_err(|words| self.refused(options, lines([&log, &words])))?;
                 code = Arc::new(Code::new(ImageFormat::Cubin, &cubin));
             }
-            let (module, said) = Module::load(&place.primary, &code.bytes, &jit);
+            if code.bytes.is_empty() {
+                return Err(self.refused(options, lines([&log, "the linker has made no code"])));
+            }
+            let (module, said) = Module::load(&place.primary, &code.bytes, jit);
             log = lines([&log, &said]);
             match module {
                 Ok(module) => loaded.push(Loaded {
@@ -236,7 +272,7 @@ impl CudaProgram {
                     code: Some(code),
                 }),
                 Err(error) => {
-                    let words = lines([&lines([&log, &note]), &error.to_string()]);
+                    let words = lines([&lines([&log, note]), &error.to_string()]);
                     self.fail(options, &words);
                     let is_of_device = error.is_lost() || error.result() == PI_MEM_OBJECT_ALLOCATION_FAILURE;
                     let result = if is_of_device {
@@ -248,12 +284,8 @@ impl CudaProgram {
                 }
             }
         }
-        let mut state = self.state();
-        state.build = built(options, PI_PROGRAM_BINARY_TYPE_EXECUTABLE, lines([&log, &note]));
-        let before = std::mem::replace(&mut state.loaded, loaded);
-        // Not while the program is locked: the last references to modules may be among them.
-        drop(state);
-        drop(before);
+        let build = built(options, PI_PROGRAM_BINARY_TYPE_EXECUTABLE, lines([&log, note]));
+        self.become_now(build, None, loaded);
         Ok(())
     }
 
@@ -267,6 +299,11 @@ impl CudaProgram {
             )),
         }
     }
+}
+
+fn nothing_to_compile() -> Error {
+    let message = "a program of other programs, or a module of the host's, has nothing to compile";
+    Error::new(PI_INVALID_OPERATION, message)
 }
 
 fn built(options: &str, binary_type: pi_program_binary_type, log: String) -> Build {
@@ -315,11 +352,11 @@ impl Program<Cuda> for CudaProgram {
                 })?;
                 Some(Arc::new(module))
             }
-            _ => None,
+            Source::Code(_) => None,
+            Source::Made => return Err(nothing_to_compile()),
         };
-        let mut state = self.state();
-        state.object = object;
-        state.build = built(options, PI_PROGRAM_BINARY_TYPE_COMPILED_OBJECT, String::new());
+        let build = built(options, PI_PROGRAM_BINARY_TYPE_COMPILED_OBJECT, String::new());
+        self.become_now(build, object, Vec::new());
         Ok(())
     }
 
@@ -399,14 +436,18 @@ mod tests {
 
     #[test]
     fn options_are_the_drivers_or_named_in_the_log() {
-        let (jit, note) = jit_options("-O2 --maxrregcount=32 -lineinfo -cl-mad-enable").unwrap();
+        let Options { jit, note } = jit_options("-O2 --maxrregcount=32 -lineinfo -cl-mad-enable").unwrap();
         assert_eq!(
             (jit.level, jit.registers, jit.has_lines),
             (Some(2), Some(32), true)
         );
         assert_eq!(note, "not for NVIDIA's driver: -cl-mad-enable");
-        let error = jit_options("-maxrregcount=many").unwrap_err();
+        let Err(error) = jit_options("-maxrregcount=many") else {
+            panic!("no number");
+        };
         assert_eq!(error.code, PI_INVALID_BUILD_OPTIONS);
-        assert_eq!(jit_options("").unwrap(), (JitOptions::default(), String::new()));
+        let none = jit_options("").unwrap();
+        assert_eq!((none.jit, none.note), (JitOptions::default(), String::new()));
+        assert_eq!(jit_options("-cl-opt-disable").unwrap().jit.level, Some(0));
     }
 }

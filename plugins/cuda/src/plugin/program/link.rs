@@ -9,20 +9,19 @@ use std::ffi::CString;
 
 use super::super::code::Code;
 use super::super::context::{CudaContext, Place};
-use super::{CudaProgram, Source, State, built, jit_options, lines};
+use super::{CudaProgram, Options, Source, State, built, jit_options, lines};
 use crate::driver::{Input, JitOptions, link};
 use crate::jit_link;
 
 /// Links code of which some is LTO-IR. What the linker said comes with either.
 pub(super) fn link_lto(
     place: &Place,
-    inputs: &[Input<'_>],
+    (inputs, special): (&[Input<'_>], Option<&str>),
     jit: &JitOptions,
 ) -> (Result<Vec<u8>, String>, String) {
-    match jit_link::find() {
-        Ok(linker) => linker.link(place.device.target.target.processor(), inputs, jit),
-        Err(missing) => (Err(format!("LTO-IR: {missing}")), String::new()),
-    }
+    let device = &place.device;
+    let processor = special.unwrap_or_else(|| device.target.target.processor());
+    jit_link::link((device.id.driver().cuda.0, processor), inputs, jit)
 }
 
 impl CudaProgram {
@@ -55,8 +54,12 @@ impl CudaProgram {
                 CudaProgram::link_code(context, place, &codes, options)
             }
             _ if objects.len() == programs.len() => CudaProgram::link_spirv(context, &objects, options),
+            _ if programs.iter().any(|program| program.is_loaded_only()) => {
+                let message = "a module that the host has loaded cannot be linked";
+                Err(Error::new(PI_INVALID_PROGRAM, message))
+            }
             _ if codes.is_empty() => {
-                let message = "a program to link has not been compiled, or is a module of the host's";
+                let message = "a program to link has not been compiled";
                 Err(Error::new(PI_INVALID_OPERATION, message))
             }
             _ => {
@@ -80,10 +83,11 @@ impl CudaProgram {
             code: &code.bytes,
         });
         let inputs: Vec<_> = inputs.collect();
-        let (jit, note) = jit_options(options)?;
+        let Options { jit, note } = jit_options(options)?;
+        let special = codes.iter().find_map(|code| code.special.as_deref());
         let is_lto = codes.iter().any(|code| code.format == ImageFormat::LtoIr);
         let (linked, log) = match is_lto {
-            true => link_lto(place, &inputs, &jit),
+            true => link_lto(place, (&inputs, special), &jit),
             false => {
                 let (linked, log) = link(&place.primary, &inputs, &jit);
                 match linked {
@@ -137,13 +141,14 @@ impl CudaProgram {
             }
         };
         if is_library {
-            let mut state = program.state();
-            state.build = built(options, PI_PROGRAM_BINARY_TYPE_LIBRARY, String::new());
-            state.object = Some(Arc::new(linked.module));
-            drop(state);
+            let build = built(options, PI_PROGRAM_BINARY_TYPE_LIBRARY, String::new());
+            program.become_now(build, Some(Arc::new(linked.module)), Vec::new());
             return Ok(program);
         }
-        match program.load_spirv(&linked.module, options, |words| explained(&linked, words)) {
+        let told = jit_options(options)?;
+        match program.load_spirv(&linked.module, (options, &told), |words| {
+            explained(&linked, words)
+        }) {
             Err(error) if error.code != PI_BUILD_PROGRAM_FAILURE => Err(error),
             _ => Ok(program),
         }
