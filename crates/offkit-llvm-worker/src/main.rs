@@ -22,10 +22,7 @@ static TARGETS: [Target; 7] = [
         Family::Spirv64 | Family::Spirv32 | Family::SpirvLogical =>
             LLVMInitializeSPIRVTargetInfo LLVMInitializeSPIRVTarget LLVMInitializeSPIRVTargetMC LLVMInitializeSPIRVAsmPrinter
     ),
-    target!(
-        Family::Nvptx64 | Family::Nvptx32 =>
-            LLVMInitializeNVPTXTargetInfo LLVMInitializeNVPTXTarget LLVMInitializeNVPTXTargetMC LLVMInitializeNVPTXAsmPrinter
-    ),
+    target!(nvptx),
     target!(
         Family::Amdgcn =>
             LLVMInitializeAMDGPUTargetInfo LLVMInitializeAMDGPUTarget LLVMInitializeAMDGPUTargetMC

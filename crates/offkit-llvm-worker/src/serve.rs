@@ -45,6 +45,21 @@ pub fn serve_kernels(input: impl BufRead, output: impl Write) -> io::Result<()> 
     })
 }
 
+/// Answers requests for kernels of GPUs until `input` ends, and refuses others.
+///
+/// # Errors
+///
+/// Those of [`serve`].
+pub fn serve_devices(input: impl BufRead, output: impl Write) -> io::Result<()> {
+    answer_all(input, output, |request, blocks| match request {
+        Request::Hello { .. } => Ok(hello()),
+        Request::Device(request) => for_device(&blocks, request),
+        _ => Err(Error::new(
+            "this worker does nothing but compile kernels for GPUs",
+        )),
+    })
+}
+
 fn answer_all(
     mut input: impl BufRead,
     mut output: impl Write,

@@ -1,7 +1,7 @@
 //! The targets that LLVM is told of, each when it is needed: all of them would take several milliseconds.
 //!
-//! This machine's is always there. A program that generates code for others names them with [`target!`](crate::target)
-//! and [`offer`]s them; what no program names is not linked into it.
+//! A program names those that it generates code for with [`target!`](crate::target), or takes this machine's ([`HOST`]),
+//! and [`offer`]s them; what it does not name is not linked into it.
 
 use std::sync::{Once, OnceLock};
 
@@ -27,7 +27,7 @@ impl Target {
 }
 
 /// A [`Target`] for some families, by the functions that tell LLVM of it. Parsers are for assembly inside of code; where
-/// there is none, such assembly is printed as it is. Those that may be this machine's have names.
+/// there is none, such assembly is printed as it is. Those that several programs have, or may be this machine's, have names.
 #[macro_export]
 macro_rules! target {
     (x86) => {
@@ -44,6 +44,13 @@ macro_rules! target {
                 LLVMInitializeAArch64AsmPrinter LLVMInitializeAArch64AsmParser
         )
     };
+    (nvptx) => {
+        $crate::target!(
+            offkit_image::Family::Nvptx64 | offkit_image::Family::Nvptx32 =>
+                LLVMInitializeNVPTXTargetInfo LLVMInitializeNVPTXTarget LLVMInitializeNVPTXTargetMC
+                LLVMInitializeNVPTXAsmPrinter
+        )
+    };
     ($families:pat => $($function:ident)+) => {{
         // llvm-sys declares them for some targets only.
         unsafe extern "C" {
@@ -57,27 +64,30 @@ macro_rules! target {
     }};
 }
 
+/// This machine's.
 #[cfg(target_arch = "x86_64")]
-static HOST: [Target; 1] = [crate::target!(x86)];
+pub static HOST: [Target; 1] = [crate::target!(x86)];
 
+/// This machine's.
 #[cfg(target_arch = "aarch64")]
-static HOST: [Target; 1] = [crate::target!(arm)];
+pub static HOST: [Target; 1] = [crate::target!(arm)];
 
+/// This machine's.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-static HOST: [Target; 0] = [];
+pub static HOST: [Target; 0] = [];
 
-static OTHERS: OnceLock<&[Target]> = OnceLock::new();
+static OFFERED: OnceLock<&[Target]> = OnceLock::new();
 
-/// Adds targets to this machine's; once in a process.
+/// Says which targets there are; once in a process.
 pub fn offer(targets: &'static [Target]) {
-    _ = OTHERS.set(targets);
+    _ = OFFERED.set(targets);
 }
 
 /// Makes the target of a triple known to LLVM, if this program has it.
 pub(crate) fn register(triple: &str) {
     let family = Family::of(triple);
-    let others = OTHERS.get().copied().unwrap_or_default();
-    if let Some(target) = HOST.iter().chain(others).find(|target| (target.is_for)(family)) {
+    let offered = OFFERED.get().copied().unwrap_or_default();
+    if let Some(target) = offered.iter().find(|target| (target.is_for)(family)) {
         target.told.call_once(target.tell);
     }
 }

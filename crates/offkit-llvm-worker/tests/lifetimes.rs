@@ -12,6 +12,7 @@ use offkit_llvm_worker::codegen::TargetMachine;
 use offkit_llvm_worker::context::Context;
 use offkit_llvm_worker::link::{Input, link};
 use offkit_llvm_worker::module::Module;
+use offkit_llvm_worker::targets::{HOST, offer};
 
 const TEXT: &str = "define i32 @f(i32 %x) { %y = add i32 %x, 1 ret i32 %y }";
 
@@ -177,6 +178,7 @@ fn inputs_of_a_link_are_not_needed_once_it_is_done() {
 
 #[test]
 fn code_outlives_what_it_was_made_of() {
+    offer(&HOST);
     let code = {
         let machine = TargetMachine::new("x86_64-unknown-linux-gnu", "", "", 1).unwrap();
         let mut module = Module::parse_text(&Context::new(), TEXT).unwrap();

@@ -7,11 +7,13 @@ use std::process::ExitCode;
 use mimalloc::MiMalloc;
 use offkit_llvm_worker::compile::warm::warm_up;
 use offkit_llvm_worker::serve::{run, serve_kernels};
+use offkit_llvm_worker::targets::{HOST, offer};
 
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() -> ExitCode {
+    offer(&HOST);
     warm_up();
     run(|| serve_kernels(std::io::stdin().lock(), std::io::stdout().lock()))
 }

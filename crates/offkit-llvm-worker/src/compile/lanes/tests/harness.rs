@@ -13,6 +13,7 @@ use crate::compile::builder::{Builder, Value};
 use crate::compile::lanes::{Lanes, Options};
 use crate::context::Context;
 use crate::module::Module;
+use crate::targets::{HOST, offer};
 
 use super::together::together;
 
@@ -237,6 +238,12 @@ fn triple() -> String {
     format!("{}-unknown-linux-gnu", std::env::consts::ARCH)
 }
 
+fn machine(processor: Processor) -> TargetMachine {
+    // As programs do.
+    offer(&HOST);
+    TargetMachine::new(&triple(), processor.name(), "", 1).expect("a machine")
+}
+
 /// Calls what is written as a function of two addresses.
 pub(super) fn run(input: &[u8], output: &mut [u8], write: impl FnOnce(&Builder<'_>, Value<'_>)) {
     let context = Context::new();
@@ -250,7 +257,7 @@ pub(super) fn run(input: &[u8], output: &mut [u8], write: impl FnOnce(&Builder<'
         b.return_void();
     }
     module.verify().expect("valid IR");
-    let machine = TargetMachine::new(&triple(), Processor::Plain.name(), "", 1).expect("a machine");
+    let machine = machine(Processor::Plain);
     let library = Library::link(machine.emit(&module).expect("code").bytes());
     // SAFETY: the function reads and writes as much as the test's author knows.
     unsafe { library.function("f")(input.as_ptr(), output.as_mut_ptr()) };
@@ -281,7 +288,7 @@ pub(super) fn check(processor: Processor, cases: &[Case]) {
     module.verify().expect("valid IR");
     let pipeline = "function(early-cse,instcombine<no-verify-fixpoint>,dce)";
     crate::passes::run(&mut module, pipeline).expect("passes");
-    let machine = TargetMachine::new(&triple(), processor.name(), "", 1).expect("a machine");
+    let machine = machine(processor);
     let object = machine.emit(&module).expect("code");
     let library = Library::link(object.bytes());
     let mut failures = Vec::new();
