@@ -373,10 +373,89 @@ static void ids_with_offset(void **arguments, const unsigned blocks[3], const un
   memcpy(*(uint32_t **)arguments[0], arguments[1], 16);
 }
 
+static void empty(void **arguments, const unsigned blocks[3], const unsigned threads[3], unsigned shared) {
+  (void)arguments, (void)blocks, (void)threads, (void)shared;
+}
+
+// Of examples/shared-library and examples/build-systems.
+static void matmul(void **arguments, const unsigned blocks[3], const unsigned threads[3], unsigned shared) {
+  uint32_t n = *(uint32_t *)arguments[0];
+  float *a = *(float **)arguments[1], *b = *(float **)arguments[2], *c = *(float **)arguments[3];
+  (void)shared;
+  for (size_t i = 0; i < items(blocks, threads); i++) {
+    c[i] = 0;
+    for (size_t k = 0; k < n; k++) c[i] += a[i / n * n + k] * b[k * n + i % n];
+  }
+}
+
+static void reduce(void **arguments, const unsigned blocks[3], const unsigned threads[3], unsigned shared) {
+  float *in = *(float **)arguments[0], *out = *(float **)arguments[1];
+  (void)shared;
+  for (size_t group = 0; group < blocks[0]; group++) {
+    out[group] = 0;
+    for (size_t i = 0; i < threads[0]; i++) out[group] += in[group * threads[0] + i];
+  }
+}
+
+static void scale(void **arguments, const unsigned blocks[3], const unsigned threads[3], unsigned shared) {
+  float a = *(float *)arguments[0], *x = *(float **)arguments[1];
+  (void)shared;
+  for (size_t i = 0; i < items(blocks, threads); i++) x[i] *= a;
+}
+
+// Of bench/cpu/kernels.cl.
+static void vector_add(void **arguments, const unsigned blocks[3], const unsigned threads[3], unsigned shared) {
+  float *a = *(float **)arguments[0], *b = *(float **)arguments[1], *c = *(float **)arguments[2];
+  (void)shared;
+  for (size_t i = 0; i < items(blocks, threads); i++) c[i] = a[i] + b[i];
+}
+
+// Those of bench/gpu/stress.cl.
+static uint32_t mixed(uint32_t x) {
+  x = (x ^ x >> 16) * 0x7feb352d;
+  x = (x ^ x >> 15) * 0x846ca68b;
+  return x ^ x >> 16;
+}
+
+static void stress_hash(void **arguments, const unsigned blocks[3], const unsigned threads[3], unsigned shared) {
+  uint32_t *out = *(uint32_t **)arguments[0], a = *(uint32_t *)arguments[1], b = *(uint32_t *)arguments[2];
+  uint32_t count = *(uint32_t *)arguments[3];
+  (void)shared;
+  for (uint32_t i = 0; i < items(blocks, threads) && i < count; i++) out[i] = mixed(i * a + b);
+}
+
+static void stress_mix(void **arguments, const unsigned blocks[3], const unsigned threads[3], unsigned shared) {
+  uint32_t *out = *(uint32_t **)arguments[0], *in = *(uint32_t **)arguments[1], a = *(uint32_t *)arguments[2];
+  uint32_t count = *(uint32_t *)arguments[3];
+  (void)shared;
+  for (uint32_t i = 0; i < items(blocks, threads) && i < count; i++) out[i] = mixed(out[i] ^ in[(i + a) % count]);
+}
+
+static void stress_count(void **arguments, const unsigned blocks[3], const unsigned threads[3], unsigned shared) {
+  uint32_t *out = *(uint32_t **)arguments[0], value = *(uint32_t *)arguments[1], count = *(uint32_t *)arguments[2];
+  (void)shared;
+  for (size_t i = 0; i < items(blocks, threads); i++) out[i % count] += value;
+}
+
+static void stress_turn(void **arguments, const unsigned blocks[3], const unsigned threads[3], unsigned shared) {
+  uint32_t *out = *(uint32_t **)arguments[0];
+  const unsigned one[3] = {1, 1, 1};
+  size_t group = items(one, threads);
+  (void)shared;
+  for (size_t first = 0; first < items(blocks, threads); first += group) {
+    for (size_t own = 0; own < group / 2; own++) {
+      uint32_t word = out[first + own];
+      out[first + own] = out[first + group - 1 - own];
+      out[first + group - 1 - own] = word;
+    }
+    for (size_t own = 0; own < group; own++) out[first + own] += own;
+  }
+}
+
 struct kernel {
   const char *name;
   body *run;
-  size_t sizes[3];
+  size_t sizes[4];
   int count;
 };
 
@@ -385,6 +464,15 @@ static const struct kernel KERNELS[] = {
     {"shape", shape, {8, 8}, 2},
     {"ids", ids, {8}, 1},
     {"ids_with_offset", ids_with_offset, {8, 16}, 2},
+    {"matmul", matmul, {4, 8, 8, 8}, 4},
+    {"reduce", reduce, {8, 8, 4}, 3},
+    {"scale", scale, {4, 8}, 2},
+    {"empty", empty, {0}, 0},
+    {"vector_add", vector_add, {8, 8, 8}, 3},
+    {"stress_hash", stress_hash, {8, 4, 4, 4}, 4},
+    {"stress_mix", stress_mix, {8, 8, 4, 4}, 4},
+    {"stress_count", stress_count, {8, 4, 4}, 3},
+    {"stress_turn", stress_turn, {8, 4}, 2},
 };
 
 static const char *find_text(const char *text, size_t size, const char *part) { return memmem(text, size, part, strlen(part)); }
@@ -598,6 +686,10 @@ EXPORT CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total) {
   CURRENT();
   *total = (size_t)80 << 30;
   *free_bytes = *total / 2;
+  pthread_mutex_lock(&lock);
+  for (struct object *object = objects; object; object = object->next)
+    if (object->kind == DEVICE_MEMORY || object->kind == MANAGED_MEMORY) *free_bytes -= object->size;
+  pthread_mutex_unlock(&lock);
   return 0;
 }
 
@@ -804,6 +896,12 @@ EXPORT CUresult cuStreamCreate(handle *stream, unsigned flags) {
 EXPORT CUresult cuStreamDestroy_v2(handle stream) {
   END();
   return delete_object(stream, STREAM);
+}
+
+EXPORT CUresult cuStreamSynchronize(handle stream) {
+  CALL();
+  STREAM(stream);
+  return 0;
 }
 
 EXPORT CUresult cuStreamWaitEvent(handle stream, handle event, unsigned flags) {
