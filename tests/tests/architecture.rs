@@ -33,7 +33,7 @@ const LEVELS: [&[&str]; 10] = [
     ],
     &["offkit-link", "offkit-capi"],
     &["offkit-driver", "offkit-peers"],
-    &["offkit", "offkit-opencl-front"],
+    &["offkit", "offkit-gpu", "offkit-opencl-front"],
     &["offkit-tests"],
 ];
 

@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# Runs what `./dev gpu --prepare` made, on a machine with one of NVIDIA's GPUs: ./run.sh [--out FOLDER] [STEP...]
+#
+# The steps, all but stress unless they are named:
+#   devices   what offkit sees: devices.txt
+#   measure   kernels beside nvcc's code, launches beside the driver's: measured.md
+#   demo      the demo of the repository, on the GPU
+#   examples  the program of examples/build-systems, on the GPU
+#   stress    commands at random, for 8 minutes or OFFKIT_GPU_SECONDS
+# OFFKIT_GPU_MEASURE and OFFKIT_GPU_STRESS have further options for `offkit-gpu measure` and `stress`.
+#
+# What is written goes to FOLDER (out). Exits with 1 if a step failed, with 3 without driver or device.
+set -uo pipefail
+cd "$(dirname "$0")" || exit 2
+here=$PWD out=$PWD/out
+if [ "${1:-}" = --out ]; then
+  [ $# -ge 2 ] || { echo "--out needs a folder" >&2; exit 2; }
+  mkdir -p "$2"
+  out=$(cd "$2" && pwd)
+  shift 2
+fi
+case ${1:-} in -*) sed -n '2,/^set/s/^# \{0,1\}//p' run.sh; exit 2 ;; esac
+[ $# -gt 0 ] || set -- devices measure demo examples
+for step; do
+  case $step in
+    devices | measure | demo | examples | stress) ;;
+    *) echo "there is no step $step: the steps are devices, measure, demo, examples, stress" >&2; exit 2 ;;
+  esac
+done
+
+mkdir -p "$out" || exit 2
+# Made whole and then renamed: another may be doing the same.
+[ -d bin ] || {
+  unpacked=$(mktemp -d "$here/unpacked.XXXXXX") && tar -xzf programs.tar.gz -C "$unpacked" || exit 2
+  mv -T "$unpacked/bin" bin 2>/dev/null || [ -d bin ] || exit 2
+  rm -rf "$unpacked"
+}
+export PATH=$here/bin:$PATH OFFKIT_LLVM_WORKER=$here/bin/offkit-nvptx-worker XDG_CACHE_HOME=$out/cache
+# The compiler is for the GPU alone.
+export OFFKIT_PLUGINS=$here/bin/liboffkit_plugin_cuda.so OFFKIT_CPU_COMPILE=0
+
+devices() {
+  cat made
+  offkit devices && offkit doctor
+}
+
+measure() {
+  # shellcheck disable=SC2086 # several words
+  offkit-gpu measure --bundle "$here" --out "$out/measured.md" ${OFFKIT_GPU_MEASURE:-}
+}
+
+demo() {
+  OFFKIT_DEMO_STEPS=run OFFKIT_DEMO_DEVICE=gpu OFFKIT_DEMO_FOLDER=$here/examples/shared-library/built \
+    OFFKIT_DEMO_PROGRAMS=$here/bin bash examples/shared-library/demo.sh
+}
+
+examples() {
+  (
+    cd examples/build-systems || exit 1
+    set -x
+    offkit run app saxpy --device gpu --link libblend.so --global 1024 --arg f32:2.5 --arg x.npy --arg y.npy \
+      --check 2=expected.npy
+    first=$?
+    offkit run app scale --device gpu --global 1024 --arg f32:3 --arg x.npy --check 1=scaled.npy && exit "$first"
+  )
+}
+
+stress() {
+  # shellcheck disable=SC2086 # several words
+  offkit-gpu stress --bundle "$here" --seconds "${OFFKIT_GPU_SECONDS:-480}" ${OFFKIT_GPU_STRESS:-}
+}
+
+failed=()
+for step; do
+  printf '\033[1m== %s\033[0m\n' "$step"
+  "$step" 2>&1 | tee "$out/$step.txt"
+  code=${PIPESTATUS[0]}
+  # Without a device nothing else can be done.
+  case $step-$code in measure-3 | stress-3) exit 3 ;; esac
+  [ "$code" = 0 ] || failed+=("$step")
+done
+[ ${#failed[@]} -eq 0 ] || { echo "failed: ${failed[*]}; see $out" >&2; exit 1; }
+echo "all is well; what was written is in $out"

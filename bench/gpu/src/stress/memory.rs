@@ -1,0 +1,102 @@
+//! What the process and the device have in use, when nothing is being done.
+
+use std::fmt;
+use std::fs;
+
+use crate::Result;
+use crate::driver::Gpu;
+
+/// How much more may be in use in the end than after the first look: allocators keep some of what they had.
+const PROCESS_BYTES: usize = 48 << 20;
+/// Drivers take memory of the device in steps of two megabytes, and keep some.
+const DEVICE_BYTES: usize = 32 << 20;
+const FILES: usize = 4;
+const THREADS: usize = 2;
+
+/// What is in use.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct InUse {
+    /// Bytes of the process's memory.
+    process: usize,
+    /// Bytes of the device's memory, of all who use it.
+    device: usize,
+    /// Files that are open.
+    files: usize,
+    /// Threads of the process.
+    threads: usize,
+}
+
+impl InUse {
+    pub(super) fn now(gpu: &Gpu) -> Result<InUse> {
+        let status = fs::read_to_string("/proc/self/status")?;
+        let number = |name: &str| -> Option<usize> {
+            let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+            line.split_whitespace().next()?.parse().ok()
+        };
+        Ok(InUse {
+            process: 1024 * number("VmRSS:").ok_or("the system does not say how much memory is in use")?,
+            device: gpu.used_memory()?,
+            files: fs::read_dir("/proc/self/fd")?.count(),
+            threads: number("Threads:").ok_or("the system does not say how many threads there are")?,
+        })
+    }
+}
+
+impl fmt::Display for InUse {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (process, device) = (self.process >> 20, self.device >> 20);
+        write!(
+            formatter,
+            "in use: {process} MiB of the process, {device} MiB of the device, {} files, {} threads",
+            self.files, self.threads
+        )
+    }
+}
+
+/// What there is more of in the end than there was at first. The first look is when everything has been done at least
+/// once.
+pub(super) fn growth(seen: &[InUse]) -> Vec<String> {
+    let (Some(first), Some(last)) = (seen.first(), seen.last()) else {
+        return Vec::new();
+    };
+    let grown = [
+        ("bytes of the process", first.process, last.process, PROCESS_BYTES),
+        ("bytes of the device", first.device, last.device, DEVICE_BYTES),
+        ("open files", first.files, last.files, FILES),
+        ("threads", first.threads, last.threads, THREADS),
+    ];
+    let grown = grown
+        .into_iter()
+        .filter(|(_, before, after, most)| *after > before + most);
+    grown
+        .map(|(what, before, after, _)| format!("{what} in use went from {before} to {after}"))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_leak_is_what_stays_in_use() {
+        let first = InUse {
+            process: 200 << 20,
+            device: 600 << 20,
+            files: 20,
+            threads: 9,
+        };
+        let later = |process: usize, device: usize| InUse {
+            process: process << 20,
+            device: device << 20,
+            ..first
+        };
+        // What comes and goes is none.
+        assert_eq!(growth(&[first, later(400, 900), later(220, 610)]), [""; 0]);
+        assert_eq!(
+            growth(&[first, later(220, 632), later(220, 633)]),
+            ["bytes of the device in use went from 629145600 to 663748608"]
+        );
+        let files = InUse { files: 25, ..first };
+        assert_eq!(growth(&[first, files]), ["open files in use went from 20 to 25"]);
+    }
+}
