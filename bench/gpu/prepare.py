@@ -40,17 +40,22 @@ def run(*command, **options):
     return done.stdout
 
 
+def installed(folder, packages):
+    """The folder of packages of Python's, fetched where they are not there yet."""
+    done = folder / "done"
+    if not done.exists() or done.read_text() != " ".join(packages):
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        run(sys.executable, "-m", "venv", folder / "environment")
+        install = [folder / "environment/bin/pip", "install", "--quiet", "--no-deps", "--only-binary=:all:"]
+        run(*install, "--target", folder / "packages", *packages)
+        done.write_text(" ".join(packages))
+    return folder / "packages"
+
+
 def nvcc(cuda):
-    """The compiler, fetched where it is not there yet."""
-    done = cuda / "done"
-    if not done.exists() or done.read_text() != " ".join(NVCC):
-        shutil.rmtree(cuda, ignore_errors=True)
-        cuda.mkdir(parents=True)
-        run(sys.executable, "-m", "venv", cuda / "environment")
-        install = [cuda / "environment/bin/pip", "install", "--quiet", "--no-deps", "--only-binary=:all:"]
-        run(*install, "--target", cuda / "packages", *NVCC)
-        done.write_text(" ".join(NVCC))
-    [program] = (cuda / "packages").glob("nvidia/*/bin/nvcc")
+    """The compiler."""
+    [program] = installed(cuda, NVCC).glob("nvidia/*/bin/nvcc")
     return program
 
 
