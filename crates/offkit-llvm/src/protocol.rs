@@ -10,7 +10,7 @@ use crate::diagnostic::{Diagnostic, Place};
 use crate::summary::{Metadata, ModuleSummary};
 
 /// The version of this protocol. The two programs are built together, so they must agree exactly.
-pub const PROTOCOL_VERSION: u32 = 10;
+pub const PROTOCOL_VERSION: u32 = 11;
 
 /// The number of a module that the worker keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -224,9 +224,11 @@ pub struct CompileRequest {
 /// Kernels to compile for a GPU, one work-item a thread. How the code is launched: `docs/gpu-compiler.md`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct DeviceRequest {
-    /// The kernels, by their names; without any, all of the module. Specialization constants of the module have their
-    /// values.
+    /// The kernels, by their names; without any, all of the module.
     pub kernels: Vec<String>,
+    /// Values of specialization constants, by their numbers (`SpecId`), as `offkit_spirv::specialize` takes them: the bits of
+    /// a value, and numbers that the module does not have are ignored. Constants without one have their defaults.
+    pub specialization: BTreeMap<u32, u64>,
     /// The target triple.
     pub triple: String,
     /// The processor, by LLVM's name (`sm_90`).

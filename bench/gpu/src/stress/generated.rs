@@ -72,12 +72,10 @@ fn compile(
     target: &Target,
 ) -> std::result::Result<Vec<u8>, String> {
     let request = DeviceRequest {
-        kernels: Vec::new(),
         triple: target.triple.to_string(),
         processor: target.processor().to_owned(),
-        features: String::new(),
         optimization: (seed % 4) as u8,
-        with_text: false,
+        ..DeviceRequest::default()
     };
     let made = worker.compile_for_device(case.text.as_bytes(), request, None);
     Ok(made.map_err(|error| error.to_string())?.code)

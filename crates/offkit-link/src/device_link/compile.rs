@@ -1,5 +1,6 @@
 //! SPIR-V for GPUs whose drivers take none: it is linked as SPIR-V, and each image is then compiled for the processor.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -102,6 +103,7 @@ fn compile_part(
     }
     let request = DeviceRequest {
         kernels: Vec::new(),
+        specialization: BTreeMap::new(),
         triple: target.triple.to_string(),
         processor: target.processor().to_owned(),
         features: target.llvm_features().collect::<Vec<_>>().join(","),

@@ -44,9 +44,12 @@ mod spaces;
 mod values;
 pub mod warm;
 
+use std::collections::BTreeMap;
+
 use offkit_compile::{Facts, Plan, Refusal, Variant, prepare};
 use offkit_kernel::ir;
 use offkit_llvm::{CompileRequest, Compiled, Effort, Forms};
+use offkit_spirv::specialize;
 
 use crate::Error;
 use crate::beyond_c::in_haste;
@@ -119,6 +122,11 @@ const TEXT: &[u8] = b"offkit-kernel ";
 
 /// A module of SPIR-V or of text, valid.
 fn read(module: &[u8]) -> Result<ir::Module, Error> {
+    read_specialized(module, &BTreeMap::new())
+}
+
+/// The same with values of SPIR-V's specialization constants, by their numbers.
+fn read_specialized(module: &[u8], values: &BTreeMap<u32, u64>) -> Result<ir::Module, Error> {
     fn said(error: impl std::fmt::Display) -> Error {
         Error::new(error.to_string())
     }
@@ -126,7 +134,10 @@ fn read(module: &[u8]) -> Result<ir::Module, Error> {
         let text = std::str::from_utf8(module).map_err(said)?;
         return ir::Module::from_text(text).map_err(said);
     }
-    let spirv = offkit_spirv::Module::from_bytes(module).map_err(said)?;
+    let mut spirv = offkit_spirv::Module::from_bytes(module).map_err(said)?;
+    if !values.is_empty() {
+        specialize(&mut spirv, &values.clone().into_iter().collect());
+    }
     let module = offkit_kernel::read(spirv.dr()).map_err(said)?;
     module.verify().map_err(said)?;
     Ok(module)

@@ -81,7 +81,7 @@ struct Written {
 
 impl Written {
     fn new(module: &[u8], request: &DeviceRequest) -> Result<Written, Error> {
-        let module = super::read(module)?;
+        let module = super::read_specialized(module, &request.specialization)?;
         let (triple, processor) = (&request.triple, &request.processor);
         let gpu = Gpu::of(Family::of(triple), processor).ok_or_else(|| {
             Error::new(format!(
