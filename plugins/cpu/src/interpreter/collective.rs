@@ -75,10 +75,14 @@ pub(super) fn perform(
             for_all(step, meeting, &[u64::from(any)]);
         }
         Kind::AllEqual => {
+            let scalar = step.operands[0].shape.scalar;
+            let is_equal = arithmetic::resolve_binary(arithmetic::equality(scalar), scalar);
+            let is_equal = is_equal.unwrap_or(|one, two| u64::from(one == two));
             let value = meeting.operand(step, 0, first);
-            let equal = members
-                .iter()
-                .all(|member| meeting.operand(step, 0, *member) == value);
+            let equal = members.iter().all(|member| {
+                let words = meeting.operand(step, 0, *member).iter().zip(value);
+                words.into_iter().all(|(one, two)| is_equal(*one, *two) != 0)
+            });
             for_all(step, meeting, &[u64::from(equal)]);
         }
         Kind::Elect => {

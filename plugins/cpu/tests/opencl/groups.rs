@@ -476,6 +476,11 @@ fn work_groups_do_what_sub_groups_do() {
             vec![f64::from(!others); x.len()]
         },
     ));
+    // By their values: zeros are equal, and no NaN is.
+    for (equal, values) in [(1.0, "i % 2 ? 0.0f : -0.0f"), (0.0, "nan((uint)i)")] {
+        let call = format!("sub_group_non_uniform_all_equal({values})");
+        tests.push(Test::new(&call, Float, Int, move |x| vec![equal; x.len()]));
+    }
     tests.push(Test::new(
         "sub_group_non_uniform_all_equal(i / 24)",
         Int,

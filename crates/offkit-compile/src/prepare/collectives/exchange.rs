@@ -2,7 +2,7 @@
 
 use offkit_kernel::builtins::Scalar;
 use offkit_kernel::builtins::convert::Conversion;
-use offkit_kernel::ir::{Attributes, CollectiveKind as Kind, Operand, Operation, Reduction};
+use offkit_kernel::ir::{Attributes, CollectiveKind as Kind, Operand, Operation, Reduction, arithmetic};
 use offkit_spirv::grammar::{BuiltIn, Op};
 
 use super::Lowering;
@@ -26,28 +26,15 @@ impl Lowering<'_> {
         self.reduce(Kind::All, Op::LogicalAnd, same)
     }
 
-    /// Whether two values have the same bits.
+    /// Whether all scalars of two values are equal.
     fn is_same(&mut self, a: Operand, b: Operand) -> Option<Operand> {
         let bool = self.truth()?;
         let scalar = self.body.module.types.scalar(self.body.kind(a))?;
-        let (bits, op) = match scalar {
-            Scalar::Bool => (Scalar::Bool, Op::LogicalEqual),
-            Scalar::F16 => (Scalar::I16, Op::IEqual),
-            Scalar::F32 => (Scalar::I32, Op::IEqual),
-            Scalar::F64 => (Scalar::I64, Op::IEqual),
-            integer => (integer, Op::IEqual),
-        };
-        let (part, bits) = (self.body.scalar_kind(scalar)?, self.body.scalar_kind(bits)?);
+        let part = self.body.scalar_kind(scalar)?;
         let mut all: Option<Operand> = None;
         for lane in 0..self.body.lanes(a) {
-            let [a, b] = [a, b].map(|value| {
-                let word = self.emit().value(part, Operation::Extract(lane), vec![value]);
-                match part == bits {
-                    true => word,
-                    false => self.emit().value(bits, Operation::Reinterpret, vec![word]),
-                }
-            });
-            let same = self.elementwise(bool, op, vec![a, b]);
+            let [a, b] = [a, b].map(|value| self.emit().value(part, Operation::Extract(lane), vec![value]));
+            let same = self.elementwise(bool, arithmetic::equality(scalar), vec![a, b]);
             all = Some(match all {
                 Some(all) => self.elementwise(bool, Op::LogicalAnd, vec![all, same]),
                 None => same,

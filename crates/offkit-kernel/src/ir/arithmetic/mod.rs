@@ -74,6 +74,15 @@ pub fn resolve_binary(op: Op, scalar: Scalar) -> Option<fn(u64, u64) -> u64> {
     }
 }
 
+/// The operation that tells whether two scalars are equal: zeros are whatever their signs, and no NaN is.
+pub fn equality(scalar: Scalar) -> Op {
+    match scalar {
+        Scalar::Bool => Op::LogicalEqual,
+        _ if scalar.is_float() => Op::FOrdEqual,
+        _ => Op::IEqual,
+    }
+}
+
 /// The word that a reduction starts with. `None` when the operation has none.
 pub fn identity(op: Op, scalar: Scalar) -> Option<u64> {
     let ones = if scalar.bits() == 64 {

@@ -86,9 +86,7 @@ impl<'m> Emitter<'_, '_, 'm> {
                 let others = take(From::Lane(self.lowest(members)));
                 let mut equal = b.truth(None, true);
                 for (own, other) in first.iter().zip(others) {
-                    let bits = |value: Value<'m>| self.bits(value);
-                    let same = b.icmp(IntPredicate::LLVMIntEQ, bits(*own), bits(other));
-                    equal = b.and(equal, same);
+                    equal = b.and(equal, self.lanes.is_equal(*own, other));
                 }
                 vec![self.all(members, equal)]
             }

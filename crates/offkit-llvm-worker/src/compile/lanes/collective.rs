@@ -2,7 +2,7 @@
 //!
 //! Results that are the same for all come as scalars.
 
-use llvm_sys::{LLVMIntPredicate as IntPredicate, LLVMOpcode as Opcode};
+use llvm_sys::{LLVMIntPredicate as IntPredicate, LLVMOpcode as Opcode, LLVMRealPredicate as RealPredicate};
 use offkit_kernel::builtins::float::Format;
 use offkit_kernel::builtins::{Scalar, Shape};
 use offkit_kernel::ir::{Attributes, CollectiveKind as Kind, Reduction, arithmetic, scalar_size};
@@ -101,9 +101,9 @@ impl<'m> Lanes<'_, 'm> {
             (Kind::All, [[value]]) => vec![self.all(members, *value)],
             (Kind::AllEqual, [_]) => {
                 let is_equal = |value: Value<'m>| {
-                    let bits = self.bits(value);
-                    let first = b.broadcast(self.of_first(members, bits), Some(members.width));
-                    b.icmp(IntPredicate::LLVMIntEQ, bits, first)
+                    let value = self.plain(value);
+                    let first = b.broadcast(self.of_first(members, value), Some(members.width));
+                    self.is_equal(value, first)
                 };
                 let equal = first_operand.iter().map(|value| is_equal(*value));
                 vec![self.all(members, equal.reduce(|all, equal| b.and(all, equal))?)]
@@ -230,6 +230,14 @@ impl<'m> Lanes<'_, 'm> {
         match members.mask {
             Some(_) => self.builder.extract_at(value, self.first(members)),
             None => self.builder.extract(value, 0),
+        }
+    }
+
+    /// Whether numbers or integers are equal, as [`arithmetic::equality`] has it.
+    pub(crate) fn is_equal(&self, one: Value<'m>, two: Value<'m>) -> Value<'m> {
+        match one.ty().is_float() {
+            true => self.builder.fcmp(RealPredicate::LLVMRealOEQ, one, two),
+            false => self.builder.icmp(IntPredicate::LLVMIntEQ, one, two),
         }
     }
 
