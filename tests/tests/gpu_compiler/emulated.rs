@@ -424,7 +424,7 @@ fn collectives_atomics_and_pointers_do_what_the_interpreter_does() {
             "language",
             &Launch("prints", row(4), row(4), vec![of(4)]),
         );
-        let printed = "13 13.00, 0.50,-1.00, 2.00 text 32c8 n 100%\n";
+        let printed = "13 13.00, 0.50,-1.00, 2.00 text 32c8 nbc-5 100%\n";
         assert!(threads.starts_with(printed), "{threads}");
         assert!(interpreted.contains(&threads), "{interpreted}{threads}");
     }

@@ -129,7 +129,7 @@ kernel void conversions(global const int *in, global int *out) {
 kernel void prints(global const int *in) {
   size_t i = get_global_id(0);
   if (i < 2)
-    printf("%d %5.2v4f %s %x %c 100%%\n", in[i], (float4)(in[i], 0.5f, -1, 2), "text", in[i] * 1000, 'a' + in[i] % 20);
+    printf("%d %5.2v4f %s %x %c%c%c%d 100%%\n", in[i], (float4)(in[i], 0.5f, -1, 2), "text", in[i] * 1000, 'a' + in[i] % 20, (char)'b', 'c', -5);
 }
 
 kernel void gammas(global float *x, global double *y, global int *signs) {

@@ -99,25 +99,33 @@ _Bool in_shared(const char *p) { return is_local(p); }
 _Bool in_global(const char *p) __asm__("device.isspacep.global");
 _Bool in_global(const char *p) { return p && !is_local(p) && !is_private(p); }
 
-int print(const char *format, const uint64_t *values) __asm__("device.vprintf");
-int print(const char *format, const uint64_t *values) {
+// Each value is where C has an argument of its size: characters have 32 bits.
+int print(const char *format, const char *values) __asm__("device.vprintf");
+int print(const char *format, const char *values) {
+  const char *start = values;
   while (*format) {
     char part[64];
     size_t length = strcspn(format + 1, "%diouxXfFeEgGaAcsp") + 2;
     if (*format != '%')
       length = strcspn(format, "%");
     snprintf(part, sizeof part, "%.*s", (int)length, format);
-    double number;
-    memcpy(&number, values, sizeof number);
     char last = part[length - 1];
+    size_t size = last == 'c' ? 4 : 8;
+    double number = 0;
+    uint64_t bits = 0;
+    if (*format == '%' && last != '%') {
+      values = start + ((size_t)(values - start) + size - 1) / size * size;
+      memcpy(&bits, values, size), memcpy(&number, &bits, sizeof number);
+      values += size;
+    }
     if (*format != '%')
       fputs(part, stdout);
     else if (last == '%')
       putchar('%');
-    else if (++values, strchr("fFeEgGaA", last))
+    else if (strchr("fFeEgGaA", last))
       printf(part, number);
     else
-      printf(part, values[-1]);
+      printf(part, bits);
     format += length;
   }
   return 0;

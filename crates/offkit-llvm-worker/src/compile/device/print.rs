@@ -1,5 +1,5 @@
 //! printf, by CUDA's `vprintf`: it knows neither vectors nor all of OpenCL's lengths, so the format is written anew for values
-//! of 64 bits each.
+//! of 64 bits each, and characters.
 
 use llvm_sys::LLVMOpcode as Opcode;
 use offkit_kernel::builtins::Scalar;
@@ -13,11 +13,16 @@ use super::kernel::{Emitter, Result};
 /// CUDA's device takes no more for a format.
 const MOST_VALUES: usize = 32;
 
+/// CUDA's function for it.
+pub(super) const VPRINTF: &str = "vprintf";
+
 /// A value for a conversion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wanted {
     /// A number of 64 bits, or the address of a string.
     Wide,
+    /// A character, which C makes 32 bits.
+    Character,
     /// The lowest of these bits, with the sign of a signed number or without.
     Bits { count: u32, signed: bool },
 }
@@ -51,16 +56,26 @@ impl<'m> Emitter<'_, '_, 'm> {
         let words: Vec<Value<'m>> = (wanted.iter())
             .map(|(value, component, wanted)| self.printed(given[*value].0[*component], *wanted))
             .collect();
-        let room = self.room(8 * words.len().max(1) as u64);
-        for (index, word) in words.into_iter().enumerate() {
-            b.store(word, b.offset(room, self.word(8 * index as u64)), 8);
+        // Each where C has an argument of its size.
+        let mut used = 0u64;
+        let places: Vec<u64> = (words.iter())
+            .map(|word| {
+                let size = u64::from(word.ty().bits() / 8);
+                let place = used.next_multiple_of(size);
+                used = place + size;
+                place
+            })
+            .collect();
+        let room = self.room(used.max(8));
+        for (word, place) in words.into_iter().zip(places) {
+            b.store(word, b.offset(room, self.word(place)), word.ty().bits() / 8);
         }
         let space = self.gpu.space(Space::Global);
         let variable = b.variable("printf.format", text.len() as u64, &[], (space, 1));
         b.fill(variable, &text, &[]);
         b.set_constant(variable);
         let ty = b.function_type(b.int(32), &[b.pointer(), b.pointer()]);
-        let function = b.declared("vprintf", ty);
+        let function = b.declared(VPRINTF, ty);
         b.call(ty, function, &[b.space_cast(variable, b.pointer()), room]);
         let result = instruction
             .result
@@ -69,7 +84,7 @@ impl<'m> Emitter<'_, '_, 'm> {
         Ok(types.into_iter().map(|ty| b.zero(ty)).collect())
     }
 
-    /// A word as 64 bits, as the device's printf takes it.
+    /// A word as the device's printf takes it: of 64 bits, but for characters.
     fn printed(&self, word: Value<'m>, wanted: Wanted) -> Value<'m> {
         let b = self.b;
         let (ty, wide) = (word.ty(), b.int(64));
@@ -82,6 +97,7 @@ impl<'m> Emitter<'_, '_, 'm> {
         }
         match wanted {
             Wanted::Wide => b.zext_or_trunc(self.coerce(word, wide), wide),
+            Wanted::Character => b.zext_or_trunc(self.coerce(word, wide), b.int(32)),
             Wanted::Bits { count, signed } => {
                 let word = self.coerce(word, wide);
                 let low = b.zext_or_trunc(word, b.int(count.min(word.ty().bits())));
@@ -116,7 +132,7 @@ impl<'m> Emitter<'_, '_, 'm> {
     }
 }
 
-/// A format for values of 64 bits, and which these are: a value's number, its component, and what is wanted of it. Of the
+/// A format for values of 64 bits and characters, and which these are: a value's number, its component, and what is wanted of it. Of the
 /// values there are known how many components they have, and of what kind.
 fn rewritten(format: &[u8], values: &[(usize, Scalar)]) -> (Vec<u8>, Vec<(usize, usize, Wanted)>) {
     let (mut text, mut wanted) = (Vec::new(), Vec::new());
@@ -162,6 +178,7 @@ fn rewritten(format: &[u8], values: &[(usize, Scalar)]) -> (Vec<u8>, Vec<(usize,
             let count = u32::min(bits, scalar.bits());
             let (length, how) = match *conversion {
                 b'd' | b'i' => (&b"ll"[..], Wanted::Bits { count, signed: true }),
+                b'c' => (&b""[..], Wanted::Character),
                 b'o' | b'u' | b'x' | b'X' => (&b"ll"[..], Wanted::Bits { count, signed: false }),
                 _ => (&b""[..], Wanted::Wide),
             };
