@@ -139,6 +139,22 @@ fn a_kernel_that_sees_where_ids_begin_has_two_entries() {
 }
 
 #[test]
+fn a_variable_of_zeros_is_as_large_as_it_says_and_takes_no_room_here() {
+    need!("clang-22");
+    let folder = Folder::new();
+    let source = "global int zeros[1u << 28]; constant int x[4] = {1, 2, 3, 4};
+        kernel void reads(global int *a) { *a = zeros[*a] + x[*a]; }";
+    spirv(&folder, "k", source);
+    let ptx = compile(&folder, "k", "sm_70");
+    assert!(
+        ptx.contains(".visible .global .align 4 .b8 zeros[1073741824];"),
+        "{ptx}"
+    );
+    // Nobody outside knows of constants.
+    assert!(ptx.contains(".global .align 4 .b8 x_$_own[16] = {1, "), "{ptx}");
+}
+
+#[test]
 fn updates_of_memory_have_their_order() {
     need!("clang-22");
     let folder = Folder::new();
@@ -173,8 +189,20 @@ fn what_there_is_no_code_for_is_refused_by_name() {
         "__attribute__((reqd_work_group_size(64, 64, 1))) kernel void large(global int *x) { *x = 1; }";
     let deep = "__attribute__((reqd_work_group_size(1, 1, 128))) kernel void deep(global int *x) { *x = 1; }";
     let elsewhere = "int other(int); kernel void open(global int *x) { *x = other(*x); }";
+    let roomy = "kernel void roomy(global int *x) { local int y[20000];
+        y[get_local_id(0)] = *x; barrier(CLK_LOCAL_MEM_FENCE); *x = y[*x]; }";
+    // Names that the code has for others, or that it needs itself.
+    let twice = "kernel void x(global int *a) { a[get_global_id(0)] = 1; }
+        kernel void x_with_offset(global int *a) { *a = 1; }";
+    let printing = "kernel void vprintf(global int *a) { *a = 1; }";
+    let dynamic =
+        "global int offkit_local_memory; kernel void k(global int *a) { *a = offkit_local_memory++; }";
     for (source, words) in [
-        (of_eight, &["`small`", "sub-groups of 8 work-items"][..]),
+        (roomy, &["`roomy`", "80000 bytes"][..]),
+        (twice, &["`x_with_offset`", "something else already"]),
+        (printing, &["kernel `vprintf`", "something else already"]),
+        (dynamic, &["kernel `k`", "the name `offkit_local_memory`"]),
+        (of_eight, &["`small`", "sub-groups of 8 work-items"]),
         (large, &["`large`", "groups of 4096 work-items"]),
         (deep, &["`deep`", "groups of 1 x 1 x 128 work-items"]),
         (elsewhere, &["`open`", "other"]),

@@ -916,6 +916,15 @@ impl<'m> Builder<'m> {
         }
     }
 
+    /// A [`variable`](Self::variable) holds zeros at first.
+    pub(crate) fn clear(&self, variable: Value<'m>) {
+        // SAFETY: a variable of the module, which this checks, and a constant of its type.
+        unsafe {
+            assert!(!LLVMIsAGlobalVariable(variable.raw).is_null());
+            LLVMSetInitializer(variable.raw, LLVMConstNull(LLVMGlobalGetValueType(variable.raw)));
+        }
+    }
+
     /// A variable is only read.
     pub(crate) fn set_constant(&self, variable: Value<'m>) {
         // SAFETY: a variable of the module, which this checks.

@@ -10,6 +10,8 @@ use offkit_spirv::grammar::{Scope, StorageClass};
 use super::super::builder::{Builder, Value};
 use super::super::kernel::refuse;
 use super::kernel::Result;
+use super::print::VPRINTF;
+use super::variables::DYNAMIC;
 
 /// A kind of GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,6 +78,20 @@ impl Gpu {
     pub(super) fn most_work_items(self) -> u64 {
         match self {
             Gpu::Nvidia { .. } => 1024,
+        }
+    }
+
+    /// Bytes of local memory that variables of a kernel have at most.
+    pub(super) fn most_local_memory(self) -> u64 {
+        match self {
+            Gpu::Nvidia { .. } => 48 << 10,
+        }
+    }
+
+    /// Names of what the code itself needs.
+    pub(super) fn own_names(self) -> &'static [&'static str] {
+        match self {
+            Gpu::Nvidia { .. } => &[VPRINTF, DYNAMIC],
         }
     }
 

@@ -11,7 +11,8 @@ use super::super::builder::{Block, Builder, Type, Value};
 use super::super::kernel::refuse;
 use super::super::lanes::Lanes;
 use super::gpu::{Gpu, Space};
-use super::variables::{Variables, is_symbol};
+use super::names;
+use super::variables::Variables;
 
 pub(super) use super::super::kernel::Result;
 
@@ -69,9 +70,7 @@ pub(super) fn emit<'m>(
     variables: &mut Variables<'_, 'm>,
     (name, has_offset): (&str, bool),
 ) -> Result<Facts> {
-    if !is_symbol(name) {
-        return refuse("its name can't be one in code for devices");
-    }
+    variables.names.take(name)?;
     let kernel = &module.kernels[0];
     let code = &module.functions[kernel.function.0 as usize];
     if code.blocks.is_empty() {
@@ -432,10 +431,18 @@ impl<'m> Emitter<'_, '_, 'm> {
                 let layout = self.module.types.layout(global.kind);
                 let align = u32::try_from(global.align.max(layout.align)).unwrap_or(1);
                 let space = self.gpu.space(Space::Local);
-                let variable = b.variable(&global.name, layout.size, &[], (space, align));
+                let used = self.facts.local.checked_next_multiple_of(align.into());
+                self.facts.local = used.unwrap_or(u64::MAX).saturating_add(layout.size);
+                let (used, most) = (self.facts.local, self.gpu.most_local_memory());
+                if used > most {
+                    return refuse(format!(
+                        "its variables in local memory have {used} bytes, and {} have {most} for them",
+                        self.gpu
+                    ));
+                }
+                let name = names::own(&global.name);
+                let variable = b.variable(&name, layout.size, &[], (space, align));
                 let pointer = b.space_cast(variable, b.pointer());
-                let used = self.facts.local.next_multiple_of(align.into());
-                self.facts.local = used.saturating_add(layout.size);
                 self.locals.insert(number, pointer);
                 Ok(pointer)
             }

@@ -20,6 +20,7 @@
 //! | `ids` | built-in variables |
 //! | `sub_group` | what sub-groups do together |
 //! | `print` | printf |
+//! | `names` | names that others know |
 //! | `variables` | program-scope variables, of the program and of groups |
 
 mod gpu;
@@ -27,6 +28,7 @@ mod ids;
 mod instruction;
 mod kernel;
 mod memory;
+mod names;
 mod print;
 mod sub_group;
 mod variables;

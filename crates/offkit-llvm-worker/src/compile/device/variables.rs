@@ -9,12 +9,16 @@ use super::super::builder::{Builder, Value};
 use super::super::kernel::refuse;
 use super::gpu::{Gpu, Space};
 use super::kernel::Result;
+use super::names::{self, Names, is_symbol};
 
 /// What the launch has of local memory, beside variables, for arguments that point there.
 pub(super) const DYNAMIC: &str = "offkit_local_memory";
 
 /// Arguments in local memory are as far apart as the largest alignment of OpenCL's types.
 const LARGEST_ALIGNMENT: u32 = 128;
+
+/// Bytes of a variable that are written down one by one, at most.
+const MOST_WRITTEN: u64 = 256 << 20;
 
 /// The variables of the program that have been met.
 pub(super) struct Variables<'b, 'm> {
@@ -23,6 +27,8 @@ pub(super) struct Variables<'b, 'm> {
     gpu: Gpu,
     known: HashMap<u32, Value<'m>>,
     dynamic: Option<Value<'m>>,
+    /// What is seen of the code.
+    pub(super) names: Names,
 }
 
 impl<'b, 'm> Variables<'b, 'm> {
@@ -33,6 +39,7 @@ impl<'b, 'm> Variables<'b, 'm> {
             gpu,
             known: HashMap::new(),
             dynamic: None,
+            names: Names::new(gpu.own_names()),
         }
     }
 
@@ -46,8 +53,20 @@ impl<'b, 'm> Variables<'b, 'm> {
             return refuse("it uses a variable that the module doesn't have");
         };
         let size = self.module.types.layout(global.kind).size;
+        let name = global.host_name.as_ref().unwrap_or(&global.name);
+        let is_seen = global.home != Home::Constant && is_symbol(name);
+        if is_seen {
+            self.names.take(name)?;
+        }
         let align = u32::try_from(global.align).unwrap_or(1).max(1);
         let initializer = global.initializer.map(|id| &self.module.constants[id.0 as usize]);
+        // Zeros are written by nobody.
+        let initializer = initializer.filter(|constant| !constant.words.is_empty());
+        if initializer.is_some() && size > MOST_WRITTEN {
+            return refuse(format!(
+                "variable `{name}` has {size} bytes that are not all zero, and {MOST_WRITTEN} are the most"
+            ));
+        }
         let relocations = initializer.map_or(&[][..], |constant| &constant.relocations);
         let leaves = match initializer {
             Some(_) => self.module.types.all_leaves(global.kind),
@@ -58,15 +77,17 @@ impl<'b, 'm> Variables<'b, 'm> {
             .filter_map(|(word, _)| leaves.get(*word as usize))
             .map(|leaf| leaf.offset)
             .collect();
-        let name = global.host_name.as_ref().unwrap_or(&global.name);
         let space = self.gpu.space(Space::Global);
-        let variable = b.variable(name, size, &places, (space, align));
+        let variable = match is_seen {
+            true => b.variable(name, size, &places, (space, align)),
+            false => b.variable(&names::own(name), size, &places, (space, align)),
+        };
         let pointer = b.space_cast(variable, b.pointer());
         // Known before it is filled: variables may lead to each other.
         self.known.insert(number, pointer);
-        let mut bytes = vec![0; usize::try_from(size).unwrap_or(0)];
-        let mut addresses = Vec::new();
         if let Some(constant) = initializer {
+            let mut bytes = vec![0; usize::try_from(size).unwrap_or(0)];
+            let mut addresses = Vec::new();
             write_words(constant, &leaves, &mut bytes);
             for ((word, other), place) in relocations.iter().zip(&places) {
                 let offset = constant.words.get(*word as usize).copied().unwrap_or(0);
@@ -77,12 +98,15 @@ impl<'b, 'm> Variables<'b, 'm> {
                 };
                 addresses.push((*place, address));
             }
+            b.fill(variable, &bytes, &addresses);
+        } else {
+            b.clear(variable);
         }
-        b.fill(variable, &bytes, &addresses);
-        match global.home {
-            Home::Constant => b.set_constant(variable),
-            _ if is_symbol(name) => b.set_visible(variable),
-            _ => {}
+        if global.home == Home::Constant {
+            b.set_constant(variable);
+        }
+        if is_seen {
+            b.set_visible(variable);
         }
         Ok(pointer)
     }
@@ -119,10 +143,4 @@ fn write_words(constant: &Constant, leaves: &[ir::Leaf], bytes: &mut [u8]) {
             place.copy_from_slice(&word.to_le_bytes()[..size]);
         }
     }
-}
-
-/// Whether a name can be one in code for devices.
-pub(super) fn is_symbol(name: &str) -> bool {
-    let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '$';
-    !name.is_empty() && name.chars().all(is_letter) && !name.starts_with(|c: char| c.is_ascii_digit())
 }
