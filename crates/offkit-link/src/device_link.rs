@@ -485,7 +485,7 @@ impl DeviceLink<'_> {
             let target = route.target.clone();
             let chosen = select(&modules, &target, self.archive_kernels, &[]);
             let inputs = chosen.iter().map(|&number| modules[number].label.clone());
-            let commands = match generate::linker_kind(self, &target) {
+            let commands = match generate::linker_kind(self, route.asked()) {
                 None => Vec::new(),
                 Some(kind) => {
                     let more = &self.linker_arguments;

@@ -249,7 +249,7 @@ pub const WITH_OFFSET: &str = "_with_offset";
 pub struct DeviceCode {
     /// The kernels, in the order that they were asked for.
     pub kernels: Vec<DeviceKernel>,
-    /// The code: PTX for NVIDIA's. On the way it is a block behind the reply.
+    /// The code: PTX for NVIDIA's, and for AMD's an object that `ld.lld -shared` makes a code object of. On the way it is a block behind the reply.
     #[serde(skip)]
     pub code: Vec<u8>,
     /// LLVM IR behind LLVM's passes, of which the code is generated, if that was asked for. Likewise, the second block.
@@ -264,7 +264,8 @@ pub struct DeviceKernel {
     pub name: String,
     /// Bytes of local memory that its own variables have, beside what the launch has for arguments.
     pub local: u64,
-    /// Whether it sees where ids begin: then it has a second entry, [`WITH_OFFSET`], which takes that last.
+    /// Whether arguments tell it where ids begin: then it has a second entry, [`WITH_OFFSET`], which takes that last. On AMD's
+    /// the runtime tells.
     pub sees_offset: bool,
     /// Whether it takes the number of dimensions behind its own arguments.
     pub sees_dimensions: bool,

@@ -1,13 +1,13 @@
-//! Kernels compiled for NVIDIA's GPUs on threads of this machine, beside the interpreter with the same arguments.
+//! Kernels compiled for GPUs on threads of this machine, beside the interpreter with the same arguments.
 //!
-//! The LLVM IR that PTX is generated of is made the host's by its text: address spaces go, and what it asks the hardware for
+//! The LLVM IR that code is generated of is made the host's by its text: address spaces go, and what it asks the hardware for
 //! is asked of `threads.c`.
 
 use std::fmt::Write;
 
 use offkit_tests::{Folder, need, npy_f32, npy_i32, tool};
 
-use super::{LANGUAGE, MEASURED, compile, spirv};
+use super::{LANGUAGE, MEASURED, compile, for_waves, spirv, wave_of};
 
 /// What a kernel is given.
 enum Given {
@@ -44,13 +44,17 @@ fn fractions(count: usize) -> Vec<f32> {
 fn of_host(text: &str) -> String {
     let mut text = text
         .replace("llvm.nvvm.", "device.")
+        .replace("llvm.amdgcn.", "device.amd.")
         .replace("@vprintf", "@device.vprintf");
     for space in [1, 3, 4, 5, 101] {
-        text = text.replace(&format!(" addrspace({space})"), "");
+        text = text
+            .replace(&format!(", addrspace({space})"), "")
+            .replace(&format!(" addrspace({space})"), "");
     }
     text = text
         .replace("addrspacecast", "bitcast")
-        .replace("ptx_kernel ", "");
+        .replace("ptx_kernel ", "")
+        .replace("amdgpu_kernel ", "");
     let is_targets = |line: &&str| !line.starts_with("target ");
     let lines = text
         .lines()
@@ -67,10 +71,12 @@ fn of_host(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// A program that launches a kernel and writes what it leaves in memory.
-fn program(Launch(kernel, global, local, given): &Launch) -> String {
+/// A program that launches a kernel and writes what it leaves in memory. A pointer into local memory is given as such, or as
+/// a place in what the launch has.
+fn program(Launch(kernel, global, local, given): &Launch, has_local_pointers: bool) -> String {
     let mut text = String::from(
         "#include <stdint.h>\n#include <stdio.h>\n\
+         extern char offkit_local_memory[];\n\
          void launch(void (*)(void), uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t);\n\
          static void move(const char *name, void *to, size_t size, int is_read) {\n\
          FILE *file = fopen(name, is_read ? \"rb\" : \"wb\");\n\
@@ -91,8 +97,12 @@ fn program(Launch(kernel, global, local, given): &Launch) -> String {
                 continue;
             }
             Local(size) => {
-                types.push("uint32_t".to_owned());
-                arguments.push(used.to_string());
+                let (kind, place) = match has_local_pointers {
+                    true => ("char *", format!("offkit_local_memory + {used}")),
+                    false => ("uint32_t", used.to_string()),
+                };
+                types.push(kind.to_owned());
+                arguments.push(place);
                 used += size.next_multiple_of(128);
                 continue;
             }
@@ -140,7 +150,8 @@ fn words<const N: usize>(bytes: &[u8]) -> impl Iterator<Item = [u8; N]> {
 
 /// Runs a launch both ways; gives what was printed, too.
 #[track_caller]
-fn compare(folder: &Folder, name: &str, launch: &Launch) -> [String; 2] {
+fn compare(emulated: &Emulated, launch: &Launch) -> [String; 2] {
+    let Emulated { folder, name, .. } = emulated;
     let Launch(kernel, global, local, given) = launch;
     let joined = |three: &[usize; 3]| three.map(|size| size.to_string()).join(",");
     let mut line = format!(
@@ -180,7 +191,7 @@ fn compare(folder: &Folder, name: &str, launch: &Launch) -> [String; 2] {
         line += &format!(" --arg {file} --out {index}=o{index}.npy");
     }
     let interpreted = folder.offkit(&line).ok();
-    folder.write("main.c", program(launch));
+    folder.write("main.c", program(launch, emulated.wave.is_some()));
     let clang = tool("clang-22").expect("asked for before");
     let build = "-w main.c threads.o host.o -lm -o main";
     folder.run(clang, build.split(' ')).ok();
@@ -221,10 +232,20 @@ fn compare(folder: &Folder, name: &str, launch: &Launch) -> [String; 2] {
     [interpreted, threads]
 }
 
+/// Kernels that are the host's.
+struct Emulated {
+    folder: Folder,
+    name: &'static str,
+    /// Work-items of a wave, on AMD's.
+    wave: Option<u32>,
+}
+
 /// Compiles kernels for the processor, and makes them the host's.
-fn emulated(name: &str, source: &str, processor: &str) -> Folder {
+fn emulated(name: &'static str, source: &str, processor: &str) -> Emulated {
     let folder = Folder::new();
-    spirv(&folder, name, source);
+    let wave = wave_of(processor);
+    let size = wave.unwrap_or(32);
+    spirv(&folder, name, &for_waves(wave, source));
     compile(&folder, name, processor);
     let text = folder.read(&format!("{name}.{processor}/0.ll"));
     folder.write(
@@ -233,8 +254,9 @@ fn emulated(name: &str, source: &str, processor: &str) -> Folder {
     );
     folder.write("threads.c", include_str!("threads.c"));
     let clang = tool("clang-22").expect("asked for before");
-    folder.run(clang, "-O1 -w -c threads.c host.ll".split(' ')).ok();
-    folder
+    let build = format!("-O1 -w -DWARP={size} -c threads.c host.ll");
+    folder.run(clang, build.split(' ')).ok();
+    Emulated { folder, name, wave }
 }
 
 fn int(value: &'static str) -> Given {
@@ -248,7 +270,12 @@ fn int(value: &'static str) -> Given {
 #[test]
 fn measured_kernels_compute_what_the_interpreter_does() {
     need!("clang-22");
-    let folder = emulated("measured", MEASURED, "sm_70");
+    for processor in ["sm_70", "gfx90a", "gfx1100"] {
+        measured(&emulated("measured", MEASURED, processor));
+    }
+}
+
+fn measured(emulated: &Emulated) {
     let of = |count: usize| F32(fractions(count));
     let none = |count: usize| F32(vec![0.0; count]);
     let row = |count: usize| [count, 1, 1];
@@ -358,15 +385,15 @@ fn measured_kernels_compute_what_the_interpreter_does() {
         ),
     ];
     for launch in &launches {
-        compare(&folder, "measured", launch);
+        compare(emulated, launch);
     }
 }
 
 #[test]
 fn collectives_atomics_and_pointers_do_what_the_interpreter_does() {
     need!("clang-22");
-    for processor in ["sm_60", "sm_90"] {
-        let folder = emulated("language", LANGUAGE, processor);
+    for processor in ["sm_60", "sm_90", "gfx942", "gfx1030"] {
+        let emulated = emulated("language", LANGUAGE, processor);
         let row = |count: usize| [count, 1, 1];
         let none = |count: usize| I32(vec![0; count]);
         let of = |count: usize| I32(numbers(count));
@@ -417,13 +444,13 @@ fn collectives_atomics_and_pointers_do_what_the_interpreter_does() {
             Launch("conversions", row(96), row(32), vec![of(96), none(384)]),
         ];
         for launch in &launches {
-            compare(&folder, "language", launch);
+            compare(&emulated, launch);
         }
-        let [interpreted, threads] = compare(
-            &folder,
-            "language",
-            &Launch("prints", row(4), row(4), vec![of(4)]),
-        );
+        if emulated.wave.is_some() {
+            continue;
+        }
+        let prints = Launch("prints", row(4), row(4), vec![of(4)]);
+        let [interpreted, threads] = compare(&emulated, &prints);
         let printed = "13 13.00, 0.50,-1.00, 2.00 text 32c8 nbc-5 100%\n";
         assert!(threads.starts_with(printed), "{threads}");
         assert!(interpreted.contains(&threads), "{interpreted}{threads}");

@@ -8,7 +8,10 @@
 #pragma OPENCL EXTENSION cl_khr_subgroup_non_uniform_arithmetic : enable
 #pragma OPENCL EXTENSION cl_khr_subgroup_clustered_reduce : enable
 
-#define WARPS __attribute__((intel_reqd_sub_group_size(32)))
+#ifndef WARP
+#define WARP 32
+#endif
+#define WARPS __attribute__((intel_reqd_sub_group_size(WARP)))
 
 WARPS kernel void sub_groups(global const int *in, global int *out) {
   size_t i = get_global_id(0);
@@ -126,11 +129,13 @@ kernel void conversions(global const int *in, global int *out) {
   out[4 * i + 3] = x / 7 + x % 5 + (uint)x / 9u + (x << (x & 31)) + bitselect(x, 0x55, 0xf0);
 }
 
+#ifndef NO_PRINTF
 kernel void prints(global const int *in) {
   size_t i = get_global_id(0);
   if (i < 2)
     printf("%d %5.2v4f %s %x %c%c%c%d 100%%\n", in[i], (float4)(in[i], 0.5f, -1, 2), "text", in[i] * 1000, 'a' + in[i] % 20, (char)'b', 'c', -5);
 }
+#endif
 
 kernel void gammas(global float *x, global double *y, global int *signs) {
   size_t i = get_global_id(0);

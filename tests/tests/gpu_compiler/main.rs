@@ -1,6 +1,7 @@
-//! SPIR-V compiled for NVIDIA's GPUs: CUDA's assembler takes it, and what it computes is what the interpreter does, on threads
-//! that stand in for those of a GPU.
+//! SPIR-V compiled for GPUs: CUDA's assembler and LLVM's tools take it, and what it computes is what the interpreter does, on
+//! threads that stand in for those of a GPU.
 
+mod amd;
 mod emulated;
 
 use offkit_tests::cuda::Cuda;
@@ -14,18 +15,43 @@ const MEASURED: &str = include_str!("../../../bench/cpu/kernels.cl");
 fn spirv(folder: &Folder, name: &str, source: &str) {
     let clang = tool("clang-22").expect("asked for before");
     folder.write(&format!("{name}.cl"), source);
-    let line = format!("--target=spirv64 -cl-std=CL3.0 -O1 -c {name}.cl -o {name}.spv");
+    let line =
+        format!("--target=spirv64 -cl-std=CL3.0 -O1 -fno-discard-value-names -c {name}.cl -o {name}.spv");
     folder.run(clang, line.split(' ')).ok();
 }
 
-/// Compiles SPIR-V for a processor: the folder `NAME.PROCESSOR` has LLVM IR and PTX then.
+/// Compiles SPIR-V for a processor: the folder `NAME.PROCESSOR` has LLVM IR and code then.
 #[track_caller]
-fn compile(folder: &Folder, name: &str, processor: &str) -> String {
+fn compile(folder: &Folder, name: &str, processor: &str) {
+    let triple = match wave_of(processor) {
+        None => "nvptx64-nvidia-cuda",
+        Some(_) => "amdgcn-amd-amdhsa",
+    };
     let line = format!(
-        "link --target nvptx64-nvidia-cuda,arch={processor} --save-temps={name}.{processor} --split none {name}.spv \
+        "link --target {triple},arch={processor} --save-temps={name}.{processor} --split none {name}.spv \
          -o {name}.{processor}.out"
     );
     folder.offkit(&line).ok();
+}
+
+/// Work-items of a wave of AMD's processors.
+fn wave_of(processor: &str) -> Option<u32> {
+    let number = processor.strip_prefix("gfx")?;
+    Some(if number.starts_with('9') { 64 } else { 32 })
+}
+
+/// The source for waves of such a size, which print nothing.
+fn for_waves(size: Option<u32>, source: &str) -> String {
+    match size {
+        None => source.to_owned(),
+        Some(size) => format!("#define WARP {size}\n#define NO_PRINTF\n{source}"),
+    }
+}
+
+/// The same for NVIDIA's: gives the PTX.
+#[track_caller]
+fn compile_ptx(folder: &Folder, name: &str, processor: &str) -> String {
+    compile(folder, name, processor);
     let ptx = folder.read(&format!("{name}.{processor}/0.ptx"));
     String::from_utf8(ptx).expect("PTX is text")
 }
@@ -111,7 +137,7 @@ fn older_drivers_take_the_code_of_older_processors() {
         ("sm_80", "7.0"),
         ("sm_90", "7.8"),
     ] {
-        let ptx = compile(&folder, "k", processor);
+        let ptx = compile_ptx(&folder, "k", processor);
         assert!(
             ptx.contains(&format!(".version {version}\n.target {processor}\n")),
             "{processor}: {ptx}"
@@ -126,7 +152,7 @@ fn a_kernel_that_sees_where_ids_begin_has_two_entries() {
     let source = "kernel void sees(global int *x) { x[get_global_id(0)] = 1; }
         kernel void blind(global int *x, local int *room) { room[get_local_id(0)] = 1; x[get_group_id(0)] = room[0]; }";
     spirv(&folder, "k", source);
-    let ptx = compile(&folder, "k", "sm_70");
+    let ptx = compile_ptx(&folder, "k", "sm_70");
     let entries = ptx.lines().filter(|line| line.contains(".entry "));
     let names: Vec<&str> = entries.filter_map(|line| line.split([' ', '(']).nth(2)).collect();
     assert_eq!(names, ["sees", "sees_with_offset", "blind"]);
@@ -145,7 +171,7 @@ fn a_variable_of_zeros_is_as_large_as_it_says_and_takes_no_room_here() {
     let source = "global int zeros[1u << 28]; constant int x[4] = {1, 2, 3, 4};
         kernel void reads(global int *a) { *a = zeros[*a] + x[*a]; }";
     spirv(&folder, "k", source);
-    let ptx = compile(&folder, "k", "sm_70");
+    let ptx = compile_ptx(&folder, "k", "sm_70");
     assert!(
         ptx.contains(".visible .global .align 4 .b8 zeros[1073741824];"),
         "{ptx}"
@@ -170,7 +196,7 @@ fn updates_of_memory_have_their_order() {
       }";
     spirv(&folder, "k", source);
     for (processor, fence) in [("sm_60", "membar.gl"), ("sm_90", "fence.acq_rel.gpu")] {
-        let ptx = compile(&folder, "k", processor);
+        let ptx = compile_ptx(&folder, "k", processor);
         let (counted, own) = ptx.split_once(".entry own").expect("two kernels");
         let update = counted.find("atom.").expect("an update");
         assert!(counted[..update].contains(fence), "{processor}: {ptx}");

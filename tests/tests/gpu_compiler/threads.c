@@ -1,6 +1,7 @@
-// A device of threads that switch by hand: it runs kernels that were compiled for NVIDIA's GPUs, whose LLVM IR is made the
-// host's first, and answers what they ask the hardware for. Groups run one after the other, so that there is one copy of
-// local memory. Who waits for others of its warp goes on when all that it names have come.
+// A device of threads that switch by hand: it runs kernels that were compiled for GPUs, whose LLVM IR is made the host's
+// first, and answers what they ask the hardware for. Groups run one after the other, so that there is one copy of local
+// memory. Who waits for others of its warp goes on when all that it names have come; who names nobody, as on AMD's, goes on
+// with those that are at the same place, the earliest places first.
 
 #include <stdint.h>
 #include <stdio.h>
@@ -8,16 +9,19 @@
 #include <string.h>
 #include <ucontext.h>
 
-enum { MOST = 1024, WARP = 32, STACK = 64 << 10 };
+#ifndef WARP
+#define WARP 32
+#endif
+enum { MOST = 1024, STACK = 64 << 10 };
 enum State { READY, AT_BARRIER, IN_WARP, ASKS_WHO_IS_HERE, DONE };
 
 typedef struct {
   ucontext_t context;
   enum State state;
-  uint32_t mask, posted, here;
-  void *place;
+  uint64_t mask, posted, here;
+  char *place;
   // What the others of the warp had posted when it went on.
-  uint32_t seen[WARP];
+  uint64_t seen[WARP];
 } Thread;
 
 static Thread *threads;
@@ -50,12 +54,14 @@ uint32_t lane(void) { return own % WARP; }
 void barrier(uint32_t id) __asm__("device.barrier.cta.sync.aligned.all");
 void barrier(uint32_t id) { (void)id, wait_as(AT_BARRIER); }
 
-uint32_t active(void) __asm__("device.activemask");
-uint32_t active(void) {
-  threads[own].place = __builtin_return_address(0);
+static Thread *here_with(char *place, uint64_t word) {
+  threads[own].place = place, threads[own].posted = word;
   wait_as(ASKS_WHO_IS_HERE);
-  return threads[own].here;
+  return &threads[own];
 }
+
+uint32_t active(void) __asm__("device.activemask");
+uint32_t active(void) { return here_with(__builtin_return_address(0), 0)->here; }
 
 static Thread *meet(uint32_t mask, uint32_t word) {
   threads[own].mask = mask, threads[own].posted = word;
@@ -71,7 +77,7 @@ uint32_t vote(uint32_t mask, uint8_t holds) {
   const Thread *me = meet(mask, holds & 1);
   uint32_t votes = 0;
   for (int i = 0; i < WARP; ++i)
-    votes |= me->seen[i] << i;
+    votes |= (uint32_t)me->seen[i] << i;
   return votes;
 }
 
@@ -82,7 +88,7 @@ uint32_t vote(uint32_t mask, uint8_t holds) {
     const Thread *me = meet(mask, word);                                                                               \
     int32_t lane = own % WARP, other = from;                                                                           \
     (void)clamp;                                                                                                       \
-    return is_inside ? me->seen[other] : word;                                                                         \
+    return is_inside ? (uint32_t)me->seen[other] : word;                                                               \
   }
 
 SHUFFLE(idx, (int32_t)(by & 31), 1)
@@ -98,6 +104,85 @@ _Bool in_shared(const char *p) __asm__("device.isspacep.shared");
 _Bool in_shared(const char *p) { return is_local(p); }
 _Bool in_global(const char *p) __asm__("device.isspacep.global");
 _Bool in_global(const char *p) { return p && !is_local(p) && !is_private(p); }
+
+// AMD's. What the runtime tells a kernel of its launch, as code object v5 has it.
+static struct {
+  uint32_t groups[3];
+  uint16_t size[3], rest[3], none[8];
+  uint64_t offset[3];
+  uint16_t dimensions;
+} told;
+const void *implicit(void) __asm__("device.amd.implicitarg.ptr");
+const void *implicit(void) {
+  for (int i = 0; i < 3; ++i)
+    told.groups[i] = groups[i], told.size[i] = (uint16_t)size[i];
+  told.dimensions = 1;
+  return &told;
+}
+
+#define NUMBER(what, axis, value)                                                                                      \
+  uint32_t what##_id_##axis(void) __asm__("device.amd." #what ".id." #axis);                                           \
+  uint32_t what##_id_##axis(void) { return value; }
+
+NUMBER(workitem, x, place[own][0])
+NUMBER(workitem, y, place[own][1])
+NUMBER(workitem, z, place[own][2])
+NUMBER(workgroup, x, group[0])
+NUMBER(workgroup, y, group[1])
+NUMBER(workgroup, z, group[2])
+
+// How many of a mask are below the thread: of the lower half of a wave, and of the upper one.
+uint32_t below_low(uint32_t mask, uint32_t more) __asm__("device.amd.mbcnt.lo");
+uint32_t below_low(uint32_t mask, uint32_t more) {
+  uint32_t lane = own % WARP;
+  return more + (uint32_t)__builtin_popcount(lane >= 32 ? mask : mask & ((1u << lane) - 1));
+}
+uint32_t below_high(uint32_t mask, uint32_t more) __asm__("device.amd.mbcnt.hi");
+uint32_t below_high(uint32_t mask, uint32_t more) {
+  uint32_t lane = own % WARP;
+  return more + (uint32_t)(lane < 32 ? 0 : __builtin_popcount(mask & ((1u << (lane - 32)) - 1)));
+}
+
+void group_barrier(void) __asm__("device.amd.s.barrier");
+void group_barrier(void) { wait_as(AT_BARRIER); }
+void wave_barrier(void) __asm__("device.amd.wave.barrier");
+void wave_barrier(void) { here_with(__builtin_return_address(0), 0); }
+
+static uint64_t ballot(char *place, _Bool holds) {
+  const Thread *me = here_with(place, holds);
+  uint64_t votes = 0;
+  for (int i = 0; i < WARP; ++i)
+    votes |= (uint64_t)me->seen[i] << i;
+  return votes;
+}
+uint32_t ballot_32(uint8_t holds) __asm__("device.amd.ballot.i32");
+uint32_t ballot_32(uint8_t holds) { return (uint32_t)ballot(__builtin_return_address(0), holds & 1); }
+uint64_t ballot_64(uint8_t holds) __asm__("device.amd.ballot.i64");
+uint64_t ballot_64(uint8_t holds) { return ballot(__builtin_return_address(0), holds & 1); }
+
+uint32_t permute(uint32_t from, uint32_t word) __asm__("device.amd.ds.bpermute");
+uint32_t permute(uint32_t from, uint32_t word) {
+  return (uint32_t)here_with(__builtin_return_address(0), word)->seen[from / 4 % WARP];
+}
+#define READ_LANE(type, name)                                                                                          \
+  type read_lane_##name(type word, uint32_t lane) __asm__("device.amd.readlane." #name);                               \
+  type read_lane_##name(type word, uint32_t lane) {                                                                    \
+    uint64_t bits = 0;                                                                                                 \
+    memcpy(&bits, &word, sizeof word);                                                                                 \
+    bits = here_with(__builtin_return_address(0), bits)->seen[lane % WARP];                                            \
+    memcpy(&word, &bits, sizeof word);                                                                                 \
+    return word;                                                                                                       \
+  }
+
+READ_LANE(uint32_t, i32)
+READ_LANE(uint64_t, i64)
+READ_LANE(float, f32)
+READ_LANE(double, f64)
+
+_Bool is_shared(const char *p) __asm__("device.amd.is.shared");
+_Bool is_shared(const char *p) { return is_local(p); }
+_Bool is_own(const char *p) __asm__("device.amd.is.private");
+_Bool is_own(const char *p) { return is_private(p); }
 
 // Each value is where C has an argument of its size: characters have 32 bits.
 int print(const char *format, const char *values) __asm__("device.vprintf");
@@ -142,16 +227,16 @@ static int release(uint32_t first, uint32_t count) {
   uint32_t end = count - first < WARP ? count - first : WARP, idle = 0;
   Thread *warp = threads + first;
   for (uint32_t i = 0; i < end; ++i) {
-    uint32_t mask = warp[i].mask, came = 0;
+    uint64_t mask = warp[i].mask, came = 0;
     idle += warp[i].state != READY;
     if (warp[i].state != IN_WARP)
       continue;
     for (uint32_t j = 0; j < end; ++j)
       if (mask >> j & 1 && warp[j].state == IN_WARP && warp[j].mask == mask)
-        came |= 1u << j;
-    uint32_t living = 0;
+        came |= 1ull << j;
+    uint64_t living = 0;
     for (uint32_t j = 0; j < end; ++j)
-      living |= (uint32_t)(warp[j].state != DONE) << j;
+      living |= (uint64_t)(warp[j].state != DONE) << j;
     if (came != (mask & living) || !(mask >> i & 1))
       continue;
     for (uint32_t j = 0; j < end; ++j)
@@ -162,14 +247,18 @@ static int release(uint32_t first, uint32_t count) {
       }
   }
   // Nobody else comes: those at one place are there together.
+  char *place = NULL;
   for (uint32_t i = 0; idle == end && !moved && i < end; ++i)
-    if (warp[i].state == ASKS_WHO_IS_HERE) {
-      uint32_t here = 0;
-      for (uint32_t j = 0; j < end; ++j)
-        here |= (uint32_t)(warp[j].state == ASKS_WHO_IS_HERE && warp[j].place == warp[i].place) << j;
-      for (uint32_t j = 0; j < end; ++j)
-        if (here >> j & 1)
-          warp[j].here = here, warp[j].state = READY, moved = 1;
+    if (warp[i].state == ASKS_WHO_IS_HERE && (!place || warp[i].place < place))
+      place = warp[i].place;
+  uint64_t here = 0;
+  for (uint32_t j = 0; place && j < end; ++j)
+    here |= (uint64_t)(warp[j].state == ASKS_WHO_IS_HERE && warp[j].place == place) << j;
+  for (uint32_t j = 0; j < end; ++j)
+    if (here >> j & 1) {
+      for (uint32_t k = 0; k < end; ++k)
+        warp[j].seen[k] = here >> k & 1 ? warp[k].posted : 0;
+      warp[j].here = here, warp[j].state = READY, moved = 1;
     }
   return moved;
 }

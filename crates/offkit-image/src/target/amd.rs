@@ -112,7 +112,8 @@ pub fn processor_of_machine(machine: u8) -> Option<&'static str> {
 }
 
 /// Whether LLVM 22 has a processor of that name.
-pub(super) fn is_processor(name: &str) -> bool {
+#[must_use]
+pub fn is_processor(name: &str) -> bool {
     MACHINES.iter().any(|(_, known)| *known == name)
 }
 
@@ -138,8 +139,20 @@ pub fn generic_of(processor: &str) -> Option<&'static str> {
 }
 
 /// Whether a processor's name is that of a generic target.
-pub(super) fn is_generic(processor: &str) -> bool {
+#[must_use]
+pub fn is_generic(processor: &str) -> bool {
     GENERIC.iter().any(|(name, _)| *name == processor)
+}
+
+/// The major version of a processor's instruction set: 9 of `gfx90a` and of `gfx9-generic`.
+#[must_use]
+pub fn generation(processor: &str) -> Option<u32> {
+    let number = number_of(processor)?;
+    let major = match number.split_once('-') {
+        Some((major, _)) => major,
+        None => number.get(..number.len().checked_sub(2)?)?,
+    };
+    major.parse().ok()
 }
 
 /// The features that a processor's name may demand to be on or off.
@@ -188,6 +201,20 @@ mod tests {
         for arch in ["gfx1030", "gfx11-generic", "gfx900:wavefrontsize32+"] {
             assert_eq!(size(arch), 32, "{arch}");
         }
+    }
+
+    #[test]
+    fn generations_are_what_is_before_the_last_two_digits() {
+        for (processor, expected) in [
+            ("gfx803", 8),
+            ("gfx90a", 9),
+            ("gfx9-4-generic", 9),
+            ("gfx10-3-generic", 10),
+            ("gfx1201", 12),
+        ] {
+            assert_eq!(generation(processor), Some(expected), "{processor}");
+        }
+        assert_eq!(generation("sm_90"), None);
     }
 
     #[test]

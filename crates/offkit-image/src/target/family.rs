@@ -111,7 +111,7 @@ impl Family {
     /// no SPIR-V.
     #[must_use]
     pub fn is_compiled_from_spirv(self) -> bool {
-        self == Self::Nvptx64
+        matches!(self, Self::Nvptx64 | Self::Amdgcn)
     }
 
     /// An example of a target, for messages: as `--target` takes it.

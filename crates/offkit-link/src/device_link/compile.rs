@@ -11,7 +11,7 @@ use offkit_object::{DeviceImage, ImageFormat, Inspect, Limits, Target};
 use super::error::LinkError;
 use super::join::Part;
 use super::target_link::native_properties;
-use super::{DeviceLink, Llvm};
+use super::{DeviceLink, Llvm, generate, lld};
 use offkit_devlib::code::Module;
 
 /// What is linked for a target.
@@ -118,15 +118,27 @@ fn compile_part(
         },
         error => error.into(),
     })?;
+    let (code, format, extension) = match generate::linker_kind(options, target) {
+        None => (compiled.code, ImageFormat::Ptx, "ptx"),
+        Some(kind) => {
+            let folder = tempfile::tempdir()?;
+            let [object, output] = ["0.o", "0.out"].map(|name| folder.path().join(name));
+            fs::write(&object, &compiled.code)?;
+            lld::link(
+                &[object],
+                &output,
+                kind,
+                &options.linker_arguments,
+                &target.triple,
+            )?;
+            (fs::read(output)?, ImageFormat::Amdgpu, "out")
+        }
+    };
     if let Some(path) = keep {
         fs::write(path.with_extension("ll"), &compiled.text)?;
-        fs::write(path.with_extension("ptx"), &compiled.code)?;
+        fs::write(path.with_extension(extension), &code)?;
     }
-    let format = match target.family().is_nvptx() {
-        true => ImageFormat::Ptx,
-        false => ImageFormat::Elf,
-    };
-    let mut image = DeviceImage::of_format(compiled.code, format);
+    let mut image = DeviceImage::of_format(code, format);
     image.target = target.clone();
     image.producer = part.image.producer;
     let mut made = Part::new(part.label, image);

@@ -8,8 +8,8 @@ use llvm_sys::core::*;
 use llvm_sys::prelude::{LLVMBasicBlockRef, LLVMBuilderRef, LLVMContextRef, LLVMTypeRef, LLVMValueRef};
 use llvm_sys::{
     LLVMAttributeFunctionIndex, LLVMFastMathFlags, LLVMFastMathNone, LLVMIntPredicate as IntPredicate,
-    LLVMLinkage, LLVMOpcode as Opcode, LLVMRealPredicate as RealPredicate, LLVMTypeKind as Kind,
-    LLVMUnnamedAddr,
+    LLVMLinkage, LLVMModuleFlagBehavior, LLVMOpcode as Opcode, LLVMRealPredicate as RealPredicate,
+    LLVMTypeKind as Kind, LLVMUnnamedAddr, LLVMVisibility,
 };
 use offkit_kernel::builtins::Scalar;
 
@@ -832,7 +832,7 @@ impl<'m> Builder<'m> {
     }
 
     /// An attribute of a function that its target knows.
-    pub(crate) fn text_attribute(&self, function: Value<'m>, name: &str, value: &str) {
+    pub(crate) fn text_attribute(&self, function: Value<'_>, name: &str, value: &str) {
         // SAFETY: as above; the texts' lengths are given.
         unsafe {
             assert!(!LLVMIsAFunction(function.raw).is_null());
@@ -940,6 +940,46 @@ impl<'m> Builder<'m> {
         unsafe {
             assert!(!LLVMIsAGlobalVariable(variable.raw).is_null());
             LLVMSetLinkage(variable.raw, LLVMLinkage::LLVMExternalLinkage);
+        }
+    }
+
+    /// Nobody else's function or variable takes the place of this one, which others see.
+    pub(crate) fn set_protected(&self, symbol: Value<'m>) {
+        // SAFETY: a function or variable of the module, which this checks.
+        unsafe {
+            assert!(!LLVMIsAGlobalValue(symbol.raw).is_null());
+            LLVMSetVisibility(symbol.raw, LLVMVisibility::LLVMProtectedVisibility);
+        }
+    }
+
+    /// A fact about the module that its target knows, which nobody else's may contradict.
+    pub(crate) fn module_flag(&self, name: &str, value: u32) {
+        let value = self.integer(self.int(32), value.into());
+        // SAFETY: the name's length is given, and the value is a constant of the module's context.
+        unsafe {
+            LLVMAddModuleFlag(
+                self.module.as_raw(),
+                LLVMModuleFlagBehavior::LLVMModuleFlagBehaviorError,
+                name.as_ptr().cast(),
+                name.len(),
+                LLVMValueAsMetadata(value.raw),
+            );
+        }
+    }
+
+    /// Numbers that a target knows of a function by a name.
+    pub(crate) fn note_of_numbers(&self, function: Value<'_>, name: &str, numbers: &[u32]) {
+        let number = |number: &u32| self.integer(self.int(32), (*number).into());
+        // SAFETY: a function, which this checks, and constants of the module's context; the name's length is given.
+        unsafe {
+            assert!(!LLVMIsAFunction(function.raw).is_null());
+            let mut numbers: Vec<_> = numbers
+                .iter()
+                .map(|it| LLVMValueAsMetadata(number(it).raw))
+                .collect();
+            let kind = LLVMGetMDKindIDInContext(self.context, name.as_ptr().cast(), name.len() as c_uint);
+            let node = LLVMMDNodeInContext2(self.context, numbers.as_mut_ptr(), numbers.len());
+            LLVMGlobalSetMetadata(function.raw, kind, node);
         }
     }
 
@@ -1065,10 +1105,19 @@ impl<'m> Builder<'m> {
 
     /// A function that is somewhere else.
     pub(crate) fn declared(&self, name: &str, ty: Type<'m>) -> Value<'m> {
-        match self.module.global(name) {
-            Some(known) => self.value(known.as_raw()),
-            None => self.function(name, ty),
-        }
+        self.known(name).unwrap_or_else(|| self.function(name, ty))
+    }
+
+    /// A function or variable of the module, by its name.
+    pub(crate) fn known(&self, name: &str) -> Option<Value<'m>> {
+        Some(self.value(self.module.global(name)?.as_raw()))
+    }
+
+    /// What a parameter is called, for people.
+    pub(crate) fn name_parameter(&self, function: Value<'m>, index: u32, name: &str) {
+        let parameter = self.parameter(function, index);
+        // SAFETY: a parameter, and a name whose length is given.
+        unsafe { LLVMSetValueName2(parameter.raw, name.as_ptr().cast(), name.len()) };
     }
 
     pub(crate) fn parameter(&self, function: Value<'m>, index: u32) -> Value<'m> {

@@ -26,6 +26,9 @@ impl<'m> Emitter<'_, '_, 'm> {
     /// Where ids begin.
     fn begin(&mut self, axis: usize) -> Value<'m> {
         let b = self.b;
+        if let Some(begin) = self.gpu.begin(b, axis) {
+            return begin;
+        }
         self.facts.offset = true;
         match self.offset {
             Some(offset) => {
@@ -65,11 +68,11 @@ impl<'m> Emitter<'_, '_, 'm> {
     /// Work-items of the sub-group, as 64 bits.
     pub(super) fn sub_group_size(&self) -> Value<'m> {
         let b = self.b;
-        let most = self.word(self.gpu.sub_group_size().into());
+        let most = self.word(self.gpu.table().sub_group.into());
         let count = self.group_size();
         if count
             .as_integer()
-            .is_some_and(|count| count.is_multiple_of(self.gpu.sub_group_size().into()))
+            .is_some_and(|count| count.is_multiple_of(self.gpu.table().sub_group.into()))
         {
             return most;
         }
@@ -78,7 +81,7 @@ impl<'m> Emitter<'_, '_, 'm> {
     }
 
     fn sub_group_id(&self) -> Value<'m> {
-        let size = self.word(self.gpu.sub_group_size().into());
+        let size = self.word(self.gpu.table().sub_group.into());
         self.b.binary(Opcode::LLVMUDiv, self.index_in_group(), size)
     }
 
@@ -110,7 +113,7 @@ impl<'m> Emitter<'_, '_, 'm> {
             B::GlobalSize => (0..3).map(|axis| self.all_items(axis)).collect(),
             B::GlobalOffset => (0..3).map(|axis| self.begin(axis)).collect(),
             B::LocalInvocationIndex => vec![self.index_in_group()],
-            B::WorkDim => match self.dimensions {
+            B::WorkDim => match self.dimensions.or_else(|| self.gpu.dimensions(b)) {
                 Some(dimensions) => vec![dimensions],
                 None => return refuse("it asks for the number of dimensions in a way that isn't known"),
             },
@@ -121,11 +124,11 @@ impl<'m> Emitter<'_, '_, 'm> {
             }
             B::SubgroupSize => vec![self.sub_group_size()],
             B::SubgroupMaxSize => {
-                let most = self.word(self.gpu.sub_group_size().into());
+                let most = self.word(self.gpu.table().sub_group.into());
                 vec![self.lesser(self.group_size(), most)]
             }
             B::NumSubgroups | B::NumEnqueuedSubgroups => {
-                let size = u64::from(self.gpu.sub_group_size());
+                let size = u64::from(self.gpu.table().sub_group);
                 let sum = b.add(self.group_size(), self.word(size - 1));
                 vec![b.binary(Opcode::LLVMUDiv, sum, self.word(size))]
             }

@@ -40,7 +40,7 @@ impl<'m> Emitter<'_, '_, 'm> {
             (Operation::Input(global), _) => self.input(*global),
             (Operation::Print, _) => self.print(instruction),
             (Operation::Overflow | Operation::Nowhere | Operation::NoFunction, _) => {
-                self.gpu.fail(self.b);
+                self.b.intrinsic("llvm.trap", &[], &[]);
                 Ok(Vec::new())
             }
             (Operation::Ballot(query), _) => self.ballot(instruction, *query),
@@ -126,11 +126,7 @@ impl<'m> Emitter<'_, '_, 'm> {
     }
 
     fn group_barrier(&self, instruction: &Instruction) {
-        // The barrier itself orders what the group's own work-items do.
-        let order = instruction.attributes.order;
-        if order.is_some_and(|order| matches!(order.scope, Scope::Device | Scope::CrossDevice)) {
-            self.fence(&instruction.attributes);
-        }
-        self.gpu.group_barrier(self.b);
+        let meet = || self.gpu.group_barrier(self.b);
+        self.meet(&instruction.attributes, Scope::Workgroup, meet);
     }
 }

@@ -33,7 +33,7 @@ pub(super) struct Emitter<'e, 'v, 'm> {
     pub(super) lanes: Lanes<'e, 'm>,
     pub(super) module: &'e ir::Module,
     pub(super) code: &'e ir::Function,
-    pub(super) gpu: Gpu,
+    pub(super) gpu: &'e dyn Gpu,
     pub(super) variables: &'e mut Variables<'v, 'm>,
     pub(super) function: Value<'m>,
     /// Where slots are made: it ends with a jump to the start once all is emitted.
@@ -53,8 +53,8 @@ pub(super) struct Emitter<'e, 'v, 'm> {
 enum Passing {
     /// In words.
     Value,
-    /// As an address of global memory.
-    Global,
+    /// As an address of global or constant memory.
+    Address(Space),
     /// As a place in the launch's local memory.
     Local,
     /// As bytes that only this work-item sees.
@@ -62,12 +62,12 @@ enum Passing {
 }
 
 /// Writes a kernel, or the entry of one for launches whose ids begin elsewhere than at zero.
-pub(super) fn emit<'m>(
-    b: &Builder<'m>,
-    lanes: Lanes<'_, 'm>,
-    module: &ir::Module,
-    gpu: Gpu,
-    variables: &mut Variables<'_, 'm>,
+pub(super) fn emit<'e, 'm>(
+    b: &'e Builder<'m>,
+    lanes: Lanes<'e, 'm>,
+    module: &'e ir::Module,
+    gpu: &'e dyn Gpu,
+    variables: &'e mut Variables<'_, 'm>,
     (name, has_offset): (&str, bool),
 ) -> Result<Facts> {
     variables.names.take(name)?;
@@ -76,16 +76,18 @@ pub(super) fn emit<'m>(
     if code.blocks.is_empty() {
         return refuse("it has no code");
     }
-    let dimensions = asks_for_dimensions(module, code);
+    let table = gpu.table();
+    let dimensions = !gpu.tells_launch() && asks_for_dimensions(module, code);
     let passings: Vec<Passing> = (code.parameters.iter())
         .map(|parameter| passing(module, parameter))
         .collect::<Result<_>>()?;
     let mut types: Vec<Type<'m>> = Vec::new();
     for (parameter, passing) in code.parameters.iter().zip(&passings) {
         types.push(match passing {
-            Passing::Global => b.pointer_in(gpu.space(Space::Global)),
+            Passing::Address(space) => b.pointer_in(gpu.space(*space)),
+            Passing::Local if table.local_pointers => b.pointer_in(gpu.space(Space::Local)),
             Passing::Local => b.int(32),
-            Passing::Bytes(_) => b.pointer(),
+            Passing::Bytes(_) => b.pointer_in(table.bytes.1),
             Passing::Value => match *module.types.get(parameter.kind) {
                 Kind::Vector { component, count } => b.scalar(component).vector(Some(count)),
                 Kind::Scalar(scalar) => b.scalar(scalar),
@@ -97,9 +99,12 @@ pub(super) fn emit<'m>(
     types.extend(dimensions.then(|| b.int(32)));
     types.extend(has_offset.then(|| b.pointer()));
     let function = b.function(name, b.function_type(b.void(), &types));
-    b.set_convention(function, gpu.kernel_convention());
+    b.set_convention(function, table.convention);
     for name in ["convergent", "nounwind"] {
         b.attribute(function, None, name, 0);
+    }
+    if table.is_shared_object {
+        b.set_protected(function);
     }
     let entry = b.block(function, "entry");
     let mut emitter = Emitter {
@@ -138,9 +143,7 @@ pub(super) fn emit<'m>(
     b.at_end(entry);
     b.jump(start);
     // Behind the functions that took over the kernel's attributes.
-    if let Some([x, y, z]) = kernel.required_local_size {
-        b.text_attribute(function, "nvvm.reqntid", &format!("{x},{y},{z}"));
-    }
+    gpu.describe(b, function, kernel);
     Ok(emitter.facts)
 }
 
@@ -161,7 +164,8 @@ fn passing(module: &ir::Module, parameter: &ir::Parameter) -> Result<Passing> {
         Kind::Pointer { pointee, .. } if parameter.by_value => Passing::Bytes(pointee),
         Kind::Pointer { class, .. } => match class {
             StorageClass::Workgroup => Passing::Local,
-            StorageClass::CrossWorkgroup | StorageClass::UniformConstant => Passing::Global,
+            StorageClass::CrossWorkgroup => Passing::Address(Space::Global),
+            StorageClass::UniformConstant => Passing::Address(Space::Constant),
             other => return refuse(format!("it is given a pointer to {other:?}")),
         },
         Kind::Scalar(_) | Kind::Vector { .. } => Passing::Value,
@@ -188,7 +192,7 @@ impl<'m> Emitter<'_, '_, 'm> {
                 Some(count) => (0..count).map(|lane| b.extract(given, lane)).collect(),
                 None => vec![given],
             },
-            Passing::Global => {
+            Passing::Address(_) => {
                 if told.no_alias {
                     b.attribute(self.function, Some(index), "noalias", 0);
                 }
@@ -197,6 +201,7 @@ impl<'m> Emitter<'_, '_, 'm> {
                 }
                 vec![b.space_cast(given, b.pointer())]
             }
+            Passing::Local if self.gpu.table().local_pointers => vec![b.space_cast(given, b.pointer())],
             Passing::Local => {
                 let wide = b.zext_or_trunc(given, b.int(64));
                 vec![b.offset(self.variables.dynamic(), wide)]
@@ -206,10 +211,17 @@ impl<'m> Emitter<'_, '_, 'm> {
                 let align = told
                     .align
                     .map_or(layout.align, |align| layout.align.max(align.into()));
-                b.attribute_of_type(self.function, index, "byval", b.bytes_type(layout.size));
+                let (attribute, _) = self.gpu.table().bytes;
+                b.attribute_of_type(self.function, index, attribute, b.bytes_type(layout.size));
                 b.attribute(self.function, Some(index), "align", align);
                 match self.module.types.is_pointer(told.kind) {
-                    true => vec![given],
+                    true if self.gpu.table().owns_bytes => vec![given],
+                    true => {
+                        let align = u32::try_from(align).unwrap_or(1);
+                        let own = self.room_of(layout.size.max(1), align);
+                        b.copy((own, align), (given, align), self.word(layout.size));
+                        vec![own]
+                    }
                     false => {
                         let leaves = self.module.types.leaves(kind);
                         self.load_leaves(given, &leaves, layout.align, &|_| {})
@@ -433,7 +445,7 @@ impl<'m> Emitter<'_, '_, 'm> {
                 let space = self.gpu.space(Space::Local);
                 let used = self.facts.local.checked_next_multiple_of(align.into());
                 self.facts.local = used.unwrap_or(u64::MAX).saturating_add(layout.size);
-                let (used, most) = (self.facts.local, self.gpu.most_local_memory());
+                let (used, most) = (self.facts.local, self.gpu.table().local_memory);
                 if used > most {
                     return refuse(format!(
                         "its variables in local memory have {used} bytes, and {} have {most} for them",

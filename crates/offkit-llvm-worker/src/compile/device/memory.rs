@@ -268,6 +268,26 @@ impl<'m> Emitter<'_, '_, 'm> {
         self.fence_of(ordering, scope);
     }
 
+    /// Lets those of a scope, or of a wider one that is asked for, see at a meeting what the others have done before.
+    pub(super) fn meet(&self, attributes: &Attributes, own: Scope, meet: impl FnOnce()) {
+        let wider = attributes.order.map(|order| order.scope);
+        let wider = wider.filter(|scope| match *scope {
+            Scope::Device | Scope::CrossDevice => true,
+            Scope::Workgroup => own == Scope::Subgroup,
+            _ => false,
+        });
+        if self.gpu.table().ordered_barriers {
+            if wider.is_some() {
+                self.fence(attributes);
+            }
+            return meet();
+        }
+        let scope = self.b.sync_scope(self.gpu.sync_scope(wider.unwrap_or(own)));
+        self.fence_of(Ordering::LLVMAtomicOrderingRelease, scope);
+        meet();
+        self.fence_of(Ordering::LLVMAtomicOrderingAcquire, scope);
+    }
+
     fn fence_of(&self, ordering: Ordering, scope: u32) {
         if ordering != Ordering::LLVMAtomicOrderingMonotonic {
             // SAFETY: the builder writes at the end of a block; the order is one that a fence can have.
@@ -327,7 +347,7 @@ impl<'m> Emitter<'_, '_, 'm> {
                     O::LLVMAtomicOrderingRelease => O::LLVMAtomicOrderingMonotonic,
                     ordering => ordering,
                 };
-                if self.gpu.has_ordered_accesses() {
+                if self.gpu.table().ordered_accesses {
                     let loaded = b.load(ty, place, align);
                     set_order(loaded, ordering);
                     loaded
@@ -351,7 +371,7 @@ impl<'m> Emitter<'_, '_, 'm> {
                     O::LLVMAtomicOrderingAcquire => O::LLVMAtomicOrderingMonotonic,
                     ordering => ordering,
                 };
-                if self.gpu.has_ordered_accesses() {
+                if self.gpu.table().ordered_accesses {
                     set_order(b.store(value, place, align), ordering);
                 } else {
                     self.fence_of(ordering, scope);
@@ -386,7 +406,7 @@ impl<'m> Emitter<'_, '_, 'm> {
                         Value::from_raw(LLVMBuildExtractValue(b.as_raw(), pair, 0, c"".as_ptr()))
                     }
                 };
-                let old = match self.gpu.has_ordered_accesses() {
+                let old = match self.gpu.table().ordered_accesses {
                     true => exchange(ordering, failed),
                     false => self.between_fences(ordering, scope, || {
                         exchange(O::LLVMAtomicOrderingMonotonic, O::LLVMAtomicOrderingMonotonic)
@@ -403,11 +423,11 @@ impl<'m> Emitter<'_, '_, 'm> {
                     return refuse(format!("the atomic operation {operation:?}"));
                 };
                 let order = instruction.attributes.order;
-                if order.is_some_and(|order| order.scope == Scope::CrossDevice) {
+                let table = self.gpu.table();
+                if !table.updates_of_all && order.is_some_and(|order| order.scope == Scope::CrossDevice) {
                     return refuse("an atomic update among all devices (`memory_scope_all_svm_devices`)");
                 }
-                // LLVM 22 writes updates for NVIDIA's GPUs without their order, whatever the processor.
-                self.between_fences(ordering, scope, || {
+                let updated = |ordering| {
                     // SAFETY: a pointer and a value of the type that is updated.
                     unsafe {
                         Value::from_raw(LLVMBuildAtomicRMWSyncScope(
@@ -415,11 +435,15 @@ impl<'m> Emitter<'_, '_, 'm> {
                             update,
                             place.as_raw(),
                             value.as_raw(),
-                            O::LLVMAtomicOrderingMonotonic,
+                            ordering,
                             scope,
                         ))
                     }
-                })
+                };
+                match table.ordered_updates {
+                    true => updated(ordering),
+                    false => self.between_fences(ordering, scope, || updated(O::LLVMAtomicOrderingMonotonic)),
+                }
             }
         };
         Ok(vec![match operation {

@@ -1,7 +1,7 @@
 //! Kernels for GPUs: one work-item is one thread, and the device runs groups of them by itself.
 //!
 //! ```text
-//!  SPIR-V ──read──▶ kernel ──prepare──▶ one function ──emit──▶ LLVM IR ──passes──▶ PTX
+//!  SPIR-V ──read──▶ kernel ──prepare──▶ one function ──emit──▶ LLVM IR ──passes──▶ PTX or an object
 //! ```
 //!
 //! Nothing has to be planned as for processors: a thread's values are scalars, a branch is a branch, and a barrier is an
@@ -33,10 +33,12 @@ mod print;
 mod sub_group;
 mod variables;
 
+use std::collections::HashMap;
+
 use offkit_compile::prepare_for;
-use offkit_image::Family;
 use offkit_kernel::ir;
 use offkit_llvm::{DeviceCode, DeviceRequest};
+use offkit_spirv::reflect;
 
 use super::builder::Builder;
 use super::lanes::{Lanes, Options};
@@ -82,15 +84,16 @@ struct Written {
 }
 
 impl Written {
-    fn new(module: &[u8], request: &DeviceRequest) -> Result<Written, Error> {
-        let module = super::read_specialized(module, &request.specialization)?;
+    fn new(source: &[u8], request: &DeviceRequest) -> Result<Written, Error> {
+        let module = super::read_specialized(source, &request.specialization)?;
         let (triple, processor) = (&request.triple, &request.processor);
-        let gpu = Gpu::of(Family::of(triple), processor).ok_or_else(|| {
+        let gpu = gpu::of(request).ok_or_else(|| {
             Error::new(format!(
                 "kernels are not compiled for processor `{processor}` of `{triple}`"
             ))
         })?;
-        let features = gpu.features(&request.features);
+        let gpu = &*gpu;
+        let features = gpu.features(&request.features)?;
         let machine = TargetMachine::new(triple, processor, &features, request.optimization)?;
         let mut code = Module::parse_text(&Context::new(), "")?;
         // The layout of the target's memory is what variables are made by.
@@ -98,10 +101,16 @@ impl Written {
         let mut kernels = Vec::new();
         {
             let builder = Builder::new(&code);
+            gpu.describe_module(&builder);
             let mut variables = Variables::new(&builder, &module, gpu);
+            let names = match gpu.table().is_shared_object {
+                true => parameter_names(source),
+                false => HashMap::new(),
+            };
             for number in wanted(&module, &request.kernels)? {
                 let kernel = &module.kernels[number];
-                let written = write(&builder, &module, number, gpu, &mut variables);
+                let names = names.get(&kernel.name).map_or(&[][..], Vec::as_slice);
+                let written = write(&builder, &module, (number, names), gpu, &mut variables);
                 let written = written.map_err(|refusal| {
                     let message = format!("kernel `{}` can't be compiled for {gpu}: {refusal}", kernel.name);
                     Error::new(message)
@@ -131,17 +140,30 @@ fn wanted(module: &ir::Module, names: &[String]) -> Result<Vec<usize>, Error> {
     names.iter().map(find).collect()
 }
 
+/// The names of kernels' parameters, as far as SPIR-V tells.
+fn parameter_names(module: &[u8]) -> HashMap<String, Vec<Option<String>>> {
+    let Ok(module) = offkit_spirv::Module::from_bytes(module) else {
+        return HashMap::new();
+    };
+    let kernels = reflect(&module).kernels.into_iter();
+    let names = kernels.map(|kernel| {
+        let parameters = kernel.parameters.into_iter();
+        (kernel.name, parameters.map(|parameter| parameter.name).collect())
+    });
+    names.collect()
+}
+
 /// Writes a kernel, and where it sees where ids begin a second time, for launches that begin elsewhere than at zero.
 fn write<'m>(
     builder: &Builder<'m>,
     module: &ir::Module,
-    number: usize,
-    gpu: Gpu,
+    (number, names): (usize, &[Option<String>]),
+    gpu: &dyn Gpu,
     variables: &mut Variables<'_, 'm>,
 ) -> kernel::Result<offkit_llvm::DeviceKernel> {
     let name = module.kernels[number].name.clone();
     gpu.check(&module.kernels[number])?;
-    let prepared = prepare_for(module, number, gpu.most_work_items())?;
+    let prepared = prepare_for(module, number, gpu.table().work_items)?;
     let lanes = || {
         let options = Options {
             contract: !prepared.kernels[0].contraction_off,
@@ -154,7 +176,12 @@ fn write<'m>(
         Lanes::new(builder, options)
     };
     let facts = kernel::emit(builder, lanes(), &prepared, gpu, variables, (&name, false))?;
-    if facts.offset && gpu.has_two_entries() {
+    if let Some(function) = builder.known(&name) {
+        for (index, name) in (0..).zip(names) {
+            builder.name_parameter(function, index, name.as_deref().unwrap_or_default());
+        }
+    }
+    if facts.offset {
         let with_offset = format!("{name}{}", offkit_llvm::WITH_OFFSET);
         kernel::emit(builder, lanes(), &prepared, gpu, variables, (&with_offset, true))?;
     }

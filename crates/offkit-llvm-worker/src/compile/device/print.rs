@@ -7,14 +7,11 @@ use offkit_kernel::ir::{self, Instruction, Operand};
 
 use super::super::builder::Value;
 use super::super::kernel::refuse;
-use super::gpu::{Gpu, Space};
+use super::gpu::Space;
 use super::kernel::{Emitter, Result};
 
 /// CUDA's device takes no more for a format.
 const MOST_VALUES: usize = 32;
-
-/// CUDA's function for it.
-pub(super) const VPRINTF: &str = "vprintf";
 
 /// A value for a conversion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,8 +27,10 @@ enum Wanted {
 impl<'m> Emitter<'_, '_, 'm> {
     /// Format, values. The result is that of success.
     pub(super) fn print(&mut self, instruction: &Instruction) -> Result<Vec<Value<'m>>> {
-        let Gpu::Nvidia { .. } = self.gpu;
         let b = self.b;
+        let Some(vprintf) = self.gpu.table().vprintf else {
+            return refuse("printf");
+        };
         let Some((format, values)) = instruction.operands.split_first() else {
             return refuse("a printf without a format");
         };
@@ -75,7 +74,7 @@ impl<'m> Emitter<'_, '_, 'm> {
         b.fill(variable, &text, &[]);
         b.set_constant(variable);
         let ty = b.function_type(b.int(32), &[b.pointer(), b.pointer()]);
-        let function = b.declared(VPRINTF, ty);
+        let function = b.declared(vprintf, ty);
         b.call(ty, function, &[b.space_cast(variable, b.pointer()), room]);
         let result = instruction
             .result

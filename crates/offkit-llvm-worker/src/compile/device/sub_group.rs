@@ -1,8 +1,8 @@
-//! What the work-items of a sub-group do together: each is a thread of one warp.
+//! What the work-items of a sub-group do together: each is a thread of one warp or wave.
 //!
 //! Who takes part is told by a mask, a bit for each: all that the sub-group has where the kernel promises that all come,
-//! else those that are here now. Where that is the whole warp, which it nearly always is, values are combined in five
-//! steps; else each member looks at the others in their order.
+//! else those that are here now. Where that is the whole sub-group, which it nearly always is, values are combined in
+//! five or six steps; else each member looks at the others in their order.
 
 use llvm_sys::{LLVMIntPredicate as IntPredicate, LLVMOpcode as Opcode};
 use offkit_kernel::ir::{
@@ -34,7 +34,8 @@ impl<'m> Emitter<'_, '_, 'm> {
             return self.gpu.active(b);
         }
         let missing = b.sub(self.word(64), self.sub_group_size());
-        b.zext_or_trunc(b.lshr(self.word(u64::MAX), missing), b.int(32))
+        let mask = b.int(self.gpu.table().sub_group);
+        b.zext_or_trunc(b.lshr(self.word(u64::MAX), missing), mask)
     }
 
     pub(super) fn together(
@@ -49,7 +50,7 @@ impl<'m> Emitter<'_, '_, 'm> {
         }
         let operands: Vec<&[Value<'m>]> = operands.iter().map(Vec::as_slice).collect();
         let members = self.members(collective.uniform);
-        let size = self.gpu.sub_group_size();
+        let size = self.gpu.table().sub_group;
         let first = operands.first().copied().unwrap_or_default();
         // Lanes beyond 32 bits don't exist.
         let argument = || match operands.get(1) {
@@ -65,12 +66,8 @@ impl<'m> Emitter<'_, '_, 'm> {
         let kind = collective.kind;
         Ok(match kind {
             Kind::Barrier => {
-                // The barrier itself orders what its own work-items see.
-                let scope = instruction.attributes.order.map(|order| order.scope);
-                if matches!(scope, Some(Scope::Workgroup | Scope::Device | Scope::CrossDevice)) {
-                    self.fence(&instruction.attributes);
-                }
-                self.gpu.sub_group_barrier(b, members);
+                let meet = || self.gpu.sub_group_barrier(b, members);
+                self.meet(&instruction.attributes, Scope::Subgroup, meet);
                 Vec::new()
             }
             Kind::Reduce(reduction) => self.combined(members, reduction, Range::Cluster(size), first)?,
@@ -83,7 +80,7 @@ impl<'m> Emitter<'_, '_, 'm> {
             Kind::Any => vec![self.is_nonzero(self.gpu.vote(b, members, first[0]))],
             Kind::All => vec![self.all(members, first[0])],
             Kind::AllEqual => {
-                let others = take(From::Lane(self.lowest(members)));
+                let others = take(From::Same(self.lowest(members)));
                 let mut equal = b.truth(None, true);
                 for (own, other) in first.iter().zip(others) {
                     equal = b.and(equal, self.lanes.is_equal(*own, other));
@@ -92,11 +89,14 @@ impl<'m> Emitter<'_, '_, 'm> {
             }
             Kind::Elect => vec![b.icmp(IntPredicate::LLVMIntEQ, lane(), self.lowest(members))],
             Kind::Ballot => {
-                let bits = self.gpu.vote(b, members, first[0]);
-                vec![bits, self.short(0), self.short(0), self.short(0)]
+                let bits = b.zext_or_trunc(self.gpu.vote(b, members, first[0]), b.int(64));
+                let [low, high] =
+                    [bits, b.lshr(bits, self.word(32))].map(|bits| b.zext_or_trunc(bits, b.int(32)));
+                vec![low, high, self.short(0), self.short(0)]
             }
-            Kind::Broadcast | Kind::Shuffle => take(From::Lane(argument()?)),
-            Kind::BroadcastFirst => take(From::Lane(self.lowest(members))),
+            Kind::Broadcast => take(From::Same(argument()?)),
+            Kind::Shuffle => take(From::Lane(argument()?)),
+            Kind::BroadcastFirst => take(From::Same(self.lowest(members))),
             Kind::ShuffleXor => take(From::Xor(argument()?)),
             Kind::ShuffleUp => take(From::Below(argument()?)),
             Kind::ShuffleDown => take(From::Above(argument()?)),
@@ -110,7 +110,10 @@ impl<'m> Emitter<'_, '_, 'm> {
             }
             Kind::Rotate(cluster) => {
                 let cluster = match cluster {
-                    0 => b.intrinsic("llvm.ctpop", &[b.int(32)], &[members]),
+                    0 => {
+                        let count = b.intrinsic("llvm.ctpop", &[members.ty()], &[members]);
+                        b.zext_or_trunc(count, b.int(32))
+                    }
                     cluster => self.short(cluster.into()),
                 };
                 let rest = |value: Value<'m>| b.binary(Opcode::LLVMURem, value, cluster);
@@ -181,7 +184,8 @@ impl<'m> Emitter<'_, '_, 'm> {
     /// The lane of the first in a mask that isn't empty.
     fn lowest(&self, mask: Value<'m>) -> Value<'m> {
         let b = self.b;
-        b.intrinsic("llvm.cttz", &[mask.ty()], &[mask, b.truth(None, false)])
+        let lane = b.intrinsic("llvm.cttz", &[mask.ty()], &[mask, b.truth(None, false)]);
+        b.zext_or_trunc(lane, b.int(32))
     }
 
     /// The bits of a word, as an integer.
@@ -240,7 +244,7 @@ impl<'m> Emitter<'_, '_, 'm> {
         value: Value<'m>,
     ) -> Option<Value<'m>> {
         let b = self.b;
-        let everybody = b.integer(members.ty(), u32::MAX.into());
+        let everybody = b.integer(members.ty(), u64::MAX);
         if members == everybody {
             return self.combine_steps(members, reduction, range, value);
         }
@@ -263,7 +267,7 @@ impl<'m> Emitter<'_, '_, 'm> {
         Some(result)
     }
 
-    /// Where the whole warp takes part: by distances that double.
+    /// Where the whole sub-group takes part: by distances that double.
     fn combine_steps(
         &self,
         members: Value<'m>,
@@ -283,7 +287,7 @@ impl<'m> Emitter<'_, '_, 'm> {
             return Some(all);
         }
         let lane = self.gpu.lane(b);
-        while distance < self.gpu.sub_group_size() {
+        while distance < self.gpu.table().sub_group {
             let by = self.short(distance.into());
             let other = self.exchange(members, all, From::Below(by));
             let sum = self.lanes.combine(reduction, other, all)?;
@@ -325,7 +329,7 @@ impl<'m> Emitter<'_, '_, 'm> {
         b.branch(self.is_nonzero(left), body, done);
         b.at_end(body);
         let turn = self.lowest(left);
-        let other = self.exchange(members, value, From::Lane(turn));
+        let other = self.exchange(members, value, From::Same(turn));
         let counts = match range {
             Range::Inclusive => b.icmp(IntPredicate::LLVMIntULE, turn, lane),
             Range::Exclusive => b.icmp(IntPredicate::LLVMIntULT, turn, lane),
@@ -336,7 +340,7 @@ impl<'m> Emitter<'_, '_, 'm> {
         };
         let sum = self.lanes.combine(reduction, all, other)?;
         b.incoming(all, b.select(counts, sum, all), b.current());
-        let rest = b.and(left, b.sub(left, self.short(1)));
+        let rest = b.and(left, b.sub(left, b.integer(left.ty(), 1)));
         b.incoming(left, rest, b.current());
         b.jump(head);
         b.at_end(done);

@@ -24,7 +24,7 @@ const MOST_WRITTEN: u64 = 256 << 20;
 pub(super) struct Variables<'b, 'm> {
     b: &'b Builder<'m>,
     module: &'b ir::Module,
-    gpu: Gpu,
+    gpu: &'b dyn Gpu,
     known: HashMap<u32, Value<'m>>,
     dynamic: Option<Value<'m>>,
     /// What is seen of the code.
@@ -32,14 +32,14 @@ pub(super) struct Variables<'b, 'm> {
 }
 
 impl<'b, 'm> Variables<'b, 'm> {
-    pub(super) fn new(b: &'b Builder<'m>, module: &'b ir::Module, gpu: Gpu) -> Self {
+    pub(super) fn new(b: &'b Builder<'m>, module: &'b ir::Module, gpu: &'b dyn Gpu) -> Self {
         Self {
             b,
             module,
             gpu,
             known: HashMap::new(),
             dynamic: None,
-            names: Names::new(gpu.own_names()),
+            names: Names::new(gpu.table().names),
         }
     }
 
@@ -77,7 +77,10 @@ impl<'b, 'm> Variables<'b, 'm> {
             .filter_map(|(word, _)| leaves.get(*word as usize))
             .map(|leaf| leaf.offset)
             .collect();
-        let space = self.gpu.space(Space::Global);
+        let space = self.gpu.space(match global.home {
+            Home::Constant => Space::Constant,
+            _ => Space::Global,
+        });
         let variable = match is_seen {
             true => b.variable(name, size, &places, (space, align)),
             false => b.variable(&names::own(name), size, &places, (space, align)),
@@ -107,6 +110,9 @@ impl<'b, 'm> Variables<'b, 'm> {
         }
         if is_seen {
             b.set_visible(variable);
+            if self.gpu.table().is_shared_object {
+                b.set_protected(variable);
+            }
         }
         Ok(pointer)
     }
