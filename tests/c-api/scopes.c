@@ -2,6 +2,8 @@
 //
 //   local:PATH global:PATH  dlopen with RTLD_LOCAL, with RTLD_GLOBAL
 //   promote:PATH            dlopen with RTLD_NOLOAD and RTLD_GLOBAL
+//   replace:PATH            puts PATH.new in the place of PATH
+//   remove:PATH             removes PATH
 //   close                   dlclose of what was loaded last
 //   open:PATH               offkit_device_dlopen with OFFKIT_VISIBILITY_GLOBAL
 //   ask:PATH                offkit_device_dlopen with OFFKIT_VISIBILITY_LOCAL; later kernels ask for it
@@ -109,6 +111,12 @@ static void step(const char *word) {
     load(value, RTLD_NOW | RTLD_GLOBAL);
   else if (IS("promote"))
     load(value, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
+  else if (IS("replace")) {
+    char new[4096];
+    snprintf(new, sizeof new, "%s.new", value);
+    rename(new, value);
+  } else if (IS("remove"))
+    remove(value);
   else if (IS("close"))
     dlclose(loaded[--loaded_count]);
   else if (IS("open"))

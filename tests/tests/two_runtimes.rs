@@ -65,6 +65,7 @@ fn the_sycl_runtime_and_offkit_have_each_their_own_in_either_order() {
         "llvm-objcopy",
         &format!("--redefine-sym main=run_other {other} other.o"),
     );
+    wrap(&folder, "later", "kernel void k(global int *a) { a[get_global_id(0)] = 0; }");
     // A program that is linked with both may have images for either.
     wrap(&folder, "mixed", &(kernel("app_kernel") + &kernel("m")));
 
@@ -111,6 +112,18 @@ fn the_sycl_runtime_and_offkit_have_each_their_own_in_either_order() {
             rest.unwrap_or_else(|| panic!("{number}: {printed}")),
             "/libours.so!",
         );
+        // Libraries whose files are others by the time that somebody looks for a kernel, or gone.
+        for change in ["replace", "remove"] {
+            compile(&folder, "cc", "-shared later.o", "libours.so.new");
+            let words = format!("./libtheirs.so -- global:./libours.so {change}:./libours.so images k");
+            let printed = run("loads", &words);
+            let rest = printed.strip_prefix(&format!("{answer}gone\n"));
+            has_only(
+                rest.unwrap_or_else(|| panic!("{number}: {printed}")),
+                "/libours.so!",
+            );
+            compile(&folder, "cc", "-shared ours.o", "libours.so");
+        }
         // The program's own.
         let printed = run("mixes", "-- m");
         assert_eq!(printed, format!("{answer}registered\n8 15 22 29\n"), "{number}");

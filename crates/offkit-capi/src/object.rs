@@ -1,8 +1,13 @@
 //! Programs and shared libraries of this process, as its loader knows them.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
+use std::os::fd::{FromRawFd, OwnedFd};
+use std::os::unix::fs::FileExt;
 
+use offkit_host::files;
 use offkit_runtime::SharedObjectId;
 
 /// A program or library of this process.
@@ -10,16 +15,24 @@ pub(crate) struct SharedObject {
     pub(crate) id: SharedObjectId,
     /// Its file; the program's own, and what is in no file, have other names.
     pub(crate) path: String,
+    is_program: bool,
     /// What other objects call it.
     name: Option<String>,
     /// The names of the libraries that it was linked with.
     needed: Vec<String>,
     /// Where its code and data are.
-    segments: Vec<Range<u64>>,
+    segments: Vec<Segment>,
     /// A few of the host symbols that it defines for others.
     pub(crate) defined: Vec<CString>,
     /// Whether it calls a function that registers device images.
     pub(crate) registers: bool,
+}
+
+/// A part of an object, where it was loaded.
+struct Segment {
+    memory: Range<u64>,
+    /// How much of it comes from the file; the rest was zero.
+    file_size: u64,
 }
 
 /// What is looked for among the objects.
@@ -73,6 +86,7 @@ impl SharedObject {
         found.unwrap_or_else(|| Self {
             id: SharedObjectId(0),
             path: "memory".to_owned(),
+            is_program: false,
             name: None,
             needed: Vec::new(),
             segments: Vec::new(),
@@ -104,9 +118,82 @@ impl SharedObject {
         changes
     }
 
+    /// Opens the file that the object was loaded from. If its name leads to another by now, or to none, this is one in
+    /// memory with what was loaded of it.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub(crate) fn open(&self) -> io::Result<File> {
+        let name = match self.is_program {
+            // This leads to the file itself, whatever became of its name.
+            true => "/proc/self/exe",
+            false => &self.path,
+        };
+        match File::open(name) {
+            Ok(file) if self.is_loaded_from(&file)? => Ok(file),
+            _ => self.loaded(),
+        }
+    }
+
+    /// Whether it is this file that the object was loaded from.
+    fn is_loaded_from(&self, file: &File) -> io::Result<bool> {
+        // The system may number a file otherwise for who asks about a mapping than for who asks about the file (where file
+        // systems are layers, or parts of one another). So the file is mapped, too, and mappings are compared.
+        let Ok(mapped) = files::map(file) else {
+            return Ok(false);
+        };
+        let mappings = fs::read_to_string("/proc/self/maps")?;
+        let loaded = self.segments.first();
+        let loaded = loaded.and_then(|segment| mapped_file(&mappings, segment.memory.start));
+        let opened = mapped_file(&mappings, mapped.as_ptr().addr() as u64);
+        Ok(loaded.is_some() && loaded == opened)
+    }
+
+    /// What was loaded, as the file of a program that has fixed addresses: those where it is.
+    fn loaded(&self) -> io::Result<File> {
+        const HEADER: usize = size_of::<libc::Elf64_Ehdr>();
+        const SEGMENT: usize = size_of::<libc::Elf64_Phdr>();
+        // SAFETY: the name is a text.
+        let file = unsafe { libc::memfd_create(c"offkit".as_ptr(), libc::MFD_CLOEXEC) };
+        if file < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: nobody else has the descriptor.
+        let mut file = File::from(unsafe { OwnedFd::from_raw_fd(file) });
+        // Read as a file, since another thread may unload the object: that is an error then.
+        let mut memory = File::open("/proc/self/mem")?;
+        let mut offset = (HEADER + self.segments.len() * SEGMENT) as u64;
+        file.seek(SeekFrom::Start(offset))?;
+        let mut table = Vec::new();
+        for segment in &self.segments {
+            let (address, size) = (segment.memory.start, segment.file_size);
+            memory.seek(SeekFrom::Start(address))?;
+            if io::copy(&mut (&memory).take(size), &mut file)? != size {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            table.extend([PROGRAM_LOADED, libc::PF_R].map(u32::to_le_bytes).concat());
+            // The physical address is the same, and nothing is aligned.
+            let numbers = [offset, address, address, size, size, 1];
+            table.extend(numbers.map(u64::to_le_bytes).concat());
+            offset += size;
+        }
+        // The object's own header, which is at its beginning, with other tables: those segments, and no sections.
+        let mut header = [0; HEADER];
+        file.read_exact_at(&mut header, (HEADER + table.len()) as u64)?;
+        let count = u16::try_from(self.segments.len()).map_err(io::Error::other)?;
+        header[16..18].copy_from_slice(&libc::ET_EXEC.to_le_bytes());
+        header[32..40].copy_from_slice(&(HEADER as u64).to_le_bytes());
+        header[40..48].fill(0);
+        header[56..58].copy_from_slice(&count.to_le_bytes());
+        header[58..64].fill(0);
+        file.write_all_at(&[&header[..], &table].concat(), 0)?;
+        Ok(file)
+    }
+
     pub(crate) fn has(&self, address: usize) -> bool {
         let mut segments = self.segments.iter();
-        segments.any(|segment| segment.contains(&(address as u64)))
+        segments.any(|segment| segment.memory.contains(&(address as u64)))
     }
 
     /// The whole name of a needed library that begins like this.
@@ -148,22 +235,27 @@ unsafe extern "C" fn note(info: *mut libc::dl_phdr_info, _: usize, data: *mut c_
     let loaded = headers.iter().filter(|header| header.p_type == PROGRAM_LOADED);
     let segments = loaded.map(|header| {
         let start = base.wrapping_add(header.p_vaddr);
-        start..start.wrapping_add(header.p_memsz)
+        Segment {
+            memory: start..start.wrapping_add(header.p_memsz),
+            file_size: header.p_filesz,
+        }
     });
     let segments: Vec<_> = segments.collect();
-    let has = |address| segments.iter().any(|segment| segment.contains(&address));
+    let has = |address| segments.iter().any(|segment| segment.memory.contains(&address));
     if search.address.is_some_and(|address| !has(address as u64)) {
         return 0;
     }
     // SAFETY: names are texts.
     let path = unsafe { text(info.dlpi_name) };
-    let path = match path.is_empty() {
+    let is_program = path.is_empty();
+    let path = match is_program {
         true => std::env::current_exe().map_or("program".to_owned(), |path| path.display().to_string()),
         false => path,
     };
     let mut object = SharedObject {
         id: SharedObjectId(info.dlpi_phdr.addr()),
         path,
+        is_program,
         name: None,
         needed: Vec::new(),
         segments,
@@ -269,6 +361,19 @@ impl SharedObject {
             symbol.section == 0 && is_one(name(symbol))
         });
     }
+}
+
+/// Device and number of the file that is mapped at an address.
+fn mapped_file(mappings: &str, address: u64) -> Option<(&str, &str)> {
+    mappings.lines().find_map(|line| {
+        // From and to, rights, offset, device, number, and perhaps a name.
+        let mut words = line.split_ascii_whitespace();
+        let (from, to) = words.next()?.split_once('-')?;
+        let number = |digits| u64::from_str_radix(digits, 16).ok();
+        let is_it = (number(from)?..number(to)?).contains(&address);
+        let file = (words.nth(2)?, words.next()?);
+        (is_it && file.1 != "0").then_some(file)
+    })
 }
 
 fn pointer<T>(address: u64) -> *const T {

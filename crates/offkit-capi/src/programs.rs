@@ -53,7 +53,7 @@ fn is_same_file(one: &Path, other: &Path) -> bool {
 }
 
 /// Registers the images of objects that were linked with offkit, and whose registrations reached another runtime: from
-/// their files.
+/// the files that they were loaded from, or from memory where these are gone.
 ///
 /// The loader is asked before anything is locked, for objects register themselves while it holds its own lock.
 pub(crate) fn adopt() {
@@ -95,7 +95,10 @@ pub(crate) fn adopt() {
         if is_known || !object.registers || object.needs(OFFKIT).is_none() {
             continue;
         }
-        match registry.open_object(&object.path, Some(object.id), &Limits::default()) {
+        let registered = object
+            .open()
+            .and_then(|file| registry.add_object(&object.path, file, object.id, &Limits::default()));
+        match registered {
             Ok(noted) => {
                 tracing::debug!(
                     file = object.path,
@@ -103,7 +106,9 @@ pub(crate) fn adopt() {
                 );
                 adopted.insert(object.id, (object.path, noted.library));
             }
-            Err(error) => tracing::warn!(file = object.path, %error, "device images cannot be read"),
+            Err(error) => {
+                tracing::warn!(file = object.path, %error, "device images that another runtime was told of cannot be read");
+            }
         }
     }
 }

@@ -1,6 +1,7 @@
 //! All the device images a process knows, and which of them have a kernel.
 
 use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::sync::{Arc, Weak};
@@ -137,24 +138,30 @@ impl ImageRegistry {
     ///
     /// The system's, if the file cannot be read.
     pub fn open(&self, path: impl AsRef<Path>, limits: &Limits) -> io::Result<Registered> {
-        self.open_object(path, None, limits)
+        let path = path.as_ref();
+        let (source, content) = Source::open(path)?;
+        let place = Location::of_file(path.to_string_lossy());
+        Ok(self.go_through(&place, source, None, (*content).as_ref(), limits))
     }
 
-    /// The same of a program or shared library that is loaded.
+    /// The same of the file that a program or shared library was loaded from, which is called so in locations.
+    ///
+    /// The file is given open: whoever has the object sees to it that this is its file, for by now its path may lead to
+    /// another.
     ///
     /// # Errors
     ///
     /// The system's, if the file cannot be read.
-    pub fn open_object(
+    pub fn add_object(
         &self,
-        path: impl AsRef<Path>,
-        object: Option<SharedObjectId>,
+        name: &str,
+        file: File,
+        object: SharedObjectId,
         limits: &Limits,
     ) -> io::Result<Registered> {
-        let path = path.as_ref();
-        let (source, content) = Source::open(path)?;
-        let place = Location::of_file(path.to_string_lossy());
-        Ok(self.go_through(&place, source, object, (*content).as_ref(), limits))
+        let (source, content) = Source::of_file(file)?;
+        let place = Location::of_file(name);
+        Ok(self.go_through(&place, source, Some(object), (*content).as_ref(), limits))
     }
 
     /// Registers all images of a file in memory: a container of any kind that offkit reads, or an image by itself.

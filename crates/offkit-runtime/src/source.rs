@@ -94,7 +94,11 @@ impl Source {
     ///
     /// What is no regular file is read.
     pub(crate) fn open(path: &Path) -> io::Result<(Self, SharedBytes)> {
-        let mut file = File::open(path)?;
+        Self::of_file(File::open(path)?)
+    }
+
+    /// The same of a file that is open.
+    pub(crate) fn of_file(mut file: File) -> io::Result<(Self, SharedBytes)> {
         let metadata = file.metadata()?;
         if !metadata.is_file() || metadata.len() == 0 {
             let mut bytes = Vec::new();
