@@ -1,6 +1,7 @@
 // Threads load and unload a library with device code while others look for a kernel that needs it, build and launch it.
 //
 //   races LIBRARY
+//   races --memory FILE   registers a copy of an offload binary in memory instead, as a library does that is loaded
 #include <offkit.h>
 
 #include <dlfcn.h>
@@ -8,6 +9,10 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+void __sycl_register_lib(const void *registered, size_t size);
+void __sycl_unregister_lib(const void *registered, size_t size);
 
 enum { ROUNDS = 40, THREADS = 2 };
 
@@ -33,6 +38,28 @@ static void *loads(void *path) {
       return NULL;
     }
     dlclose(library);
+  }
+  return NULL;
+}
+
+static void *registers(void *path) {
+  for (int i = 0; i < ROUNDS; ++i) {
+    FILE *file = fopen(path, "rb");
+    if (!file || fseek(file, 0, SEEK_END)) {
+      perror(path);
+      ++failures;
+      return NULL;
+    }
+    const size_t size = (size_t)ftell(file);
+    unsigned char *bytes = malloc(size);
+    rewind(file);
+    failures += fread(bytes, 1, size, file) != size;
+    fclose(file);
+    __sycl_register_lib(bytes, size);
+    __sycl_unregister_lib(bytes, size);
+    // Whoever still reads it is seen by a sanitizer.
+    memset(bytes, 0, size);
+    free(bytes);
   }
   return NULL;
 }
@@ -83,7 +110,8 @@ static void *looks(void *data) {
 }
 
 int main(int argc, char **argv) {
-  if (argc != 2)
+  const int in_memory = argc == 3 && !strcmp(argv[1], "--memory");
+  if (argc != 2 && !in_memory)
     return 2;
   offkit_runtime *runtime;
   must(offkit_registry_of_process(&registry));
@@ -95,7 +123,7 @@ int main(int argc, char **argv) {
   must(offkit_registry_image_count(registry, &before));
   pthread_t threads[2 * THREADS];
   for (int i = 0; i < THREADS; ++i)
-    failures += pthread_create(&threads[i], NULL, loads, argv[1]) != 0;
+    failures += pthread_create(&threads[i], NULL, in_memory ? registers : loads, argv[argc - 1]) != 0;
   for (int i = THREADS; i < 2 * THREADS; ++i)
     failures += pthread_create(&threads[i], NULL, looks, NULL) != 0;
   for (int i = 0; i < 2 * THREADS; ++i)

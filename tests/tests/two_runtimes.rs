@@ -65,7 +65,11 @@ fn the_sycl_runtime_and_offkit_have_each_their_own_in_either_order() {
         "llvm-objcopy",
         &format!("--redefine-sym main=run_other {other} other.o"),
     );
-    wrap(&folder, "later", "kernel void k(global int *a) { a[get_global_id(0)] = 0; }");
+    wrap(
+        &folder,
+        "later",
+        "kernel void k(global int *a) { a[get_global_id(0)] = 0; }",
+    );
     // A program that is linked with both may have images for either.
     wrap(&folder, "mixed", &(kernel("app_kernel") + &kernel("m")));
 

@@ -48,10 +48,10 @@ mod store;
 mod why;
 
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
 use std::{env, io};
 
 use offkit_host::{private, temporary};
+use offkit_sync::LazyLock;
 
 pub use entry::{BadEntry, Entry, Header, Part};
 pub use export::{Imported, Refused};

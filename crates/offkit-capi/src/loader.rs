@@ -11,9 +11,9 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::fs;
-use std::sync::LazyLock;
 
 use offkit_runtime::{Loader, SharedObjectId};
+use offkit_sync::LazyLock;
 
 use crate::object::{SharedObject, global_symbol};
 

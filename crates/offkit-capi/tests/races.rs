@@ -13,7 +13,9 @@ use std::thread;
 
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_LOCAL, RTLD_NOW};
 use offkit_object::registration::{HostTarget, Registration, RegistrationKind};
-use offkit_object::{DeviceImage, Item, Limits};
+use offkit_object::{
+    DeviceImage, ImageKind, Item, Limits, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind,
+};
 use offkit_pi::NdRange;
 use offkit_pi::ffi::PI_DEVICE_TYPE_ALL;
 use offkit_pi::host::{Context, Device, Plugin, Queue, QueueProperties};
@@ -94,29 +96,32 @@ fn library(root: &Path) -> PathBuf {
     folder.join("liboffkit.so")
 }
 
-#[test]
-#[cfg_attr(
-    tsan,
-    ignore = "the sanitizer waits for the loader, which waits for the sanitizer"
-)]
-fn libraries_come_and_go_while_others_look() {
+/// Runs `races` with the arguments that `prepare` makes of a folder and the image of the library.
+fn races(prepare: impl FnOnce(&Path, DeviceImage<'_>) -> Option<Vec<String>>) {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    if !wrapped(folder, "app", APP, &["saxpy"]) || !wrapped(folder, "library", LIBRARY, &[]) {
+    if !wrapped(folder, "app", APP, &["saxpy"]) {
         return;
     }
+    let Some(arguments) = compiled(folder, "library", LIBRARY).and_then(|image| prepare(folder, image))
+    else {
+        return;
+    };
     let program = format!(
         "-std=gnu11 -g -shared -fPIC -Dmain=races -I{0}/include {0}/tests/c-api/races.c app.o -o libraces.so",
         root.display()
     );
-    if !has_run(folder, "cc", &program) || !has_run(folder, "cc", "-shared library.o -o liblibrary.so") {
+    if !has_run(folder, "cc", &program) {
         return;
     }
     let offkit = library(&root);
-    let path = folder.join("liblibrary.so").display().to_string();
-    let arguments = ["races", &path].map(|text| CString::new(text).unwrap());
-    let arguments = arguments.each_ref().map(|text| text.as_ptr());
+    let arguments = [vec!["races".to_owned()], arguments].concat();
+    let arguments: Vec<_> = arguments
+        .into_iter()
+        .map(|text| CString::new(text).unwrap())
+        .collect();
+    let pointers: Vec<_> = arguments.iter().map(|text| text.as_ptr()).collect();
     // SAFETY: the libraries are this repository's own, and run nothing but registrations as they are loaded; `races` is a
     // `main`, and gets what one expects.
     let outcome = unsafe {
@@ -126,9 +131,33 @@ fn libraries_come_and_go_while_others_look() {
         let _offkit = Library::open(Some(offkit), RTLD_NOW | RTLD_GLOBAL).unwrap();
         let program = Library::open(Some(folder.join("libraces.so")), RTLD_NOW | RTLD_LOCAL).unwrap();
         let races = program.get::<Main>(b"races\0").unwrap();
-        races(2, arguments.as_ptr())
+        races(pointers.len().try_into().unwrap(), pointers.as_ptr())
     };
     assert_eq!(outcome, 0);
+}
+
+#[test]
+fn libraries_come_and_go_while_others_look() {
+    races(|folder, _| {
+        let is_there = wrapped(folder, "library", LIBRARY, &[])
+            && has_run(folder, "cc", "-shared library.o -o liblibrary.so");
+        is_there.then(|| vec![folder.join("liblibrary.so").display().to_string()])
+    });
+}
+
+#[test]
+fn registrations_come_and_go_while_others_look() {
+    races(|folder, image| {
+        let code = image.bytes().unwrap();
+        let mut entry = OffloadEntry::new(ImageKind::SPIRV, OffloadKind::SYCL, code);
+        entry.strings.set("triple", "spirv64-unknown-unknown");
+        let binary = OffloadBinary::from(entry)
+            .write(OffloadBinaryVersion::V1)
+            .unwrap();
+        let path = folder.join("library.offload");
+        fs::write(&path, binary).unwrap();
+        Some(vec!["--memory".to_owned(), path.display().to_string()])
+    });
 }
 
 /// A library in memory that its owner takes back.

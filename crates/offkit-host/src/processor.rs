@@ -1,7 +1,8 @@
 //! The processor.
 
-use std::sync::OnceLock;
 use std::{env, fs};
+
+use offkit_sync::OnceLock;
 
 /// The processor's name and what it can do, as the system tells it: what code made for this machine depends on.
 pub fn processor() -> &'static str {

@@ -2,7 +2,8 @@
 
 use std::env;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+
+use offkit_sync::OnceLock;
 
 /// Finds a program: in those folders, on the path, in others. The first that can be run is taken.
 pub fn find(name: impl AsRef<Path>, before: &[PathBuf], after: &[PathBuf]) -> Option<PathBuf> {

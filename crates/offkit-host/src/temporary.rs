@@ -7,9 +7,10 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use offkit_sync::OnceLock;
 use tempfile::{NamedTempFile, TempDir};
 
 /// The exit code of a program that was stopped by its user, as shells have it for an interrupt.

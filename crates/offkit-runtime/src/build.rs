@@ -1,11 +1,12 @@
 //! From collected images to a kernel that can be launched.
 
 use std::env;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use offkit_cache::Key;
 use offkit_object::{DeviceImage, ImageFormat, Location, backquoted};
 use offkit_pi::host::{Context, Device, PiError, Program};
+use offkit_sync::OnceLock;
 
 use crate::built::{NO_CONSTANTS, Recipe, is_compiled_at_run_time};
 use crate::collect::Collection;

@@ -23,6 +23,8 @@
 //! ```
 
 #[cfg(tsan)]
+mod released;
+#[cfg(tsan)]
 mod seen;
 
 #[cfg(loom)]

@@ -1,10 +1,10 @@
 //! Devices, and their memory.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, OnceLock};
 
 use offkit_pi::ffi::PI_DEVICE_INFO_USM_DEVICE_SUPPORT;
 use offkit_pi::host::{self, Context, Queue, QueueProperties, Usm, UsmKind};
+use offkit_sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use super::present::{Place, Present};
 use super::programs::Loaded;
@@ -73,7 +73,7 @@ impl Device {
         }
     }
 
-    pub(super) fn state(&self) -> std::sync::MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
         lock(&self.state)
     }
 

@@ -3,7 +3,8 @@
 use std::ffi::{CStr, c_int, c_void};
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{LazyLock, OnceLock};
+
+use offkit_sync::{LazyLock, OnceLock};
 
 use super::abi::DEFAULT_DEVICE;
 use super::device::{Device, devices};

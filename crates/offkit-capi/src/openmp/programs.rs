@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 use std::ffi::{CStr, c_void};
 use std::ops::ControlFlow;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError, RwLock, RwLockReadGuard};
 
 use offkit_object::host::intel_openmp_spirv;
 use offkit_object::{ImageFormat, Item, Limits, walk};
 use offkit_pi::host::Queue;
 use offkit_runtime::{Executable, Input, Kernel, KernelBundle};
+use offkit_sync::{Arc, LazyLock, Mutex, PoisonError, RwLock, RwLockReadGuard};
 
 use super::abi::{Descriptor, Entry, KIND_OPENMP};
 use super::device::{Device, State};

@@ -1,10 +1,11 @@
 //! What becomes one program on one device.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use offkit_object::{DeviceImage, Inspect, Limits};
 use offkit_pi::host::{Device, Program};
+use offkit_sync::{Mutex, PoisonError};
 
 use super::BundleError;
 use super::globals::Values;

@@ -315,7 +315,8 @@ fn why(options: &WhyOptions, store: &Store, terminal: Terminal) -> Result<(), Fa
     let is_hit = matches!(why, Some(Why::Hit(_)));
     let text = match &why {
         Some(why) => why.to_string(),
-        None => "nothing is built: the device runs the code as it is".to_owned(),
+        None => "the device takes this code as it is; kernels that it compiles are under `offkit cache list --kind kernel`"
+            .to_owned(),
     };
     let mut output = terminal.output();
     if options.json {
@@ -337,7 +338,11 @@ fn why(options: &WhyOptions, store: &Store, terminal: Terminal) -> Result<(), Fa
             }),
         )?;
     } else {
-        let verdict = if is_hit { "hit" } else { "miss" };
+        let verdict = match (&key, is_hit) {
+            (None, _) => "no program is kept",
+            (_, true) => "hit",
+            (_, false) => "miss",
+        };
         output.line(format_args!("{verdict} for {}: {}", escape(&name), escape(&text)))?;
     }
     output.finish()?;
