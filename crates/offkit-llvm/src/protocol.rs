@@ -267,7 +267,8 @@ pub struct DeviceKernel {
     /// Whether arguments tell it where ids begin: then it has a second entry, [`WITH_OFFSET`], which takes that last. On AMD's
     /// the runtime tells.
     pub sees_offset: bool,
-    /// Whether it takes the number of dimensions behind its own arguments.
+    /// Whether it asks for the number of dimensions, which that entry takes behind where ids begin. The first takes the least
+    /// that a launch can have.
     pub sees_dimensions: bool,
 }
 

@@ -150,12 +150,19 @@ fn a_kernel_that_sees_where_ids_begin_has_two_entries() {
     need!("clang-22");
     let folder = Folder::new();
     let source = "kernel void sees(global int *x) { x[get_global_id(0)] = 1; }
-        kernel void blind(global int *x, local int *room) { room[get_local_id(0)] = 1; x[get_group_id(0)] = room[0]; }";
+        kernel void blind(global int *x, local int *room) { room[get_local_id(0)] = 1; x[get_group_id(0)] = room[0]; }
+        kernel void asks(global int *x) { x[get_group_id(0)] = get_work_dim(); }";
     spirv(&folder, "k", source);
     let ptx = compile_ptx(&folder, "k", "sm_70");
     let entries = ptx.lines().filter(|line| line.contains(".entry "));
     let names: Vec<&str> = entries.filter_map(|line| line.split([' ', '(']).nth(2)).collect();
-    assert_eq!(names, ["sees", "sees_with_offset", "blind"]);
+    assert_eq!(
+        names,
+        ["sees", "sees_with_offset", "blind", "asks", "asks_with_offset"]
+    );
+    // Where ids begin, and the number of dimensions for who asks for it.
+    assert!(ptx.contains("sees_with_offset_param_1[12]"), "{ptx}");
+    assert!(ptx.contains("asks_with_offset_param_1[16]"), "{ptx}");
     // Local memory that is an argument is a place in what the launch has.
     assert!(ptx.contains(".param .u32 blind_param_1"), "{ptx}");
     assert!(

@@ -1,14 +1,14 @@
 //! Function bodies: blocks, control flow, and the numbering of values.
 
 use offkit_spirv::dr::{self, Operand as Source};
-use offkit_spirv::grammar::{Op, Word};
+use offkit_spirv::grammar::{Op, Scope, Word};
 
 use super::ids::IdMap;
 use super::{Reader, Result, id, ids, literal, result_id};
 use crate::builtins::Scalar;
 use crate::ir::{
     Attributes, Block, BlockId, Constant, FastMath, FunctionId, Instruction, LARGEST_VALUE, Line, Operand,
-    Operation, Phi, Terminator, Type, TypeId, Types, ValueId, Variable,
+    Operation, Order, Phi, Terminator, Type, TypeId, Types, ValueId, Variable,
 };
 
 /// A function body being read.
@@ -286,8 +286,15 @@ impl FunctionReader<'_, '_> {
         self.math = attributes.math;
         let (operation, operands) = read(self)?;
         self.math = FastMath::default();
-        if matches!(operation, Operation::Atomic { .. }) && instruction.opcode != Op::FunctionCall {
-            attributes.order = self.reader.order(instruction, 1);
+        if matches!(operation, Operation::Atomic { .. }) {
+            attributes.order = match instruction.opcode {
+                // OpenCL C's of before 2.0, as its specification has them: relaxed, for the device.
+                Op::FunctionCall => Some(Order {
+                    scope: Scope::Device,
+                    semantics: 0,
+                }),
+                _ => self.reader.order(instruction, 1),
+            };
         }
         let result = instruction
             .result_id

@@ -51,6 +51,18 @@ impl<'m> Emitter<'_, '_, 'm> {
         self.b.mul(groups, size)
     }
 
+    /// The number of dimensions, where the device does not tell. A kernel that is not told takes the least that the launch
+    /// can have.
+    fn work_dimensions(&self) -> Value<'m> {
+        let b = self.b;
+        if let Some(begin) = self.offset {
+            return b.load(b.int(32), b.offset(begin, self.word(3 * 4)), 4);
+        }
+        let is_more = |axis| b.icmp(IntPredicate::LLVMIntUGT, self.all_items(axis), self.word(1));
+        let flat = b.select(is_more(1), self.short(2), self.short(1));
+        b.select(is_more(2), self.short(3), flat)
+    }
+
     /// The number of the work-item in its group, as 64 bits.
     pub(super) fn index_in_group(&self) -> Value<'m> {
         let b = self.b;
@@ -113,10 +125,7 @@ impl<'m> Emitter<'_, '_, 'm> {
             B::GlobalSize => (0..3).map(|axis| self.all_items(axis)).collect(),
             B::GlobalOffset => (0..3).map(|axis| self.begin(axis)).collect(),
             B::LocalInvocationIndex => vec![self.index_in_group()],
-            B::WorkDim => match self.dimensions.or_else(|| self.gpu.dimensions(b)) {
-                Some(dimensions) => vec![dimensions],
-                None => return refuse("it asks for the number of dimensions in a way that isn't known"),
-            },
+            B::WorkDim => vec![self.gpu.dimensions(b).unwrap_or_else(|| self.work_dimensions())],
             B::GlobalLinearId => {
                 let [x, y, z] = [0, 1, 2].map(|axis| self.item(axis));
                 let row = b.add(b.mul(z, self.all_items(1)), y);

@@ -41,10 +41,8 @@ pub(super) struct Emitter<'e, 'v, 'm> {
     words: HashMap<ValueId, Vec<Value<'m>>>,
     /// Variables of groups, by their numbers.
     locals: HashMap<u32, Value<'m>>,
-    /// Where ids begin, if the kernel is told.
+    /// Where ids begin, if the kernel is told, and behind that the number of dimensions, if it asks for it.
     pub(super) offset: Option<Value<'m>>,
-    /// The number of dimensions, if the kernel asks for it.
-    pub(super) dimensions: Option<Value<'m>>,
     pub(super) facts: Facts,
 }
 
@@ -96,7 +94,6 @@ pub(super) fn emit<'e, 'm>(
         });
     }
     let own = types.len() as u32;
-    types.extend(dimensions.then(|| b.int(32)));
     types.extend(has_offset.then(|| b.pointer()));
     let function = b.function(name, b.function_type(b.void(), &types));
     b.set_convention(function, table.convention);
@@ -119,17 +116,16 @@ pub(super) fn emit<'e, 'm>(
         words: HashMap::new(),
         locals: HashMap::new(),
         offset: None,
-        dimensions: dimensions.then(|| b.parameter(function, own)),
         facts: Facts {
             dimensions,
             ..Facts::default()
         },
     };
     if has_offset {
-        let index = own + u32::from(dimensions);
-        b.attribute_of_type(function, index, "byval", b.bytes_type(3 * 4));
-        b.attribute(function, Some(index), "align", 4);
-        emitter.offset = Some(b.parameter(function, index));
+        let words = if dimensions { 4 } else { 3 };
+        b.attribute_of_type(function, own, "byval", b.bytes_type(words * 4));
+        b.attribute(function, Some(own), "align", 4);
+        emitter.offset = Some(b.parameter(function, own));
     }
     let start = b.block(function, "start");
     b.at_end(start);

@@ -153,7 +153,8 @@ fn parameter_names(module: &[u8]) -> HashMap<String, Vec<Option<String>>> {
     names.collect()
 }
 
-/// Writes a kernel, and where it sees where ids begin a second time, for launches that begin elsewhere than at zero.
+/// Writes a kernel, and where it sees where ids begin or asks for the number of dimensions a second time, for launches that
+/// begin elsewhere than at zero, and tell that number.
 fn write<'m>(
     builder: &Builder<'m>,
     module: &ir::Module,
@@ -181,7 +182,7 @@ fn write<'m>(
             builder.name_parameter(function, index, name.as_deref().unwrap_or_default());
         }
     }
-    if facts.offset {
+    if facts.offset || facts.dimensions {
         let with_offset = format!("{name}{}", offkit_llvm::WITH_OFFSET);
         kernel::emit(builder, lanes(), &prepared, gpu, variables, (&with_offset, true))?;
     }
