@@ -1,4 +1,5 @@
-// Threads load and unload a library with device code while others look for a kernel that needs it, build and launch it.
+// Threads load and unload a library with device code while others look for a kernel that needs it, build and launch it, until
+// it has been launched a few times.
 //
 //   races LIBRARY
 //   races --memory FILE   registers a copy of an offload binary in memory instead, as a library does that is loaded
@@ -10,16 +11,28 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 void __sycl_register_lib(const void *registered, size_t size);
 void __sycl_unregister_lib(const void *registered, size_t size);
 
-enum { ROUNDS = 40, THREADS = 2 };
+enum { WANTED = 4, MOST = 4000, THREADS = 2 };
 
 static offkit_registry *registry;
 static offkit_device *device;
 static offkit_context *context;
-static atomic_int failures;
+static atomic_int failures, launched, looking = THREADS;
+// How long the library stays: longer and longer, until a kernel was built with it.
+static atomic_int stay_ms;
+// An offload binary in memory belongs to the object that has the memory, and serves what that serves.
+static unsigned char copies[THREADS][1 << 16];
+
+static void stay(void) {
+  const int ms = stay_ms;
+  const struct timespec time = {ms / 1000, ms % 1000 * 1000000L};
+  nanosleep(&time, NULL);
+  stay_ms = ms < 250 ? 2 * ms + 1 : ms;
+}
 
 static void must(offkit_error *error) {
   if (!error)
@@ -30,20 +43,24 @@ static void must(offkit_error *error) {
 }
 
 static void *loads(void *path) {
-  for (int i = 0; i < ROUNDS; ++i) {
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  while (looking) {
+    // For all: a library by itself serves itself alone.
+    void *library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
     if (!library) {
       fprintf(stderr, "%s\n", dlerror());
       ++failures;
       return NULL;
     }
+    stay();
     dlclose(library);
   }
   return NULL;
 }
 
 static void *registers(void *path) {
-  for (int i = 0; i < ROUNDS; ++i) {
+  static atomic_int number;
+  unsigned char *bytes = copies[number++];
+  while (looking) {
     FILE *file = fopen(path, "rb");
     if (!file || fseek(file, 0, SEEK_END)) {
       perror(path);
@@ -51,15 +68,18 @@ static void *registers(void *path) {
       return NULL;
     }
     const size_t size = (size_t)ftell(file);
-    unsigned char *bytes = malloc(size);
     rewind(file);
-    failures += fread(bytes, 1, size, file) != size;
+    if (size > sizeof *copies || fread(bytes, 1, size, file) != size) {
+      fprintf(stderr, "%s: %zu bytes\n", (const char *)path, size);
+      ++failures;
+      return NULL;
+    }
     fclose(file);
     __sycl_register_lib(bytes, size);
+    stay();
     __sycl_unregister_lib(bytes, size);
-    // Whoever still reads it is seen by a sanitizer.
+    // Whoever still reads it is seen by the thread sanitizer.
     memset(bytes, 0, size);
-    free(bytes);
   }
   return NULL;
 }
@@ -68,7 +88,7 @@ static void *looks(void *data) {
   (void)data;
   offkit_queue *queue;
   must(offkit_queue_create(context, device, 0, &queue));
-  for (int i = 0; i < ROUNDS; ++i) {
+  for (int i = 0; i < MOST && launched < WANTED; ++i) {
     offkit_collection *collection = NULL;
     offkit_kernel *kernel = NULL;
     offkit_error *error = offkit_registry_collect(registry, "saxpy", device, &collection);
@@ -98,6 +118,8 @@ static void *looks(void *data) {
           fprintf(stderr, "y[%d] is %g\n", n, y[n]);
           ++failures;
         }
+      ++launched;
+      stay_ms = 0;
       offkit_event_free(event);
       offkit_buffer_free(x_buffer);
       offkit_buffer_free(y_buffer);
@@ -106,6 +128,7 @@ static void *looks(void *data) {
     offkit_collection_free(collection);
   }
   offkit_queue_free(queue);
+  --looking;
   return NULL;
 }
 
@@ -129,6 +152,10 @@ int main(int argc, char **argv) {
   for (int i = 0; i < 2 * THREADS; ++i)
     pthread_join(threads[i], NULL);
 
+  if (launched < WANTED) {
+    fprintf(stderr, "the kernel was launched %d times\n", launched);
+    ++failures;
+  }
   // What was there in the end is what was there in the beginning.
   must(offkit_registry_image_count(registry, &after));
   if (before == 0 || after != before) {

@@ -415,6 +415,9 @@ fn libraries_come_and_go_while_others_look() {
     need!("cc", "clang-22", "llvm-config-22", "valgrind");
     let folder = prepared();
     wrap(&folder, "sycl-v3");
+    // A library without a symbol for others serves itself alone.
+    folder.write("symbol.c", "int symbol;");
+    compile(&folder, "cc", "-shared -fPIC library.o symbol.c", "liblibrary.so");
     let races = root().join("tests/c-api/races.c").display().to_string();
     compile(
         &folder,

@@ -143,7 +143,12 @@ impl SharedObject {
         let Ok(mapped) = files::map(file) else {
             return Ok(false);
         };
-        let mappings = fs::read_to_string("/proc/self/maps")?;
+        let Ok(mappings) = fs::read("/proc/self/maps") else {
+            // Without that there is no way to tell, nor to read what was loaded.
+            return Ok(true);
+        };
+        // Names of files may be any bytes; what is looked for is in front of them.
+        let mappings = String::from_utf8_lossy(&mappings);
         let loaded = self.segments.first();
         let loaded = loaded.and_then(|segment| mapped_file(&mappings, segment.memory.start));
         let opened = mapped_file(&mappings, mapped.as_ptr().addr() as u64);
@@ -161,7 +166,7 @@ impl SharedObject {
         }
         // SAFETY: nobody else has the descriptor.
         let mut file = File::from(unsafe { OwnedFd::from_raw_fd(file) });
-        // Read as a file, since another thread may unload the object: that is an error then.
+        // Read as a file, since another thread may unload the object: what is not there any more is an error then, and no fault.
         let mut memory = File::open("/proc/self/mem")?;
         let mut offset = (HEADER + self.segments.len() * SEGMENT) as u64;
         file.seek(SeekFrom::Start(offset))?;
@@ -177,6 +182,12 @@ impl SharedObject {
             let numbers = [offset, address, address, size, size, 1];
             table.extend(numbers.map(u64::to_le_bytes).concat());
             offset += size;
+        }
+        // Something else may be there by now.
+        let start = self.segments.first().map(|segment| segment.memory.start);
+        let now = start.and_then(|start| usize::try_from(start).ok()).map(Self::at);
+        if now.is_none_or(|now| now.id != self.id || now.path != self.path) {
+            return Err(io::Error::other("it was unloaded while it was read"));
         }
         // The object's own header, which is at its beginning, with other tables: those segments, and no sections.
         let mut header = [0; HEADER];

@@ -96,8 +96,21 @@ fn library(root: &Path) -> PathBuf {
     folder.join("liboffkit.so")
 }
 
-/// Runs `races` with the arguments that `prepare` makes of a folder and the image of the library.
-fn races(prepare: impl FnOnce(&Path, DeviceImage<'_>) -> Option<Vec<String>>) {
+/// The variable of the process that a test is in.
+const INSIDE: &str = "OFFKIT_RACES_INSIDE";
+
+/// Runs `races` with the arguments that `prepare` makes of a folder and the image of the library, in a process of the test's
+/// own: what is registered there belongs to all of it. It finds no devices but offkit's own.
+fn races(test: &str, prepare: impl FnOnce(&Path, DeviceImage<'_>) -> Option<Vec<String>>) {
+    if env::var_os(INSIDE).is_none() {
+        let mut command = Command::new(env::current_exe().unwrap());
+        command.args([test, "--exact", "--nocapture"]).env(INSIDE, "1");
+        command
+            .env("OCL_ICD_VENDORS", "/nowhere/")
+            .env("OFFKIT_CACHE", "off");
+        assert!(command.status().unwrap().success(), "{test}");
+        return;
+    }
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -125,9 +138,6 @@ fn races(prepare: impl FnOnce(&Path, DeviceImage<'_>) -> Option<Vec<String>>) {
     // SAFETY: the libraries are this repository's own, and run nothing but registrations as they are loaded; `races` is a
     // `main`, and gets what one expects.
     let outcome = unsafe {
-        // No devices but offkit's own.
-        env::set_var("OCL_ICD_VENDORS", "/nowhere/");
-        env::set_var("OFFKIT_CACHE", "off");
         let _offkit = Library::open(Some(offkit), RTLD_NOW | RTLD_GLOBAL).unwrap();
         let program = Library::open(Some(folder.join("libraces.so")), RTLD_NOW | RTLD_LOCAL).unwrap();
         let races = program.get::<Main>(b"races\0").unwrap();
@@ -138,16 +148,18 @@ fn races(prepare: impl FnOnce(&Path, DeviceImage<'_>) -> Option<Vec<String>>) {
 
 #[test]
 fn libraries_come_and_go_while_others_look() {
-    races(|folder, _| {
+    races("libraries_come_and_go_while_others_look", |folder, _| {
+        // A library without a symbol for others serves itself alone.
+        fs::write(folder.join("symbol.c"), "int symbol;").unwrap();
         let is_there = wrapped(folder, "library", LIBRARY, &[])
-            && has_run(folder, "cc", "-shared library.o -o liblibrary.so");
+            && has_run(folder, "cc", "-shared -fPIC library.o symbol.c -o liblibrary.so");
         is_there.then(|| vec![folder.join("liblibrary.so").display().to_string()])
     });
 }
 
 #[test]
 fn registrations_come_and_go_while_others_look() {
-    races(|folder, image| {
+    races("registrations_come_and_go_while_others_look", |folder, image| {
         let code = image.bytes().unwrap();
         let mut entry = OffloadEntry::new(ImageKind::SPIRV, OffloadKind::SYCL, code);
         entry.strings.set("triple", "spirv64-unknown-unknown");
