@@ -85,6 +85,11 @@ fn a_code_object_tells_how_it_is_launched() {
         "by_value",
     ];
     assert_eq!(&kinds[..6], own, "{kernel}");
+    // Who launches it places arguments in local memory by this.
+    let alignment = kernel
+        .lines()
+        .find_map(|line| line.trim().strip_prefix(".pointee_align:"));
+    assert_eq!(alignment.map(str::trim), Some("128"), "{kernel}");
     for kind in [
         "hidden_block_count_x",
         "hidden_group_size_z",

@@ -12,7 +12,7 @@ use super::super::kernel::refuse;
 use super::super::lanes::Lanes;
 use super::gpu::{Gpu, Space};
 use super::names;
-use super::variables::Variables;
+use super::variables::{LARGEST_ALIGNMENT, Variables};
 
 pub(super) use super::super::kernel::Result;
 
@@ -197,7 +197,11 @@ impl<'m> Emitter<'_, '_, 'm> {
                 }
                 vec![b.space_cast(given, b.pointer())]
             }
-            Passing::Local if self.gpu.table().local_pointers => vec![b.space_cast(given, b.pointer())],
+            Passing::Local if self.gpu.table().local_pointers => {
+                // Who launches the kernel places it by this, and what a pointer points to may be a guess: it suits all.
+                b.attribute(self.function, Some(index), "align", LARGEST_ALIGNMENT.into());
+                vec![b.space_cast(given, b.pointer())]
+            }
             Passing::Local => {
                 let wide = b.zext_or_trunc(given, b.int(64));
                 vec![b.offset(self.variables.dynamic(), wide)]

@@ -15,7 +15,7 @@ use super::names::{self, Names, is_symbol};
 pub(super) const DYNAMIC: &str = "offkit_local_memory";
 
 /// Arguments in local memory are as far apart as the largest alignment of OpenCL's types.
-const LARGEST_ALIGNMENT: u32 = 128;
+pub(super) const LARGEST_ALIGNMENT: u32 = 128;
 
 /// Bytes of a variable that are written down one by one, at most.
 const MOST_WRITTEN: u64 = 256 << 20;
