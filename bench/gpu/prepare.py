@@ -44,8 +44,12 @@ def installed(folder, packages):
     """The folder of packages of Python's, fetched where they are not there yet."""
     done = folder / "done"
     if not done.exists() or done.read_text() != " ".join(packages):
+        begun = folder / "begun"
+        if folder.exists() and any(folder.iterdir()) and not begun.exists():
+            raise Failed(f"{folder} has other things in it than what this fetches: name another folder")
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
+        begun.touch()
         run(sys.executable, "-m", "venv", folder / "environment")
         install = [folder / "environment/bin/pip", "install", "--quiet", "--no-deps", "--only-binary=:all:"]
         run(*install, "--target", folder / "packages", *packages)
@@ -138,7 +142,7 @@ class Bundle:
 
     def say_what_it_is(self, cuda):
         words = [run(self.programs / "offkit", "--version").strip()]
-        commit = subprocess.run(["git", "rev-parse", "--short=10", "HEAD"], cwd=ROOT, capture_output=True, text=True)
+        commit = subprocess.run(["git", "describe", "--always", "--dirty", "--abbrev=10"], cwd=ROOT, capture_output=True, text=True)
         if commit.returncode == 0:
             words[0] += f" ({commit.stdout.strip()})"
         if cuda:

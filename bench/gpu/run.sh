@@ -29,9 +29,10 @@ for step; do
 done
 
 mkdir -p "$out" || exit 2
-# Made whole and then renamed: another may be doing the same.
+# Made whole and then renamed: another may be doing the same. Those of an earlier folder are not these.
+if [ -d bin ] && [ programs.tar.gz -nt bin ]; then rm -rf bin; fi
 [ -d bin ] || {
-  unpacked=$(mktemp -d "$here/unpacked.XXXXXX") && tar -xzf programs.tar.gz -C "$unpacked" || exit 2
+  unpacked=$(mktemp -d "$here/unpacked.XXXXXX") && tar -xzf programs.tar.gz -C "$unpacked" && touch "$unpacked/bin" || exit 2
   mv -T "$unpacked/bin" bin 2>/dev/null || [ -d bin ] || exit 2
   rm -rf "$unpacked"
 }
@@ -45,6 +46,7 @@ devices() {
 }
 
 measure() {
+  rm -f "$out/measured.md"
   # shellcheck disable=SC2086 # several words
   offkit-gpu measure --bundle "$here" --out "$out/measured.md" ${OFFKIT_GPU_MEASURE:-}
 }

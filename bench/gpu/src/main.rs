@@ -149,13 +149,17 @@ fn measure(options: &Measure, gpu: &Gpu, device: &Device) -> Result<Vec<String>>
         failed: Vec::new(),
     };
     if options.only.is_empty() {
-        report.launches = launch::measure(gpu, &code, device)?;
+        match launch::measure(gpu, &code, device) {
+            Ok(launches) => report.launches = launches,
+            Err(error) => report.failed.push(("launches".to_owned(), error.to_string())),
+        }
     }
-    let loaded = throughput::load(gpu, &code)?;
+    write(options, &report)?;
+    let loaded = throughput::load(gpu, &code, &mut report.failed)?;
     if !loaded.iter().any(|loaded| loaded.compiler == Compiler::Nvcc) {
         report
             .failed
-            .push(("ratios".to_owned(), "the bundle was made without nvcc".to_owned()));
+            .push(("ratios".to_owned(), "there is no code of nvcc's".to_owned()));
     }
     let scale = if options.small { Scale::Small } else { Scale::Full };
     for row in rows::rows(scale) {
@@ -193,7 +197,8 @@ fn stress(options: &Stress, gpu: &Gpu, device: &Device) -> Result<Vec<String>> {
     let chance = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
     let run = stress::Options {
         seconds: options.seconds,
-        interval: Duration::from_secs(options.interval.max(1)),
+        // Looks are compared with each other: several in every run.
+        interval: Duration::from_secs(options.interval.max(1)).min(Duration::from_secs(options.seconds) / 4),
         threads: options.threads.unwrap_or(cores.min(8)).max(1),
         seed: options.seed.unwrap_or(chance),
         faults: options.faults,

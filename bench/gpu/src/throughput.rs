@@ -47,15 +47,20 @@ impl Measured {
     }
 }
 
-/// Loads what there is of the measured kernels.
-pub(crate) fn load<'g>(gpu: &'g Gpu, code: &Code) -> Result<Vec<Loaded<'g>>> {
+/// Loads what there is of the measured kernels. What the driver does not take, which may be too old for nvcc's code, goes to
+/// `failed` with its words.
+pub(crate) fn load<'g>(
+    gpu: &'g Gpu,
+    code: &Code,
+    failed: &mut Vec<(String, String)>,
+) -> Result<Vec<Loaded<'g>>> {
     let mut loaded = Vec::new();
     for compiler in Compiler::ALL {
         if let Some((path, bytes)) = code.kernels(compiler)? {
-            let module = gpu
-                .load(&bytes)
-                .map_err(|error| format!("{}: {error}", path.display()))?;
-            loaded.push(Loaded { compiler, module });
+            match gpu.load(&bytes) {
+                Ok(module) => loaded.push(Loaded { compiler, module }),
+                Err(error) => failed.push((path.display().to_string(), error.to_string())),
+            }
         }
     }
     Ok(loaded)

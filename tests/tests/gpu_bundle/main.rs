@@ -160,7 +160,7 @@ fn commands_at_random_leave_what_the_host_expects() {
     };
     let outcome = stress(&[]);
     assert_eq!(outcome.code, 0, "{outcome:#?}");
-    assert!(outcome.stdout.contains("0 faults; in use: "), "{outcome:#?}");
+    assert!(outcome.stdout.contains(" 0 faults; in use: "), "{outcome:#?}");
 
     // The driver runs out of memory in the middle.
     let fault = ("STANDIN_FAIL", "cuLaunchKernel:20:2");
