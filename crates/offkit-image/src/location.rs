@@ -178,8 +178,8 @@ impl Location {
     pub fn is_within(&self, other: &Self) -> bool {
         // Comparing with an empty text that lies nowhere can be slow.
         let has_path = || {
-            let rest = self.path.strip_prefix(other.path.as_str());
-            other.path.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            let rest = || self.path.strip_prefix(other.path.as_str());
+            other.path.is_empty() || rest().is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
         (Arc::ptr_eq(&self.file, &other.file) || self.file == other.file) && has_path()
     }

@@ -183,6 +183,14 @@ impl<'data> Sections<'data> {
         (0..count).map_while(move |number| self.get(number))
     }
 
+    /// Whether one of them is of this kind; nothing else of them is read.
+    pub(crate) fn has_kind(&self, kind: u32) -> bool {
+        (0..self.count().min(self.room())).any(|number| {
+            let header = self.table.from(number.saturating_mul(self.header_size));
+            self.header.fields(header).word(4) == Some(kind)
+        })
+    }
+
     /// The bytes of a section, if they are in the file.
     pub(crate) fn data(&self, section: &SectionHeader) -> Option<Source<'data>> {
         self.source.get(section.offset, section.size)

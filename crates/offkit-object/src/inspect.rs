@@ -182,6 +182,17 @@ pub fn header_target(bytes: &[u8], format: ImageFormat) -> Target {
     .unwrap_or_default()
 }
 
+/// What [`header_target`] and [`header_version`] say, with the header read once.
+pub(crate) fn header_facts(bytes: &[u8], format: ImageFormat) -> (Target, Option<CodeVersion>) {
+    match format {
+        ImageFormat::Amdgpu => match Header::read(Source::new(bytes)) {
+            Some(header) => (amdgpu::target(&header), amdgpu::header_version(&header)),
+            None => (Target::default(), None),
+        },
+        _ => (header_target(bytes, format), header_version(bytes, format)),
+    }
+}
+
 /// The version of the format of an image's code, as its first bytes say it: PTX, SPIR-V and AMD's code objects have
 /// one.
 ///

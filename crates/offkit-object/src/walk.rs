@@ -17,7 +17,7 @@ use crate::container;
 use crate::format::ContainerFormat;
 use crate::heads::Heads;
 use crate::host;
-use crate::inspect::{header_target, header_version};
+use crate::inspect::header_facts;
 use crate::memory::{Kept, Memory};
 use crate::parallel;
 use crate::part::{Coding, Content, Facts, Part, Visit};
@@ -646,10 +646,9 @@ impl Walker<'_> {
         let kind = facts.container.unwrap_or(around.kind);
         let format = shown.or(facts.claim);
         let told = std::mem::take(&mut facts.target);
-        let code_version = facts.code_version;
-        let code_version = code_version.or_else(|| bytes.and_then(|bytes| header_version(bytes, format)));
-        let shown = bytes.map(|bytes| header_target(bytes, format));
-        let Decision { target, contradicted } = decide(told, shown.unwrap_or_default());
+        let (shown, code_version) = bytes.map_or_else(Default::default, |bytes| header_facts(bytes, format));
+        let code_version = facts.code_version.or(code_version);
+        let Decision { target, contradicted } = decide(told, shown);
         let mut image = DeviceImage::of_format(code, format);
         image.container = if kind.is_host() {
             ContainerKind::Image

@@ -107,8 +107,9 @@ pub(super) fn number_of(arch: &str) -> Option<&str> {
 /// The processor in the flags of a code object's ELF header.
 #[must_use]
 pub fn processor_of_machine(machine: u8) -> Option<&'static str> {
-    let known = MACHINES.iter().find(|(number, _)| *number == machine);
-    known.map(|(_, name)| *name)
+    let place = MACHINES.binary_search_by_key(&machine, |(number, _)| *number);
+    let (_, name) = MACHINES.get(place.ok()?)?;
+    Some(name)
 }
 
 /// Whether LLVM 22 has a processor of that name.
@@ -186,6 +187,14 @@ pub fn wavefront_size(target: &Target) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_machine_is_found_by_its_number() {
+        for (number, name) in MACHINES {
+            assert_eq!(processor_of_machine(*number), Some(*name));
+        }
+        assert_eq!(processor_of_machine(0x40), None);
+    }
 
     #[test]
     fn wavefronts_became_smaller() {

@@ -7,9 +7,9 @@ pub(crate) fn header_target(_bytes: &[u8], _format: ImageFormat) -> Target {
     Target::default()
 }
 
-/// No version either.
-pub(crate) fn header_version(_bytes: &[u8], _format: ImageFormat) -> Option<CodeVersion> {
-    None
+/// No target, and no version either.
+pub(crate) fn header_facts(_bytes: &[u8], _format: ImageFormat) -> (Target, Option<CodeVersion>) {
+    (Target::default(), None)
 }
 
 /// No problems: the bytes are not asked.

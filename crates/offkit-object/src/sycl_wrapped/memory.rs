@@ -72,8 +72,7 @@ impl<'data> Memory<'data> {
         // a library or position-independent program a dynamic one, and only in a program with fixed addresses the value
         // itself. Each kind is brought into one form here, addresses and the words at them.
         let is_relocatable = header.kind == elf::TYPE_RELOCATABLE;
-        let is_relocation = |section: SectionHeader| section.kind == elf::SECTION_RELA;
-        if is_relocatable && !sections.iter().any(is_relocation) {
+        if is_relocatable && !sections.has_kind(elf::SECTION_RELA) {
             // Most objects in archives; without relocations nothing is pointed to.
             return Ok(None);
         }

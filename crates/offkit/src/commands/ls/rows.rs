@@ -1,6 +1,7 @@
 //! Rows of a tree on their way to standard output.
 
 use std::borrow::Cow;
+use std::rc::Rc;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 
@@ -43,8 +44,12 @@ pub(super) fn path(location: &Location, said: usize) -> String {
 fn push_path(text: &mut String, location: &Location, said: usize) {
     let path = location.path();
     let is_as_written = |byte: u8| matches!(byte, b' '..=b'~') && byte != b'%';
-    if said == 0 && path.bytes().all(is_as_written) {
-        text.push_str(path);
+    if path.bytes().all(is_as_written) {
+        let mut rest = path;
+        for _ in 0..said {
+            rest = rest.split_once('/').map_or("", |(_, rest)| rest);
+        }
+        text.push_str(rest);
         return;
     }
     for (number, part) in location.parts().skip(said).enumerate() {
@@ -211,14 +216,9 @@ impl Group {
             widths,
         } = Cells::of(&self);
         let branches = branches(&self.rows, next);
-        let mut text = String::new();
+        let mut text = String::with_capacity(self.places.len() + cells.len() + 64 * self.rows.len());
         let mut columns = columns.into_iter();
-        let mut cells = cells.as_str();
-        let mut take = |cell: Cell| {
-            let (text, rest) = cells.split_at(cell.bytes);
-            cells = rest;
-            text
-        };
+        let (mut places, mut cells) = (self.places.as_str(), cells.as_str());
         for (row, branch) in self.rows.into_iter().zip(branches) {
             text.extend([faint.start, &branch.bars, branch.fork, faint.end]);
             match row.content {
@@ -226,15 +226,15 @@ impl Group {
                 Content::Image(listed) => {
                     let Columns { place, target, size } = columns.next().unwrap_or_default();
                     text += name.start;
-                    text += take(place);
+                    text += place.take_from(&mut places);
                     text += name.end;
                     push_spaces(&mut text, widths.place - place.width + 2);
                     text += listed.format;
                     push_spaces(&mut text, widths.format - listed.format.len() + 2);
-                    text += take(target);
+                    text += target.take_from(&mut cells);
                     push_spaces(&mut text, widths.target - target.width + 2);
                     push_spaces(&mut text, widths.size - size.width);
-                    text += take(size);
+                    text += size.take_from(&mut cells);
                     if let Some(note) = listed.note {
                         text.extend(["  ", faint.start, &note, faint.end]);
                     }
@@ -260,7 +260,7 @@ impl Group {
 /// The cells of the images in a group.
 #[derive(Default)]
 struct Cells {
-    /// Their texts, end to end.
+    /// The texts of their targets and sizes, end to end.
     text: String,
     columns: Vec<Columns>,
     widths: Widths,
@@ -298,7 +298,7 @@ impl Cells {
 
     fn add(&mut self, listed: &Listed, place: &str) {
         let columns = Columns {
-            place: self.cell(|text| text.push_str(place)),
+            place: Cell::of(place),
             target: self.cell(|text| push_target(text, listed)),
             size: self.cell(|text| push_size(text, listed.size)),
         };
@@ -313,8 +313,20 @@ impl Cells {
     fn cell(&mut self, push: impl FnOnce(&mut String)) -> Cell {
         let start = self.text.len();
         push(&mut self.text);
-        let text = &self.text[start..];
-        Cell {
+        Cell::of(&self.text[start..])
+    }
+}
+
+impl Cell {
+    /// Its text, which the next ones follow.
+    fn take_from<'text>(self, texts: &mut &'text str) -> &'text str {
+        let (text, rest) = texts.split_at(self.bytes);
+        *texts = rest;
+        text
+    }
+
+    fn of(text: &str) -> Self {
+        Self {
             bytes: text.len(),
             width: match is_plain(text) {
                 true => text.len(),
@@ -368,8 +380,8 @@ struct Widths {
 
 /// What stands before a row.
 struct Branch {
-    /// The lines of the levels around it.
-    bars: String,
+    /// The lines of the levels around it: the same for many rows.
+    bars: Rc<str>,
     /// Where its own level leads to it.
     fork: &'static str,
     /// How its own level goes on below it.
@@ -380,6 +392,7 @@ struct Branch {
 /// comes before the level ends. `next` is the depth of the row that comes after these.
 fn branches(rows: &[Row], next: Option<usize>) -> Vec<Branch> {
     let mut goes_on = vec![true; next.map_or(0, |depth| depth + 1)];
+    let mut last: (Vec<bool>, Rc<str>) = Default::default();
     let mut branches: Vec<_> = rows
         .iter()
         .rev()
@@ -387,15 +400,20 @@ fn branches(rows: &[Row], next: Option<usize>) -> Vec<Branch> {
             let is_last = !goes_on.get(row.depth).copied().unwrap_or(false);
             goes_on.resize(row.depth + 1, false);
             goes_on[row.depth] = true;
-            let around = goes_on[..row.depth].iter().skip(1);
-            let bars = around.map(|goes_on| if *goes_on { "│   " } else { "    " });
+            let around = goes_on[..row.depth].get(1..).unwrap_or_default();
+            if around != last.0 {
+                let bars = around
+                    .iter()
+                    .map(|goes_on| if *goes_on { "│   " } else { "    " });
+                last = (around.to_vec(), bars.collect::<String>().into());
+            }
             let (fork, under) = match (row.depth, is_last) {
                 (0, _) => ("", ""),
                 (_, true) => ("└── ", "    "),
                 (_, false) => ("├── ", "│   "),
             };
             Branch {
-                bars: bars.collect(),
+                bars: Rc::clone(&last.1),
                 fork,
                 under,
             }
@@ -418,7 +436,7 @@ mod tests {
         });
         let drawn: Vec<_> = branches(&rows, None)
             .into_iter()
-            .map(|branch| branch.bars + branch.fork)
+            .map(|branch| branch.bars.to_string() + branch.fork)
             .collect();
         let expected = ["", "├── ", "│   ├── ", "│   └── ", "└── ", "    └── "];
         assert_eq!(drawn, expected);

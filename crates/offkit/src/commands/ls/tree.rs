@@ -8,7 +8,7 @@ use super::rows::{Content, Row, Rows, path};
 use super::sums::Sums;
 use crate::failure::Failure;
 use crate::pager;
-use crate::terminal::{Output, Styles, escape, is_terminal, size};
+use crate::terminal::{Output, Styles, escape, is_terminal, push_size, size};
 
 /// How many images of one file are shown on a terminal.
 const IMAGES_SHOWN: usize = 200;
@@ -189,27 +189,27 @@ impl Tree {
                 self.containers.last().map_or(0, |level| level.location.depth()),
             )
         };
-        let mut kind = String::new();
+        let mut text = String::with_capacity(title.len() + 64);
+        text.extend([heading.start, &title, heading.end, "  ", faint.start]);
         let mut below = Vec::new();
         if let Some(container) = container {
-            kind += container.kind.name();
+            text += container.kind.name();
             if let Some(version) = container.version {
-                kind += &format!(" v{version}");
+                text += &format!(" v{version}");
             }
             if let Some(program) = &container.program {
-                kind += &format!(", {} state", program.state);
+                text += &format!(", {} state", program.state);
                 if self.with_properties {
                     below = properties_lines(&program.properties, self.styles);
                 }
             }
-            kind += ", ";
+            text += ", ";
         }
-        let bytes = size(bytes);
+        push_size(&mut text, bytes);
+        text += faint.end;
         Row {
             depth,
-            content: Content::Text(format!(
-                "{heading}{title}{heading:#}  {faint}{kind}{bytes}{faint:#}"
-            )),
+            content: Content::Text(text),
             below,
         }
     }
