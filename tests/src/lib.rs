@@ -415,17 +415,13 @@ pub fn npy_i32(shape: &str, values: impl IntoIterator<Item = i32>) -> Vec<u8> {
     npy("<i4", shape, values.into_iter().flat_map(i32::to_le_bytes))
 }
 
-/// A `.npy` file of `i64`.
-pub fn npy_i64(shape: &str, values: impl IntoIterator<Item = i64>) -> Vec<u8> {
-    npy("<i8", shape, values.into_iter().flat_map(i64::to_le_bytes))
-}
-
 /// A `.npy` file of `f64`.
 pub fn npy_f64(shape: &str, values: impl IntoIterator<Item = f64>) -> Vec<u8> {
     npy("<f8", shape, values.into_iter().flat_map(f64::to_le_bytes))
 }
 
-fn npy(kind: &str, shape: &str, data: impl Iterator<Item = u8>) -> Vec<u8> {
+/// A `.npy` file of elements of a kind, as numpy writes it (`<f2`), that are so many bytes.
+pub fn npy(kind: &str, shape: &str, data: impl IntoIterator<Item = u8>) -> Vec<u8> {
     let header = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}");
     let mut bytes = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
     bytes.extend(format!("{header:<117}\n").bytes());

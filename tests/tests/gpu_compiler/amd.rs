@@ -135,6 +135,55 @@ fn a_code_object_tells_how_it_is_launched() {
 }
 
 #[test]
+fn atomics_have_their_order_and_scope() {
+    need!("clang-22", "ld.lld", "llvm-objdump");
+    let folder = Folder::new();
+    // Of loads clang 22 takes C's number of the order for the scope, and the other way round: this one's is the work-group.
+    // Its stores are always in one order for all of the device.
+    let source = "kernel void orders(global atomic_int *at, global int *x) {
+        x[0] = atomic_load_explicit(at, memory_order_acquire, memory_scope_device);
+        x[1] = __opencl_atomic_fetch_add(at + 1, 1, memory_order_acq_rel, memory_scope_device);
+        x[2] = __opencl_atomic_fetch_xor(at + 2, 1, memory_order_relaxed, memory_scope_all_svm_devices);
+        x[3] = __opencl_atomic_exchange(at + 3, 1, memory_order_seq_cst, memory_scope_sub_group);
+        int seen = 5;
+        __opencl_atomic_compare_exchange_strong(at + 4, &seen, 7, memory_order_release, memory_order_relaxed,
+                                                memory_scope_device);
+        x[4] = seen;
+        atomic_work_item_fence(CLK_GLOBAL_MEM_FENCE, memory_order_release, memory_scope_device);
+        atomic_store_explicit(at + 5, 1, memory_order_seq_cst, memory_scope_device);
+      }";
+    spirv(&folder, "k", source);
+    for (processor, makes_visible) in [("gfx90a", "buffer_wbinvl1_vol"), ("gfx1100", "buffer_gl1_inv")] {
+        compile(&folder, "k", processor);
+        let text = folder.read(&format!("k.{processor}/0.ll"));
+        let text = String::from_utf8(text).expect("LLVM IR is text");
+        for (operation, order) in [
+            ("load atomic i32", "syncscope(\"workgroup\") acquire"),
+            ("atomicrmw add", "syncscope(\"agent\") acq_rel"),
+            ("atomicrmw xor", "i32 1 monotonic"),
+            ("atomicrmw xchg", "syncscope(\"wavefront\") seq_cst"),
+            ("cmpxchg", "syncscope(\"agent\") release monotonic"),
+            ("fence", "syncscope(\"agent\") release"),
+            ("store atomic i32", "syncscope(\"agent\") seq_cst"),
+        ] {
+            let mut lines = text.lines().filter(|line| line.contains(operation));
+            let line = lines.next().unwrap_or_default();
+            assert!(line.contains(order), "{processor}, {operation}: {line}\n{text}");
+            assert_eq!(lines.next(), None, "{processor}, {operation}: {text}");
+        }
+        // Among all devices: no scope.
+        let is_narrow = |line: &&str| line.contains("atomicrmw xor") && line.contains("syncscope");
+        assert_eq!(text.lines().find(is_narrow), None, "{processor}: {text}");
+        // What others of the device wrote is seen behind the update that asks for it, and not before.
+        let objdump = tool("llvm-objdump").expect("asked for before");
+        let code = folder.run(objdump, ["-d", &format!("k.{processor}/0.out")]).ok();
+        let (before, behind) = code.split_once("global_atomic_add").expect("an update");
+        assert!(behind.contains(makes_visible), "{processor}: {code}");
+        assert!(!before.contains(makes_visible), "{processor}: {code}");
+    }
+}
+
+#[test]
 fn what_there_is_no_code_for_is_refused_by_name() {
     need!("clang-22");
     let folder = Folder::new();

@@ -5,27 +5,96 @@
 
 use std::fmt::Write;
 
-use offkit_tests::{Folder, need, npy_f32, npy_i32, tool};
+use offkit_tests::{Folder, need, npy, tool};
 
 use super::{LANGUAGE, MEASURED, compile, for_waves, spirv, wave_of};
 
 /// What a kernel is given.
 enum Given {
-    /// Integers or single-precision numbers, which are compared afterwards.
+    /// Integers, which are the same afterwards.
     I32(Vec<i32>),
-    F32(Vec<f32>),
-    /// 64-bit integers.
     I64(Vec<i64>),
+    /// Numbers, which are but for roundings.
+    F32(Vec<f32>),
+    F64(Vec<f64>),
+    /// Numbers of half precision, as their bits: whoever computes with them rounds as often.
+    F16(Vec<u16>),
     /// One number, as `offkit run` and as C spell it, and its type in C.
     Number(&'static str, &'static str, &'static str),
     /// Bytes of local memory.
     Local(usize),
 }
 
-use Given::{F32, I32, I64, Local, Number};
+use Given::{F16, F32, F64, I32, I64, Local, Number};
+
+/// The bytes of an array, and the type of its elements in C and in a `.npy` file.
+struct Array {
+    element: &'static str,
+    kind: &'static str,
+    size: usize,
+    bytes: Vec<u8>,
+}
+
+impl Given {
+    fn array(&self) -> Option<Array> {
+        fn of<T: Copy, const N: usize>(
+            element: &'static str,
+            kind: &'static str,
+            values: &[T],
+            bytes: fn(T) -> [u8; N],
+        ) -> Option<Array> {
+            Some(Array {
+                element,
+                kind,
+                size: N,
+                bytes: values.iter().flat_map(|value| bytes(*value)).collect(),
+            })
+        }
+        match self {
+            I32(values) => of("int32_t", "<i4", values, i32::to_le_bytes),
+            I64(values) => of("int64_t", "<i8", values, i64::to_le_bytes),
+            F32(values) => of("float", "<f4", values, f32::to_le_bytes),
+            F64(values) => of("double", "<f8", values, f64::to_le_bytes),
+            F16(values) => of("_Float16", "<f2", values, u16::to_le_bytes),
+            Number(..) | Local(_) => None,
+        }
+    }
+
+    /// Whether elements are what they should be.
+    fn is_near(&self, expected: &[u8], found: &[u8]) -> bool {
+        fn number<const N: usize>(bytes: &[u8]) -> [u8; N] {
+            bytes.try_into().expect("an element")
+        }
+        let near = |one: f64, two: f64, tolerance: f64| {
+            one == two
+                || (one - two).abs() <= tolerance * one.abs().max(two.abs()).max(1.0)
+                || (one.is_nan() && two.is_nan())
+        };
+        let single = |bytes: &[u8]| f64::from(f32::from_le_bytes(number(bytes)));
+        let double = |bytes: &[u8]| f64::from_le_bytes(number(bytes));
+        match self {
+            F32(_) => near(single(expected), single(found), 2e-4),
+            F64(_) => near(double(expected), double(found), 1e-12),
+            _ => expected == found,
+        }
+    }
+}
 
 /// A launch: the kernel, work-items in all and in a group, arguments.
 struct Launch(&'static str, [usize; 3], [usize; 3], Vec<Given>);
+
+/// In how many dimensions a launch is, and where its ids begin: what kernels may ask for.
+#[derive(Clone, Copy)]
+struct Place {
+    dimensions: usize,
+    offset: [usize; 3],
+}
+
+/// Where launches are of kernels that don't ask.
+const PLAIN: Place = Place {
+    dimensions: 3,
+    offset: [0; 3],
+};
 
 fn numbers(count: usize) -> Vec<i32> {
     (0..count)
@@ -54,7 +123,10 @@ fn of_host(text: &str) -> String {
     text = text
         .replace("addrspacecast", "bitcast")
         .replace("ptx_kernel ", "")
-        .replace("amdgpu_kernel ", "");
+        .replace("amdgpu_kernel ", "")
+        // Bytes of the launch: where they are is what the host is given.
+        .replace(" byval([12 x i8])", "")
+        .replace(" byval([16 x i8])", "");
     let is_targets = |line: &&str| !line.starts_with("target ");
     let lines = text
         .lines()
@@ -73,10 +145,15 @@ fn of_host(text: &str) -> String {
 
 /// A program that launches a kernel and writes what it leaves in memory. A pointer into local memory is given as such, or as
 /// a place in what the launch has.
-fn program(Launch(kernel, global, local, given): &Launch, has_local_pointers: bool) -> String {
+fn program(
+    Launch(kernel, global, local, given): &Launch,
+    emulated: &Emulated,
+    place: Option<Place>,
+) -> String {
     let mut text = String::from(
         "#include <stdint.h>\n#include <stdio.h>\n\
          extern char offkit_local_memory[];\n\
+         extern uint32_t launched[4];\n\
          void launch(void (*)(void), uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t);\n\
          static void move(const char *name, void *to, size_t size, int is_read) {\n\
          FILE *file = fopen(name, is_read ? \"rb\" : \"wb\");\n\
@@ -87,37 +164,44 @@ fn program(Launch(kernel, global, local, given): &Launch, has_local_pointers: bo
     let (mut reads, mut writes) = (String::new(), String::new());
     let mut used = 0;
     for (index, given) in given.iter().enumerate() {
-        let (element, count) = match given {
-            I32(values) => ("int32_t", values.len()),
-            F32(values) => ("float", values.len()),
-            I64(values) => ("int64_t", values.len()),
-            Number(_, value, kind) => {
-                types.push((*kind).to_owned());
-                arguments.push((*value).to_owned());
-                continue;
-            }
+        let (kind, value) = match given {
+            Number(_, value, kind) => (*kind, (*value).to_owned()),
             Local(size) => {
-                let (kind, place) = match has_local_pointers {
-                    true => ("char *", format!("offkit_local_memory + {used}")),
-                    false => ("uint32_t", used.to_string()),
-                };
-                types.push(kind.to_owned());
-                arguments.push(place);
+                let place = used;
                 used += size.next_multiple_of(128);
-                continue;
+                match emulated.wave.is_some() {
+                    true => ("char *", format!("offkit_local_memory + {place}")),
+                    false => ("uint32_t", place.to_string()),
+                }
+            }
+            array => {
+                let Array {
+                    element, size, bytes, ..
+                } = array.array().expect("nothing else");
+                let count = bytes.len() / size;
+                writeln!(
+                    text,
+                    "static {element} a{index}[{count}] __attribute__((aligned(128)));"
+                )
+                .unwrap();
+                writeln!(reads, "move(\"a{index}.bin\", a{index}, sizeof a{index}, 1);").unwrap();
+                writeln!(writes, "move(\"b{index}.bin\", a{index}, sizeof a{index}, 0);").unwrap();
+                ("void *", format!("a{index}"))
             }
         };
-        writeln!(
-            text,
-            "static {element} a{index}[{count}] __attribute__((aligned(128)));"
-        )
-        .unwrap();
-        writeln!(reads, "move(\"a{index}.bin\", a{index}, sizeof a{index}, 1);").unwrap();
-        writeln!(writes, "move(\"b{index}.bin\", a{index}, sizeof a{index}, 0);").unwrap();
-        types.push(format!("{element} *"));
-        arguments.push(format!("a{index}"));
+        types.push(kind.to_owned());
+        arguments.push(value);
     }
     let groups = [0, 1, 2].map(|axis| global[axis] / local[axis]);
+    let [left, top, front] = place.unwrap_or(PLAIN).offset;
+    let launched = format!("{left}, {top}, {front}, {}", place.unwrap_or(PLAIN).dimensions);
+    let mut kernel = (*kernel).to_owned();
+    // NVIDIA's kernels are told by an argument, in an entry of its own; AMD's by their runtime.
+    if emulated.wave.is_none() && place.is_some() {
+        kernel += "_with_offset";
+        types.push("uint32_t *".to_owned());
+        arguments.push("launched".to_owned());
+    }
     let (types, arguments) = (types.join(", "), arguments.join(", "));
     writeln!(text, "typedef int32_t int4 __attribute__((ext_vector_type(4)));").unwrap();
     writeln!(
@@ -129,104 +213,67 @@ fn program(Launch(kernel, global, local, given): &Launch, has_local_pointers: bo
     let [a, b, c] = local;
     writeln!(
         text,
-        "int main(void) {{ {reads} launch(of, {x}, {y}, {z}, {a}, {b}, {c}); {writes} }}"
+        "uint32_t launched[4] = {{{launched}}};\nint main(void) {{ {reads} launch(of, {x}, {y}, {z}, {a}, {b}, {c}); {writes} }}"
     )
     .unwrap();
     text
 }
 
-/// Whether numbers are the same, but for the order in which they were rounded.
-fn is_near(one: f32, two: f32) -> bool {
-    one == two
-        || (one - two).abs() <= 2e-4 * one.abs().max(two.abs()).max(1.0)
-        || (one.is_nan() && two.is_nan())
-}
-
-fn words<const N: usize>(bytes: &[u8]) -> impl Iterator<Item = [u8; N]> {
-    bytes
-        .chunks_exact(N)
-        .map(|word| word.try_into().expect("all of them"))
-}
-
 /// Runs a launch both ways; gives what was printed, too.
 #[track_caller]
 fn compare(emulated: &Emulated, launch: &Launch) -> [String; 2] {
+    compare_at(emulated, launch, None)
+}
+
+/// The same for a launch in some place.
+#[track_caller]
+fn compare_at(emulated: &Emulated, launch: &Launch, place: Option<Place>) -> [String; 2] {
     let Emulated { folder, name, .. } = emulated;
     let Launch(kernel, global, local, given) = launch;
-    let joined = |three: &[usize; 3]| three.map(|size| size.to_string()).join(",");
+    let Place { dimensions, offset } = place.unwrap_or(PLAIN);
+    let joined = |three: &[usize; 3]| {
+        let sizes = three.iter().take(dimensions).map(usize::to_string);
+        sizes.collect::<Vec<_>>().join(",")
+    };
     let mut line = format!(
-        "run {name}.spv {kernel} --device cpu-checked --global {} --local {}",
+        "run {name}.spv {kernel} --device cpu-checked --global {} --local {} --offset {}",
         joined(global),
-        joined(local)
+        joined(local),
+        joined(&offset)
     );
     for (index, given) in given.iter().enumerate() {
-        let file = format!("a{index}.npy");
-        let shape = |count: usize| format!("({count},)");
-        let bytes: Vec<u8> = match given {
-            I32(values) => {
-                folder.write(&file, npy_i32(&shape(values.len()), values.iter().copied()));
-                values.iter().flat_map(|value| value.to_le_bytes()).collect()
-            }
-            F32(values) => {
-                folder.write(&file, npy_f32(&shape(values.len()), values.iter().copied()));
-                values.iter().flat_map(|value| value.to_le_bytes()).collect()
-            }
-            I64(values) => {
-                folder.write(
-                    &file,
-                    offkit_tests::npy_i64(&shape(values.len()), values.iter().copied()),
-                );
-                values.iter().flat_map(|value| value.to_le_bytes()).collect()
-            }
-            Number(value, ..) => {
-                line += &format!(" --arg {value}");
-                continue;
-            }
-            Local(size) => {
-                line += &format!(" --arg local:{size}");
-                continue;
+        line += &match given {
+            Number(value, ..) => format!(" --arg {value}"),
+            Local(size) => format!(" --arg local:{size}"),
+            array => {
+                let Array {
+                    kind, size, bytes, ..
+                } = array.array().expect("nothing else");
+                let shape = format!("({},)", bytes.len() / size);
+                folder.write(&format!("a{index}.npy"), npy(kind, &shape, bytes.iter().copied()));
+                folder.write(&format!("a{index}.bin"), bytes);
+                format!(" --arg a{index}.npy --out {index}=o{index}.npy")
             }
         };
-        folder.write(&format!("a{index}.bin"), bytes);
-        line += &format!(" --arg {file} --out {index}=o{index}.npy");
     }
     let interpreted = folder.offkit(&line).ok();
-    folder.write("main.c", program(launch, emulated.wave.is_some()));
+    folder.write("main.c", program(launch, emulated, place));
     let clang = tool("clang-22").expect("asked for before");
     let build = "-w main.c threads.o host.o -lm -o main";
     folder.run(clang, build.split(' ')).ok();
     let threads = folder.run::<String>(folder.path("main"), []).ok();
     for (index, given) in given.iter().enumerate() {
-        let files = || {
-            let expected = folder.read(&format!("o{index}.npy"));
-            let found = folder.read(&format!("b{index}.bin"));
-            (expected[expected.len() - found.len()..].to_vec(), found)
+        let Some(Array { size, .. }) = given.array() else {
+            continue;
         };
-        match given {
-            I32(_) | I64(_) => {
-                let (expected, found) = files();
-                let differs = expected
-                    .chunks(4)
-                    .zip(found.chunks(4))
-                    .position(|(one, two)| one != two);
-                assert_eq!(
-                    differs, None,
-                    "{kernel}, argument {index}: {expected:?}\n{found:?}"
-                );
-            }
-            F32(_) => {
-                let (expected, found) = files();
-                let pairs = words(&expected)
-                    .map(f32::from_le_bytes)
-                    .zip(words(&found).map(f32::from_le_bytes));
-                for (place, (expected, found)) in pairs.enumerate() {
-                    assert!(
-                        is_near(expected, found),
-                        "{kernel}, argument {index} at {place}: {found}, and interpreted {expected}"
-                    );
-                }
-            }
-            Number(..) | Local(_) => {}
+        let expected = folder.read(&format!("o{index}.npy"));
+        let found = folder.read(&format!("b{index}.bin"));
+        let expected = &expected[expected.len() - found.len()..];
+        for (at, (expected, found)) in expected.chunks(size).zip(found.chunks(size)).enumerate() {
+            assert!(
+                given.is_near(expected, found),
+                "{kernel}, argument {index} at {at}: {found:02x?}, and interpreted {expected:02x?}"
+            );
         }
     }
     [interpreted, threads]
@@ -378,6 +425,46 @@ fn measured(emulated: &Emulated) {
             vec![of(256), of(49), none(256), int("16"), int("16")],
         ),
         Launch(
+            "sparse",
+            row(64),
+            row(32),
+            vec![
+                I32((0..65).map(|index| index * 3 / 2).collect()),
+                I32(numbers(96)),
+                of(96),
+                of(101),
+                none(64),
+            ],
+        ),
+        Launch(
+            "polynomial_f64",
+            row(64),
+            row(32),
+            vec![
+                F64((0..64).map(|index| f64::from(index) / 65.0).collect()),
+                F64(vec![0.0; 64]),
+            ],
+        ),
+        Launch(
+            "exp_f64",
+            row(96),
+            row(32),
+            vec![
+                F64((0..96).map(|index| f64::from(index) * 7.3 - 350.0).collect()),
+                F64(vec![0.0; 96]),
+            ],
+        ),
+        Launch(
+            "saxpy_f16",
+            row(64),
+            row(32),
+            // Bits of numbers of all sizes, below zero and above.
+            vec![
+                F16((0..64).map(|index| (index * 491) ^ ((index & 1) << 15)).collect()),
+                F16(vec![0; 64]),
+            ],
+        ),
+        Launch(
             "reduce_sub_groups",
             row(192),
             row(96),
@@ -442,9 +529,24 @@ fn collectives_atomics_and_pointers_do_what_the_interpreter_does() {
                 vec![F32(fractions(96)), F32(vec![0.0; 768])],
             ),
             Launch("conversions", row(96), row(32), vec![of(96), none(384)]),
+            // Next to whole numbers, of which half have no gamma.
+            Launch(
+                "gammas",
+                row(96),
+                row(32),
+                vec![
+                    F32(fractions(96)),
+                    F64((0..96).map(|index| f64::from(index) * 0.37 + 0.11).collect()),
+                    none(96),
+                ],
+            ),
         ];
         for launch in &launches {
             compare(&emulated, launch);
+        }
+        let everywhere = || Launch("places", [32, 6, 1], [16, 2, 1], vec![none(32 * 6 * 6)]);
+        for (dimensions, offset) in [(3, [0; 3]), (2, [0; 3]), (2, [70, 5, 0]), (3, [1, 2, 3])] {
+            compare_at(&emulated, &everywhere(), Some(Place { dimensions, offset }));
         }
         if emulated.wave.is_some() {
             continue;

@@ -129,6 +129,18 @@ kernel void conversions(global const int *in, global int *out) {
   out[4 * i + 3] = x / 7 + x % 5 + (uint)x / 9u + (x << (x & 31)) + bitselect(x, 0x55, 0xf0);
 }
 
+kernel void places(global uint *out) {
+  size_t line = get_group_id(1) * get_local_size(1) + get_local_id(1);
+  size_t column = get_group_id(0) * get_local_size(0) + get_local_id(0);
+  global uint *own = out + 6 * (line * get_global_size(0) + column);
+  own[0] = get_global_id(0) + 1000 * get_global_id(1) + 1000000 * get_global_id(2);
+  own[1] = get_global_offset(0) + 1000 * get_global_offset(1) + 1000000 * get_global_offset(2);
+  own[2] = get_global_size(0) + 1000 * get_global_size(1) + 1000000 * get_global_size(2);
+  own[3] = get_num_groups(0) + 1000 * get_num_groups(1) + 1000000 * get_num_groups(2);
+  own[4] = get_global_linear_id() + 1000000 * get_local_linear_id();
+  own[5] = get_work_dim();
+}
+
 kernel void gammas(global float *x, global double *y, global int *signs) {
   size_t i = get_global_id(0);
   int sign, other;

@@ -112,11 +112,13 @@ static struct {
   uint64_t offset[3];
   uint16_t dimensions;
 } told;
+// Where ids begin, and the number of dimensions.
+extern uint32_t launched[4];
 const void *implicit(void) __asm__("device.amd.implicitarg.ptr");
 const void *implicit(void) {
   for (int i = 0; i < 3; ++i)
-    told.groups[i] = groups[i], told.size[i] = (uint16_t)size[i];
-  told.dimensions = 1;
+    told.groups[i] = groups[i], told.size[i] = (uint16_t)size[i], told.offset[i] = launched[i];
+  told.dimensions = (uint16_t)launched[3];
   return &told;
 }
 
