@@ -4,6 +4,9 @@
 mod amd;
 mod emulated;
 
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use offkit_tests::cuda::Cuda;
 use offkit_tests::{Folder, need, tool};
 
@@ -86,27 +89,45 @@ fn the_assembler_takes_it_for_every_processor() {
     let folder = Folder::new();
     spirv(&folder, "measured", MEASURED);
     spirv(&folder, "language", LANGUAGE);
-    // Every one that the assemblers know is tried by `./dev ptxas`.
-    let all = std::env::var_os("OFFKIT_ALL_PROCESSORS").is_some();
-    let samples = [
-        (&older, &["sm_60", "sm_70", "sm_90"][..]),
-        (&newer, &["sm_75", "sm_120"]),
-    ];
-    for (ptxas, sample) in samples {
-        let help = folder.run(ptxas, ["--help"]).ok();
-        let known: Vec<&str> = match all {
-            true => help.split('\'').filter(|word| is_processor(word)).collect(),
-            false => sample.to_vec(),
-        };
-        for processor in known {
-            for name in ["measured", "language"] {
-                compile(&folder, name, processor);
-                let ptx = format!("{name}.{processor}/0.ptx");
-                let outcome = folder.run(ptxas, [&format!("-arch={processor}"), &ptx, "-o", "made.cubin"]);
-                assert_eq!(outcome.code, 0, "{processor}: {outcome:#?}");
-            }
+    let ends = [(older, ["sm_60", "sm_121a"]), (newer, ["sm_75", "sm_121f"])];
+    let assemblers = ends.map(|(ptxas, ends)| {
+        let known = processors(&folder.run(&ptxas, ["--help"]).ok());
+        assert!(ends.iter().all(|end| known.contains(*end)), "{known:?}");
+        (ptxas, known)
+    });
+    let all: BTreeSet<&String> = assemblers.iter().flat_map(|(_, known)| known).collect();
+    let all: Vec<&String> = all.into_iter().collect();
+    let assemble = |processor: &str, name: &str| {
+        compile(&folder, name, processor);
+        let ptx = format!("{name}.{processor}/0.ptx");
+        let takers = assemblers.iter().filter(|(_, known)| known.contains(processor));
+        for (ptxas, _) in takers {
+            let options = [
+                &format!("-arch={processor}"),
+                &ptx,
+                "-o",
+                &format!("{name}.{processor}.cubin"),
+            ];
+            let outcome = folder.run(ptxas, options);
+            assert_eq!(outcome.code, 0, "{processor}: {outcome:#?}");
         }
-    }
+    };
+    // Each takes two seconds: with two cores it is forty in all.
+    let next = AtomicUsize::new(0);
+    let work = || {
+        while let Some(processor) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
+            assemble(processor, "measured");
+            assemble(processor, "language");
+        }
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
+}
+
+/// The processors that an assembler names and that there is code for.
+fn processors(help: &str) -> BTreeSet<String> {
+    let words = help.split('\'').filter(|word| is_processor(word));
+    words.map(str::to_owned).collect()
 }
 
 /// Whether ptxas names a processor that there is code for; 107 is newer than LLVM 22.
