@@ -5,7 +5,8 @@
   --without-nvcc     leave out nvcc's code, which the kernels are measured beside
   --limit MB         fail if the bundle is larger (60)
 
-The bundle is made beside its place, and takes it when it is whole.
+The bundle is made beside its place, and takes it when it is whole. Exits with 1 if something failed, with 3 if nvcc can't be
+fetched.
 """
 
 import argparse
@@ -17,6 +18,7 @@ import struct
 import subprocess
 import sys
 import tarfile
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -25,11 +27,17 @@ PROCESSORS = (75, 80, 90)
 # CUDA 13.0: drivers from 580 on take its code, and none of the PTX that later ones write.
 NVCC = ["nvidia-cuda-nvcc==13.0.88", "nvidia-nvvm==13.0.88", "nvidia-cuda-crt==13.0.88", "nvidia-cuda-runtime==13.0.96",
         "nvidia-cuda-cccl==13.0.85"]  # fmt: skip
-PROGRAMS = ["offkit", "offkit-probe", "offkit-gpu", "offkit-nvptx-worker", "liboffkit_plugin_cuda.so"]
+PROGRAMS = ["offkit", "offkit-probe", "offkit-gpu", "offkit-nvptx-worker", "liboffkit_plugin_cuda.so", "liboffkit.so"]
+# The machine that programs are taken to may have no library of C++.
+STATIC = ["-nostdlib++", "-l:libstdc++.a"]
 
 
 class Failed(Exception):
     pass
+
+
+class Unreachable(Failed):
+    """Packages could not be fetched."""
 
 
 def run(*command, **options):
@@ -52,7 +60,10 @@ def installed(folder, packages):
         begun.touch()
         run(sys.executable, "-m", "venv", folder / "environment")
         install = [folder / "environment/bin/pip", "install", "--quiet", "--no-deps", "--only-binary=:all:"]
-        run(*install, "--target", folder / "packages", *packages)
+        try:
+            run(*install, "--target", folder / "packages", *packages)
+        except Failed as error:
+            raise Unreachable(f"{', '.join(packages)} cannot be fetched: {error}") from None
         done.write_text(" ".join(packages))
     return folder / "packages"
 
@@ -88,6 +99,8 @@ class Bundle:
         folder.mkdir()
         for name in PROGRAMS:
             run("strip", "-o", folder / name, self.programs / name)
+        # As programs ask for it.
+        (folder / "liboffkit.so").rename(folder / "liboffkit.so.0")
         with tarfile.open(self.folder / "programs.tar.gz", "w:gz") as packed:
             packed.add(folder, "bin")
         shutil.rmtree(folder)
@@ -140,6 +153,39 @@ class Bundle:
         npy(folder / "y.npy", y)
         npy(folder / "expected.npy", [2.5 * one + other for one, other in zip(x, y)])
 
+    def programs_of_examples(self):
+        """The programs of `examples/c-api`, `examples/wrapped` and `examples/parallel`, and what they print on the CPU device."""
+        folder = self.folder / "examples/programs"
+        folder.mkdir()
+        examples, include = ROOT / "examples", ROOT / "include"
+        with tempfile.TemporaryDirectory() as scratch:
+            scratch = Path(scratch)
+            (scratch / "liboffkit.so.0").symlink_to(self.programs / "liboffkit.so")
+            (scratch / "liboffkit.so").symlink_to("liboffkit.so.0")
+            library = [f"-I{include}", f"-L{scratch}", "-loffkit"]
+            for name in ("app", "library"):
+                file = folder / f"{name}.syclbin"
+                shutil.copy(self.folder / "examples/shared-library/built" / file.name, file)
+                self.offkit("wrap", file, "-o", scratch / f"{name}.o", "--runtime", "sycl-v3")
+            run("clang-22", examples / "c-api/saxpy.c", *library, "-o", folder / "saxpy-c")
+            run("clang++-22", "-std=c++17", examples / "c-api/saxpy.cpp", *library, *STATIC, "-o", folder / "saxpy-cpp")
+            run("clang-22", "-shared", scratch / "library.o", *library, "-o", folder / "liblibrary.so")
+            run("clang-22", examples / "c-api/wrapped.c", scratch / "app.o", *library, "-ldl", "-o", folder / "wrapped-c")
+            built = scratch / "wrapped"
+            run(examples / "wrapped/build.sh", built, env=self.own | {"OFFKIT_FLAGS": " ".join([*library, *STATIC])})
+            # Its name is in what it prints, and its library's in it.
+            shutil.copy(built / "linked", folder / "wrapped")
+            shutil.copy(built / "libnegative.so", folder)
+            for name in ("saxpy", "nbody", "mandelbrot"):
+                source = examples / "parallel" / f"{name}.cpp"
+                self.offkit("c++", "-fsycl", "-std=c++17", "-O2", source, *STATIC, "-o", folder / name)
+                run("strip", folder / name)
+            run("strip", folder / "saxpy-cpp")
+            shutil.copy(OWN / "examples.sh", folder)
+            device = {"ONEAPI_DEVICE_SELECTOR": "offkit:*", "OCL_ICD_VENDORS": "/nowhere/", "OFFKIT_PLUGINS": ""}
+            place = {"LD_LIBRARY_PATH": str(scratch), "XDG_CACHE_HOME": str(scratch / "cache")}
+            run(folder / "examples.sh", "--expect", env=self.own | device | place)
+
     def say_what_it_is(self, cuda):
         words = [run(self.programs / "offkit", "--version").strip()]
         commit = subprocess.run(["git", "describe", "--always", "--dirty", "--abbrev=10"], cwd=ROOT, capture_output=True, text=True)
@@ -174,17 +220,21 @@ def main():
     made.mkdir(parents=True)
     bundle = Bundle(made, given.programs.resolve())
     try:
+        # What may fail for want of a network comes before what takes time.
+        if cuda:
+            nvcc(cuda)
         bundle.code(cuda)
         bundle.pack_programs()
         bundle.demo()
         bundle.examples()
+        bundle.programs_of_examples()
         bundle.say_what_it_is(cuda)
         size = sum(path.stat().st_size for path in made.rglob("*") if path.is_file()) / 1e6
         if size > given.limit:
             raise Failed(f"the bundle takes {size:.1f} MB, at most {given.limit:g} are allowed: see {made}")
     except Failed as error:
         print(f"prepare.py: {error}", file=sys.stderr)
-        return 1
+        return 3 if isinstance(error, Unreachable) else 1
     shutil.rmtree(given.bundle, ignore_errors=True)
     made.rename(given.bundle)
     print(f"{given.bundle}: {size:.1f} MB. On a machine with one of NVIDIA's GPUs, run run.sh in it.")

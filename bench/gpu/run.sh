@@ -5,11 +5,13 @@
 #   devices   what offkit sees: devices.txt
 #   measure   kernels beside nvcc's code, launches beside the driver's: measured.md
 #   demo      the demo of the repository, on the GPU
-#   examples  the program of examples/build-systems, on the GPU
+#   examples  the programs of examples/build-systems, c-api, wrapped and parallel, on the GPU
 #   stress    commands at random, for 8 minutes or OFFKIT_GPU_SECONDS
-# OFFKIT_GPU_MEASURE and OFFKIT_GPU_STRESS have further options for `offkit-gpu measure` and `stress`.
+# OFFKIT_GPU_MEASURE and OFFKIT_GPU_STRESS have further options for `offkit-gpu measure` and `stress`, OFFKIT_GPU_EXAMPLES
+# the programs of examples/programs that are run instead of all.
 #
-# What is written goes to FOLDER (out). Exits with 1 if a step failed, with 3 without driver or device.
+# What is written goes to FOLDER (out). Exits with 1 if a step failed, with 2 for wrong usage or a damaged folder, with 3
+# without driver or device.
 set -uo pipefail
 cd "$(dirname "$0")" || exit 2
 here=$PWD out=$PWD/out
@@ -31,6 +33,7 @@ done
 mkdir -p "$out" || exit 2
 # Made whole and then renamed: another may be doing the same. Those of an earlier folder are not these.
 if [ -d bin ] && [ programs.tar.gz -nt bin ]; then rm -rf bin; fi
+[ -d bin ] || [ -e programs.tar.gz ] || { echo "$here lacks programs.tar.gz: copy the whole folder again" >&2; exit 2; }
 [ -d bin ] || {
   unpacked=$(mktemp -d "$here/unpacked.XXXXXX") && tar -xzf programs.tar.gz -C "$unpacked" && touch "$unpacked/bin" || exit 2
   mv -T "$unpacked/bin" bin 2>/dev/null || [ -d bin ] || exit 2
@@ -65,6 +68,10 @@ examples() {
     first=$?
     offkit run app scale --device gpu --global 1024 --arg f32:3 --arg x.npy --check 1=scaled.npy && exit "$first"
   )
+  local first=$?
+  # shellcheck disable=SC2086 # several words
+  LD_LIBRARY_PATH=$here/bin${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} ONEAPI_DEVICE_SELECTOR='*:gpu' \
+    examples/programs/examples.sh ${OFFKIT_GPU_EXAMPLES:-} && return "$first"
 }
 
 stress() {
@@ -77,8 +84,8 @@ for step; do
   printf '\033[1m== %s\033[0m\n' "$step"
   "$step" 2>&1 | tee "$out/$step.txt"
   code=${PIPESTATUS[0]}
-  # Without a device nothing else can be done.
-  case $step-$code in measure-3 | stress-3) exit 3 ;; esac
+  # Without a device, or without what is to run, nothing else can be done.
+  case $step-$code in measure-[23] | stress-[23]) exit "$code" ;; esac
   [ "$code" = 0 ] || failed+=("$step")
 done
 [ ${#failed[@]} -eq 0 ] || { echo "failed: ${failed[*]}; see $out" >&2; exit 1; }

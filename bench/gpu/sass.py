@@ -6,7 +6,6 @@ driver's own compiler. Needs no GPU.
 """
 
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -35,24 +34,38 @@ def kernels(cubin, tools):
     return found
 
 
+def program(folder, name, what_to_do):
+    """A program of CUDA's packages."""
+    for found in folder.glob(f"nvidia/*/bin/{name}"):
+        return found
+    raise Failed(f"there is no {name} in {folder}: {what_to_do}")
+
+
 def main():
     if len(sys.argv) not in (3, 4):
         sys.exit(__doc__)
     bundle, cuda = Path(sys.argv[1]), Path(sys.argv[2])
-    [ptxas] = (cuda / "packages").glob("nvidia/*/bin/ptxas")
-    [cuobjdump] = installed(cuda.with_name("sass"), TOOLS).glob("nvidia/*/bin/cuobjdump")
+    ours, theirs = bundle / f"code/kernels.sm_{PROCESSOR}.ptx", bundle / f"code/nvcc.sm_{PROCESSOR}.cubin"
+    for file in (ours, theirs):
+        if not file.exists():
+            raise Failed(f"{file} is not there: `./dev gpu --prepare` makes it, without --without-nvcc")
+    ptxas = program(cuda / "packages", "ptxas", "`./dev gpu --prepare` fetches it")
+    tools = installed(cuda.with_name("sass"), TOOLS)
+    cuobjdump = program(tools, "cuobjdump", f"remove {tools.parent}, and it is fetched again")
     made = cuda.with_name("sass") / "offkit.cubin"
-    run(ptxas, "-O3", f"-arch=sm_{PROCESSOR}", bundle / f"code/kernels.sm_{PROCESSOR}.ptx", "-o", made)
+    run(ptxas, "-O3", f"-arch=sm_{PROCESSOR}", ours, "-o", made)
     own = kernels(made, cuobjdump.parent)
-    their = kernels(bundle / f"code/nvcc.sm_{PROCESSOR}.cubin", cuobjdump.parent)
+    their = kernels(theirs, cuobjdump.parent)
     if len(sys.argv) == 4:
         name = sys.argv[3]
-        if name not in own:
-            sys.exit(f"there is no kernel {name}: {', '.join(sorted(their))}")
+        if name not in own or name not in their:
+            raise Failed(f"there is no kernel {name} in both; there are {', '.join(sorted(own.keys() & their.keys()))}")
         for title, code in (("offkit", own[name]), ("nvcc", their[name])):
             print(f"{title}, {len(code)} instructions", *code, "", sep="\n")
         return
     for name, code in sorted(their.items()):
+        if name not in own:
+            raise Failed(f"{ours} has no kernel {name}, which {theirs} has: make both again with `./dev gpu --prepare`")
         count = {kind: [sum(bool(re.search(words, one)) for one in each) for each in (own[name], code)]
                  for kind, words in KINDS.items()}  # fmt: skip
         kinds = ", ".join(f"{kind} {a} {b}" for kind, (a, b) in count.items() if a != b)
@@ -62,5 +75,5 @@ def main():
 if __name__ == "__main__":
     try:
         main()
-    except (Failed, subprocess.SubprocessError, ValueError) as error:
+    except (Failed, OSError) as error:
         sys.exit(f"sass.py: {error}")

@@ -7,11 +7,13 @@
 //   cc wrapped.c app.o -loffkit -o wrapped
 //   ./wrapped ./liblibrary.so
 //
-// Linked with the library, the program needs no argument.
+// Linked with the library, the program needs no argument. APP_DEVICE chooses the device: `cpu`, `gpu`, a part of its name;
+// without, it is the first.
 #include <offkit.h>
 
 #include <dlfcn.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { COUNT = 8 };
 
@@ -28,7 +30,8 @@ static offkit_error *saxpy(const offkit_registry *registry, float a, const float
   const size_t size = COUNT * sizeof(float);
   const offkit_range range = {.dimensions = 1, .global = {COUNT}};
   offkit_error *error;
-  if ((error = offkit_runtime_create(&runtime)) || (error = offkit_runtime_select(runtime, "cpu", &device)) ||
+  if ((error = offkit_runtime_create(&runtime)) ||
+      (error = offkit_runtime_select(runtime, getenv("APP_DEVICE"), &device)) ||
       (error = offkit_context_create((const offkit_device *[]){device}, 1, &context)) ||
       (error = offkit_queue_create(context, device, OFFKIT_QUEUE_IN_ORDER, &queue)) ||
       (error = offkit_registry_collect(registry, "saxpy", device, &collection)) ||

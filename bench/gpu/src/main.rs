@@ -46,6 +46,9 @@ enum Command {
     Stress(Stress),
 }
 
+/// How long a row is measured.
+const SECONDS: f64 = 1.0;
+
 #[derive(Args)]
 struct Measure {
     /// The folder that `./dev gpu --prepare` made
@@ -55,7 +58,7 @@ struct Measure {
     #[arg(long, value_name = "WORDS")]
     only: Vec<String>,
     /// How long a row is measured
-    #[arg(long, default_value_t = 1.0)]
+    #[arg(long, default_value_t = SECONDS)]
     seconds: f64,
     /// Write the tables to this file, too
     #[arg(long, value_name = "FILE")]
@@ -63,6 +66,26 @@ struct Measure {
     /// Take small inputs: figures mean nothing then
     #[arg(long)]
     small: bool,
+}
+
+impl Measure {
+    /// What a run with these options does not have.
+    fn lacks(&self) -> Vec<String> {
+        let mut lacks = Vec::new();
+        if !self.only.is_empty() {
+            lacks.push(format!(
+                "no launches, and the rows with `{}` alone",
+                self.only.join("` or `")
+            ));
+        }
+        if self.small {
+            lacks.push("inputs of a thousandth (`--small`), whose figures mean nothing".to_owned());
+        }
+        if self.seconds < SECONDS {
+            lacks.push(format!("{} s a row, instead of {SECONDS}", self.seconds));
+        }
+        lacks
+    }
 }
 
 #[derive(Args)]
@@ -144,6 +167,7 @@ fn measure(options: &Measure, gpu: &Gpu, device: &Device) -> Result<Vec<String>>
     };
     let mut report = Report {
         place,
+        lacks: options.lacks(),
         launches: Vec::new(),
         rows: Vec::new(),
         failed: Vec::new(),

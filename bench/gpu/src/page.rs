@@ -26,6 +26,8 @@ pub(crate) struct Place {
 /// Everything of a run.
 pub(crate) struct Report {
     pub(crate) place: Place,
+    /// Why this is not what the goals are about: rows were left out, or inputs are small.
+    pub(crate) lacks: Vec<String>,
     pub(crate) launches: Vec<Launch>,
     pub(crate) rows: Vec<Measured>,
     /// Rows that could not be measured, and why.
@@ -86,6 +88,9 @@ impl Report {
             place.cuda,
             place.made
         )?;
+        if !self.lacks.is_empty() {
+            writeln!(text, "**Not the whole of it**: {}.\n", self.lacks.join("; "))?;
+        }
         if !self.launches.is_empty() {
             writeln!(
                 text,
@@ -201,6 +206,7 @@ mod tests {
                 date: "1 December 2026".to_owned(),
                 made: "offkit 0.1.0".to_owned(),
             },
+            lacks: Vec::new(),
             launches: vec![Launch {
                 title: "empty",
                 raw: 5e-6,
@@ -243,5 +249,17 @@ mod tests {
         ] {
             assert!(text.contains(line), "{line}\n{text}");
         }
+        assert!(!text.contains("Not the whole"), "{text}");
+    }
+
+    #[test]
+    fn a_table_of_a_part_says_so() {
+        let mut part = report([1.0; 3], 1.0);
+        part.lacks = vec!["few rows".to_owned(), "small inputs".to_owned()];
+        let text = part.text();
+        assert!(
+            text.contains("\n\n**Not the whole of it**: few rows; small inputs.\n\n"),
+            "{text}"
+        );
     }
 }

@@ -17,7 +17,10 @@ use offkit_runtime::{Argument, Buffer, ImageRegistry, Runtime};
 use offkit_tests::cuda::Cuda;
 use offkit_tests::cuda_driver::with_cuda;
 use offkit_tests::drivers::alone;
-use offkit_tests::{Folder, Outcome, need, programs, root, tool};
+use offkit_tests::{Folder, Outcome, need, programs, root, skip, tool};
+
+/// What `prepare.py` exits with if it can't fetch nvcc.
+const NOT_FETCHED: i32 = 3;
 
 /// The bundle, made once; `None`, loudly, if what it needs can't be had here.
 fn bundle() -> Option<&'static Path> {
@@ -26,7 +29,7 @@ fn bundle() -> Option<&'static Path> {
         let python = tool("python3")?;
         tool("make")?;
         tool("clang-22")?;
-        // For x86-64, and from packages, as nvcc is.
+        // For x86-64, as nvcc is.
         Cuda::get()?;
         let folder = programs().join("test-cache").join("gpu");
         let bundle = folder.join("bundle");
@@ -38,7 +41,12 @@ fn bundle() -> Option<&'static Path> {
             .arg(programs())
             // Programs that are not optimised are larger.
             .args(["--limit", "1000"]);
-        Folder::new().run_command(alone(&mut command)).ok();
+        let outcome = Folder::new().run_command(alone(&mut command));
+        if outcome.code == NOT_FETCHED {
+            skip(&format!("nvcc cannot be fetched: {}", outcome.stderr));
+            return None;
+        }
+        outcome.ok();
         Some(bundle)
     };
     MADE.get_or_init(make).as_deref()
@@ -96,6 +104,7 @@ fn kernels_are_measured_beside_nvccs() {
     assert!(text("devices.txt").contains("NVIDIA Stand-in 0"), "{outcome:#?}");
     let measured = text("measured.md");
     for line in [
+        "**Not the whole of it**: inputs of a thousandth (`--small`), whose figures mean nothing; 0.01 s a row, instead of 1.",
         ": NVIDIA Stand-in 0 (sm_90, 132 multiprocessors), driver 570.26, CUDA 12.8; offkit ",
         "nvcc 13.0.88",
         "| an empty kernel, launched and finished |",
@@ -146,7 +155,63 @@ fn a_machine_without_a_driver_is_told_so() {
     let outcome = run(&folder, bundle, false, &["measure"], &[]);
     assert_eq!(outcome.code, 3, "{outcome:#?}");
     assert!(outcome.stdout.contains("libcuda.so.1"), "{outcome:#?}");
-    assert_eq!(run(&folder, bundle, false, &["nonesuch"], &[]).code, 2);
+    assert_eq!(run(&folder, bundle, false, &["stress"], &[]).code, 3);
+    // A driver without a device.
+    let hidden = [("CUDA_VISIBLE_DEVICES", "")];
+    let outcome = run(&folder, bundle, true, &["devices", "measure", "demo"], &hidden);
+    assert_eq!(outcome.code, 3, "{outcome:#?}");
+    assert!(outcome.stdout.contains("CUDA_ERROR_NO_DEVICE"), "{outcome:#?}");
+    assert!(!outcome.stdout.contains("== demo"), "{outcome:#?}");
+}
+
+#[test]
+fn wrong_usage_and_a_damaged_folder_are_told_apart_from_failures() {
+    let Some(bundle) = bundle() else { return };
+    let folder = Folder::new();
+    for (words, told) in [
+        (
+            &["nonesuch"][..],
+            "there is no step nonesuch: the steps are devices, measure",
+        ),
+        (&["measure", "--small"], "there is no step --small"),
+        (&["--help"], "measured.md"),
+        (&["--out"], "--out needs a folder"),
+    ] {
+        let outcome = folder.run(bundle.join("run.sh"), words);
+        assert_eq!(outcome.code, 2, "{outcome:#?}");
+        let text = outcome.stdout.clone() + &outcome.stderr;
+        assert!(text.contains(told), "{told}: {outcome:#?}");
+    }
+    // Copied in part.
+    let part = folder.path("part");
+    std::fs::create_dir(&part).expect("a folder");
+    std::fs::copy(bundle.join("run.sh"), part.join("run.sh")).expect("a copy");
+    let outcome = run(&folder, &part, true, &["measure"], &[]);
+    assert_eq!(outcome.code, 2, "{outcome:#?}");
+    assert!(outcome.stderr.contains("lacks programs.tar.gz"), "{outcome:#?}");
+    std::fs::copy(bundle.join("programs.tar.gz"), part.join("programs.tar.gz")).expect("a copy");
+    let outcome = run(&folder, &part, true, &["measure"], &[]);
+    assert_eq!(outcome.code, 2, "{outcome:#?}");
+    assert!(outcome.stdout.contains("kernels.sm_"), "{outcome:#?}");
+}
+
+#[test]
+fn without_a_network_it_is_said_what_cannot_be_fetched() {
+    need!("python3");
+    let folder = Folder::new();
+    let script = root().join("bench/gpu/prepare.py").display().to_string();
+    let mut command = Command::new(tool("python3").expect("asked for before"));
+    command
+        .args([&script, "bundle", "--programs", "."])
+        .env("PIP_NO_INDEX", "1");
+    let outcome = folder.run_command(&mut command);
+    assert_eq!(outcome.code, NOT_FETCHED, "{outcome:#?}");
+    assert!(
+        outcome.stderr.contains("nvidia-cuda-nvcc==13.0.88, ")
+            && outcome.stderr.contains("cannot be fetched"),
+        "{outcome:#?}"
+    );
+    assert!(!folder.path("bundle").exists());
 }
 
 #[test]
@@ -185,14 +250,52 @@ fn commands_at_random_leave_what_the_host_expects() {
 }
 
 #[test]
-fn the_demo_and_an_example_run() {
+fn the_demo_and_examples_run() {
     let Some(bundle) = bundle() else { return };
     let folder = Folder::new();
     // Their SPIR-V is compiled by the worker that comes along, and what the stand-in runs instead computes the same.
-    let outcome = run(&folder, bundle, true, &["demo", "examples"], &[]);
+    let known = [("OFFKIT_GPU_EXAMPLES", "saxpy-c saxpy-cpp wrapped-c")];
+    let outcome = run(&folder, bundle, true, &["demo", "examples"], &known);
     assert_eq!(outcome.code, 0, "{outcome:#?}");
     assert!(outcome.stdout.contains("the demo passed"), "{outcome:#?}");
     assert!(outcome.stdout.contains("all is well"), "{outcome:#?}");
+    assert_eq!(
+        outcome.stdout.matches("\non NVIDIA Stand-in 0\n").count(),
+        2,
+        "{outcome:#?}"
+    );
+
+    // It knows nothing of the others' kernels, which is as far as they get.
+    let unknown = ["wrapped", "saxpy", "nbody", "mandelbrot"];
+    let others = [("OFFKIT_GPU_EXAMPLES", unknown.join(" "))];
+    let others = others.each_ref().map(|(name, value)| (*name, value.as_str()));
+    let outcome = run(&folder, bundle, true, &["examples"], &others);
+    assert_eq!(outcome.code, 1, "{outcome:#?}");
+    let not_found = outcome.stdout.matches(": there is no kernel ").count();
+    assert_eq!(not_found, unknown.len(), "{outcome:#?}");
+    let failed = format!("failed: {}\n", unknown.join(" "));
+    assert!(outcome.stdout.contains(&failed), "{outcome:#?}");
+
+    // Something else than on the CPU device is a failure.
+    let spoilt = folder.path("programs");
+    folder
+        .run(
+            "cp",
+            [Path::new("-r"), &bundle.join("examples/programs"), &spoilt],
+        )
+        .ok();
+    folder.write("programs/saxpy-c.expected", "2.5 * 1023 + 1 = 7\n");
+    let mut command = Command::new(spoilt.join("examples.sh"));
+    command
+        .arg("saxpy-c")
+        .env("LD_LIBRARY_PATH", bundle.join("bin"))
+        .env("ONEAPI_DEVICE_SELECTOR", "offkit:*");
+    let outcome = folder.run_command(alone(&mut command));
+    assert_eq!(outcome.code, 1, "{outcome:#?}");
+    assert!(
+        outcome.stdout.contains("\n+2.5 * 1023 + 1 = 2558.5\n"),
+        "{outcome:#?}"
+    );
 }
 
 /// What an argument becomes on a device.
