@@ -48,13 +48,16 @@ impl Folder {
             true => link.clone(),
             false => folder.join("libcuda.so.570.26"),
         };
+        let sources = [
+            "faults", "objects", "devices", "kernels", "modules", "memory", "queue", "commands",
+        ];
         let mut command = Command::new(tool("clang-22").expect("asked for before"));
         command
             .args("-std=c11 -D_GNU_SOURCE -shared -fPIC -fvisibility=hidden".split(' '))
             .args(options)
             .arg("-o")
             .arg(&library)
-            .arg(root().join("tests/cuda-driver/driver.c"));
+            .args(sources.map(|name| root().join(format!("tests/cuda-driver/{name}.c"))));
         self.run_command(&mut command).ok();
         if !link.exists() {
             #[cfg(unix)]
