@@ -239,8 +239,8 @@ EXPORT CUresult cuEventQuery(handle event) {
   CUresult failed = called(__func__, 0);
   if (!is_there(event, EVENT)) return failed ? failed : INVALID_HANDLE;
   pthread_mutex_lock(&work);
-  // A call that fails tells of what was done before.
-  progress(failed ? -1 : throw(4));
+  // A call that fails tells of what was done before. Others find most of the time that nothing has happened yet.
+  progress(failed ? -1 : throw(8) ? 0 : throw(8));
   CUresult result = lost ? lost : outcome(event->point);
   pthread_mutex_unlock(&work);
   return failed ? failed : result;

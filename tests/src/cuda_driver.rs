@@ -144,6 +144,24 @@ impl StandIn {
         self.say("standin_sticky", text);
     }
 
+    /// Lets a function do nothing from now on, and say that all is well; none for an empty name.
+    pub fn forget(&self, name: &str) {
+        self.say("standin_forget", name);
+    }
+
+    /// Says which order commands are done in from now on.
+    ///
+    /// # Panics
+    ///
+    /// If this is another driver.
+    pub fn seed(&self, seed: u32) {
+        // SAFETY: the function of that name takes a number.
+        unsafe {
+            let function = self.0.get::<unsafe extern "C" fn(c_uint)>(b"standin_seed");
+            function.expect("a function of the stand-in")(seed);
+        }
+    }
+
     /// What is there of the driver's objects, by their kinds.
     #[must_use]
     pub fn live(&self) -> String {
