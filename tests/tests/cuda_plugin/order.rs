@@ -104,3 +104,33 @@ fn what_waits_for_something_comes_behind_it() {
     stand_in.forget("");
     assert_eq!(left(&stand_in), "");
 }
+
+#[test]
+fn what_a_host_is_told_has_failed_is_over() {
+    need!("clang-22");
+    let test = "order::what_a_host_is_told_has_failed_is_over";
+    if !is_inside(test, &[], &[]) {
+        return;
+    }
+    let (stand_in, device) = (StandIn::new(), devices().remove(0));
+    let context = Context::new(&[&device]).unwrap();
+    let queue = context.queue(&device, QueueProperties::default()).unwrap();
+    let buffer = context.buffer_from(&[1; 64]).unwrap();
+    for seed in 0..100 {
+        stand_in.seed(seed);
+        // The copy is submitted, and not the event behind it.
+        stand_in.fail("cuEventRecord:1:2");
+        let mut out = [0; 64];
+        let error = queue.read_buffer(&buffer, 0, &mut out, &[]).unwrap_err();
+        assert!(
+            error.to_string().contains("CUDA_ERROR_OUT_OF_MEMORY"),
+            "{error}"
+        );
+        // The memory is the host's again.
+        out.fill(2);
+        queue.finish().unwrap();
+        assert_eq!(out, [2; 64], "seed {seed}");
+    }
+    drop((queue, buffer, context));
+    assert_eq!(left(&stand_in), "");
+}

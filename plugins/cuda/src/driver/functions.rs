@@ -260,6 +260,7 @@ functions! {
     cuMemsetD2D32Async(address: CUdeviceptr, pitch: usize, value: c_uint, width: usize, height: usize, stream: CUstream);
     cuStreamCreate(stream: *mut CUstream, flags: c_uint);
     cuStreamDestroy_v2(stream: CUstream);
+    cuStreamSynchronize(stream: CUstream);
     cuStreamWaitEvent(stream: CUstream, event: CUevent, flags: c_uint);
     cuEventCreate(event: *mut CUevent, flags: c_uint);
     cuEventDestroy_v2(event: CUevent);

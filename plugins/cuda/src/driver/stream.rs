@@ -73,6 +73,12 @@ impl Stream {
         Ok(event)
     }
 
+    /// Waits for what was submitted, where the host is about to be told that it was not: it may free its memory then.
+    pub(crate) fn settle(&self) {
+        // SAFETY: the stream is there.
+        unless_lost(unsafe { call!(self.driver(), cuStreamSynchronize(self.handle)) });
+    }
+
     pub(crate) fn read(&self, target: usize, source: CUdeviceptr, size: usize) -> Result<()> {
         let target: *mut c_void = with_exposed_provenance_mut(target);
         // SAFETY: see above.

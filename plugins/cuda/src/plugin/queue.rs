@@ -406,11 +406,14 @@ impl Queue<Cuda> for CudaQueue {
             _used: used,
         });
         if let Some(error) = failed {
+            lane.stream.settle();
             return Err(error);
         }
         let is_barrier = is_barrier && is_free;
         if event.is_wanted() || is_barrier || lane.unmarked.len() >= UNMARKED {
-            let end = lane.mark(queue.is_profiled)?;
+            let end = lane
+                .mark(queue.is_profiled)
+                .inspect_err(|_| lane.stream.settle())?;
             lane.over(&mut over);
             if is_barrier {
                 state.barrier = Some(Arc::clone(&end));
@@ -422,7 +425,8 @@ impl Queue<Cuda> for CudaQueue {
                     submitted,
                     start,
                 });
-                event.create(|| CudaEvent::timed(end, timed))?;
+                let created = event.create(|| CudaEvent::timed(end, timed));
+                created.inspect_err(|_| lane.stream.settle())?;
             }
         }
         Ok(())
