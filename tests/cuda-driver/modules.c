@@ -1,4 +1,4 @@
-// Code that is loaded and linked.
+// Code that is loaded.
 
 #include "standin.h"
 
@@ -6,8 +6,7 @@ static struct function *functions;
 
 static const char *find_text(const char *text, size_t size, const char *part) { return memmem(text, size, part, strlen(part)); }
 
-// Where the driver's words go.
-static void option_texts(unsigned count, const unsigned *options, void **values, char **info, char **error) {
+void option_texts(unsigned count, const unsigned *options, void **values, char **info, char **error) {
   *info = *error = NULL;
   for (unsigned i = 0; i < count; i++) {
     if (options[i] == 3) *info = values[i];
@@ -15,8 +14,7 @@ static void option_texts(unsigned count, const unsigned *options, void **values,
   }
 }
 
-// Whether PTX is one that this driver compiles; words for what is wrong.
-static CUresult check_ptx(const char *text, char *error) {
+CUresult check_ptx(const char *text, char *error) {
   const char *version = strstr(text, ".version ");
   int major = 0, minor = 0, cuda = number("STANDIN_CUDA", 12080);
   if (!version || sscanf(version, ".version %d.%d", &major, &minor) != 2) {
@@ -46,8 +44,8 @@ EXPORT CUresult cuModuleLoadDataEx(handle *module, const char *image, unsigned c
     uint16_t entry, number_of;
     memcpy(&sections, image + 40, 8), memcpy(&entry, image + 58, 2), memcpy(&number_of, image + 60, 2);
     size = sections + (size_t)entry * number_of;
-  } else if (!memcmp(image, "LINKED\n", 7)) {
-    size = strlen(image);
+  } else if (!memcmp(image, LINKED, sizeof LINKED)) {
+    memcpy(&size, image + sizeof LINKED, sizeof size);
   } else {
     CUresult wrong = check_ptx(image, error);
     if (wrong) return wrong;
@@ -135,60 +133,3 @@ EXPORT CUresult cuFuncGetParamInfo(struct function *function, size_t index, size
   return 0;
 }
 #endif
-
-// Linking: modules are put one behind the other.
-
-EXPORT CUresult cuLinkCreate_v2(unsigned count, unsigned *options, void **values, handle *state) {
-  char *info, *error;
-  CALL();
-  CURRENT();
-  option_texts(count, options, values, &info, &error);
-  struct object *made = new_object(LINK);
-  made->text = strdup("LINKED\n");
-  made->errors = error;
-  *state = made;
-  return 0;
-}
-
-EXPORT CUresult cuLinkAddData_v2(handle state, unsigned kind, void *data, size_t size, const char *name, unsigned count,
-                                 unsigned *options, void **values) {
-  CALL();
-  CURRENT();
-  (void)name, (void)count, (void)options, (void)values, (void)size;
-  if (kind != 1) return INVALID_IMAGE;
-  CUresult wrong = check_ptx(data, state->errors);
-  if (wrong) return wrong;
-  char *both = malloc(strlen(state->text) + strlen(data) + 1);
-  strcpy(both, state->text);
-  strcat(both, data);
-  free(state->text);
-  state->text = both;
-  return 0;
-}
-
-// Whether PTX defines a function for others.
-static int defines(const char *text, const char *name) {
-  for (text = strstr(text, ".visible .func"); text; text = strstr(text + 1, ".visible .func")) {
-    const char *end = strchr(text, '\n'), *found = strstr(text, name);
-    if (found && end && found < end) return 1;
-  }
-  return 0;
-}
-
-EXPORT CUresult cuLinkComplete(handle state, void **cubin, size_t *size) {
-  CALL();
-  CURRENT();
-  if (strstr(state->text, "twice") && !defines(state->text, "twice")) {
-    if (state->errors) strcpy(state->errors, "error   : Undefined reference to 'twice'");
-    return INVALID_IMAGE;
-  }
-  *cubin = state->text;
-  *size = strlen(state->text) + 1;
-  return 0;
-}
-
-EXPORT CUresult cuLinkDestroy(handle state) {
-  END();
-  return delete_object(state, LINK);
-}
-

@@ -44,6 +44,7 @@ struct object {
   int timed;
   int global;             // the variable of a module
   char *errors;           // of a link: where its words go
+  int needs, has;         // of a link: the function that programs have of each other
   struct object *next;
 };
 
@@ -91,10 +92,16 @@ struct object *memory_at(uintptr_t address, size_t size);
 
 #define CURRENT() do { if (!depth) return INVALID_CONTEXT; } while (0)
 
-// kernels.c and modules.c
+// kernels.c, modules.c and link.c
 
 const struct kernel *find_kernel(const char *name);
 int is_function(const struct function *function);
+// Where the driver's words go.
+void option_texts(unsigned count, const unsigned *options, void **values, char **info, char **error);
+// Whether PTX is one that this driver compiles; words for what is wrong.
+CUresult check_ptx(const char *text, char *error);
+// What begins with this was linked. How many bytes it has stands behind it.
+static const char LINKED[8] = "LINKED\n";
 
 // queue.c: a command is what a function does with a copy of `data`.
 

@@ -49,7 +49,7 @@ impl Folder {
             false => folder.join("libcuda.so.570.26"),
         };
         let sources = [
-            "faults", "objects", "devices", "kernels", "modules", "memory", "queue", "commands",
+            "faults", "objects", "devices", "kernels", "modules", "link", "memory", "queue", "commands",
         ];
         let mut command = Command::new(tool("clang-22").expect("asked for before"));
         command

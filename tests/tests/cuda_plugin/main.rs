@@ -1,5 +1,6 @@
 //! The plugin over NVIDIA's driver, on a stand-in for the driver (`tests/cuda-driver`).
 
+mod link;
 mod lto;
 mod order;
 mod spirv;
@@ -342,39 +343,6 @@ fn a_load_that_fails_has_the_drivers_log() {
 }
 
 #[test]
-fn programs_are_linked_by_the_driver() {
-    need!("clang-22");
-    if !is_inside("programs_are_linked_by_the_driver", &[], &[]) {
-        return;
-    }
-    let folder = Folder::new();
-    let app = "int twice(int);
-        kernel void saxpy(float a, global const float *x, global float *y) { y[0] = a * x[twice(3)]; }";
-    let compile = |name, source| std::fs::read(folder.ptx(name, source, "sm_80", "83")).unwrap();
-    let (app, library) = (
-        compile("app", app),
-        compile("library", "int twice(int n) { return 2 * n; }"),
-    );
-    let device = devices().remove(0);
-    let stand_in = StandIn::new();
-    {
-        let context = Context::new(&[&device]).unwrap();
-        let program = |code: &[u8]| {
-            let program = context.program_with_binary(&device, code).unwrap();
-            program.compile("").unwrap();
-            program
-        };
-        let (app, library) = (program(&app), program(&library));
-        let linked = context.link(&[&app, &library], "").unwrap();
-        assert_eq!(linked.kernel_names().unwrap(), ["saxpy"]);
-        linked.kernel("saxpy").unwrap();
-        let alone = context.link(&[&app], "").unwrap_err().to_string();
-        assert!(alone.contains("Undefined reference to 'twice'"), "{alone}");
-    }
-    assert_eq!(stand_in.live(), "");
-}
-
-#[test]
 fn profiled_commands_are_timed_by_the_device() {
     need!("clang-22");
     if !is_inside("profiled_commands_are_timed_by_the_device", &[], &[]) {
@@ -450,11 +418,7 @@ fn a_fault_at_any_call_is_an_error_and_leaves_nothing_behind() {
         return;
     }
     let folder = Folder::new();
-    let source = "int twice(int);
-        kernel void saxpy(float a, global const float *x, global float *y) { y[0] = a * x[twice(3)]; }";
-    let compile = |name, source| std::fs::read(folder.ptx(name, source, "sm_80", "83")).unwrap();
-    let app = compile("app", source);
-    let library = compile("library", "int twice(int n) { return 2 * n; }");
+    let [app, library] = link::parts(&folder);
     let (code, app) = (ptx("83"), [app.as_slice(), library.as_slice()]);
     let stand_in = StandIn::new();
     let devices = devices();

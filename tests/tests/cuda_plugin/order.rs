@@ -122,10 +122,7 @@ fn what_a_host_is_told_has_failed_is_over() {
         stand_in.fail("cuEventRecord:1:2");
         let mut out = [0; 64];
         let error = queue.read_buffer(&buffer, 0, &mut out, &[]).unwrap_err();
-        assert!(
-            error.to_string().contains("CUDA_ERROR_OUT_OF_MEMORY"),
-            "{error}"
-        );
+        assert!(error.to_string().contains("CUDA_ERROR_OUT_OF_MEMORY"), "{error}");
         // The memory is the host's again.
         out.fill(2);
         queue.finish().unwrap();
