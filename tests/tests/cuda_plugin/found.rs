@@ -1,0 +1,101 @@
+//! The devices as `offkit` shows them, and why there are none.
+
+use super::*;
+
+#[test]
+fn offkit_lists_and_uses_the_devices() {
+    need!("clang-22");
+    let folder = Folder::new();
+    let driver = folder.cuda_driver(&[]);
+    folder.ptx("k", KERNELS, "sm_80", "83");
+    folder.write("x.npy", npy_f32("(4,)", [1.0, 2.0, 3.0, 4.0]));
+    folder.write("y.npy", npy_f32("(4,)", [10.0; 4]));
+    let run = |line: &str| {
+        let mut command = Command::new(offkit());
+        command.args(line.split_whitespace());
+        folder.run_command(with_cuda(&mut command, &driver))
+    };
+    let devices = run("devices").ok();
+    assert!(
+        devices.contains("NVIDIA Stand-in 0")
+            && devices.contains("sm_90")
+            && devices.contains("driver 570.26"),
+        "{devices}"
+    );
+    run("pack --image=file=k.ptx,triple=nvptx64-nvidia-cuda,arch=sm_80,kind=cuda -o k.bin").ok();
+    for (file, device) in [("k.ptx", "gpu"), ("k.ptx", "cuda"), ("k.bin", "gpu")] {
+        run(&format!(
+            "run {file} saxpy --device {device} --global 4 --arg f32:2.5 --arg x.npy --arg y.npy --out 2=z.npy"
+        ))
+        .ok();
+        assert_eq!(read_f32(&folder.read("z.npy")), SUM);
+        std::fs::remove_file(folder.path("z.npy")).unwrap();
+    }
+    let doctor = run("doctor").stdout;
+    assert!(doctor.contains("cuda:0 NVIDIA Stand-in 0"), "{doctor}");
+    // What the driver is too old for.
+    let new = String::from_utf8(folder.read("k.ptx"))
+        .unwrap()
+        .replace(".version 8.3", ".version 8.8");
+    folder.write("new.ptx", new);
+    let error =
+        run("run new.ptx saxpy --device gpu --global 4 --arg f32:2.5 --arg x.npy --arg y.npy").fails(3);
+    let expected = "its driver is 570.26, and it needs 575.51.03 or later";
+    assert!(error.contains(expected), "{error}");
+}
+
+#[test]
+fn a_driver_without_devices_says_why() {
+    need!("clang-22");
+    let folder = Folder::new();
+    let driver = folder.cuda_driver(&[]);
+    let doctor = |name: &str, value: &str| {
+        let mut command = Command::new(offkit());
+        command.arg("doctor");
+        folder
+            .run_command(with_cuda(&mut command, &driver).env(name, value))
+            .stdout
+    };
+    for (name, value, words) in [
+        (
+            "CUDA_VISIBLE_DEVICES",
+            "",
+            "CUDA_VISIBLE_DEVICES is empty, which hides all",
+        ),
+        ("STANDIN_INIT", "100", "NVIDIA's driver shows no device"),
+        (
+            "STANDIN_INIT",
+            "803",
+            "libcuda.so.1 and the kernel's driver are of different versions",
+        ),
+        ("STANDIN_FAIL", "cuInit:1:46", "CUDA_ERROR_DEVICE_UNAVAILABLE"),
+        ("STANDIN_DEVICES", "0", "NVIDIA's driver shows no device"),
+    ] {
+        let text = doctor(name, value);
+        assert!(text.contains(words), "{name}={value}: {text}");
+    }
+    // A library that only has the name.
+    let stub = folder.path("stub");
+    std::fs::create_dir(&stub).unwrap();
+    folder.write("stub.c", "int nothing;");
+    let options = ["-shared", "-o", "stub/libcuda.so.1", "stub.c"];
+    folder.run(tool("clang-22").unwrap(), options).ok();
+    let mut command = Command::new(offkit());
+    command.arg("doctor");
+    let text = folder.run_command(with_cuda(&mut command, &stub)).stdout;
+    assert!(text.contains("libcuda.so.1 has no function `cuInit`"), "{text}");
+    // Without anything of NVIDIA's the plugin beside the program is not even loaded, and there is nothing to say.
+    let text = folder.offkit("doctor").stdout;
+    let is_here = std::path::Path::new("/dev/nvidiactl").exists();
+    assert!(
+        is_here || text.contains("not loaded: this machine has no libcuda.so.1"),
+        "{text}"
+    );
+    let mut command = Command::new(offkit());
+    command.arg("devices");
+    let outcome = folder.run_command(with_cuda(&mut command, &folder.path("")));
+    assert!(
+        !outcome.stderr.contains("NVIDIA") && outcome.code == 0,
+        "{outcome:?}"
+    );
+}
