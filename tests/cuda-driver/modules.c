@@ -61,6 +61,15 @@ EXPORT CUresult cuModuleLoadDataEx(handle *module, const char *image, unsigned c
   return 0;
 }
 
+EXPORT int standin_has_code(const char *part) {
+  int found = 0;
+  pthread_mutex_lock(&lock);
+  for (struct object *object = objects; object; object = object->next)
+    found |= object->kind == MODULE && find_text(object->text, object->size, part);
+  pthread_mutex_unlock(&lock);
+  return found;
+}
+
 EXPORT CUresult cuModuleUnload(handle module) {
   END();
   pthread_mutex_lock(&lock);

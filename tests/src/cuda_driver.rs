@@ -207,6 +207,23 @@ impl StandIn {
         stream
     }
 
+    /// Whether some code that is loaded has a text in it.
+    ///
+    /// # Panics
+    ///
+    /// If this is another driver.
+    #[must_use]
+    pub fn has_code(&self, part: &str) -> bool {
+        let part = CString::new(part).expect("no NUL");
+        // SAFETY: the function of that name takes a text.
+        unsafe {
+            let function = self
+                .0
+                .get::<unsafe extern "C" fn(*const c_char) -> c_int>(b"standin_has_code");
+            function.expect("a function of the stand-in")(part.as_ptr()) != 0
+        }
+    }
+
     /// How often a function was called.
     #[must_use]
     pub fn calls(&self, name: &str) -> i64 {

@@ -174,6 +174,64 @@ fn programs_are_linked_and_missing_symbols_named() {
     assert!(error.contains("cannot be linked together"), "{error}");
 }
 
+/// A kernel that stores the specialization constant 7.
+const STORES: &str = "
+    OpCapability Addresses
+    OpCapability Kernel
+    OpMemoryModel Physical64 OpenCL
+    OpEntryPoint Kernel %kernel \"ids\"
+    OpDecorate %constant SpecId 7
+    %int = OpTypeInt 32 0
+    %void = OpTypeVoid
+    %pointer = OpTypePointer CrossWorkgroup %int
+    %type = OpTypeFunction %void %pointer
+    %constant = OpSpecConstant %int 1234567
+    %kernel = OpFunction %void None %type
+    %out = OpFunctionParameter %pointer
+    %entry = OpLabel
+    OpStore %out %constant Aligned 4
+    OpReturn
+    OpFunctionEnd";
+
+#[test]
+fn constants_have_the_values_that_were_set() {
+    need!("clang-22", "spirv-as");
+    if !is_inside_with_compiler("constants_have_the_values_that_were_set", &[]) {
+        return;
+    }
+    let folder = Folder::new();
+    folder.write("k.spvasm", STORES);
+    let line = "--target-env spv1.2 k.spvasm -o k.spv";
+    folder.run(tool("spirv-as").unwrap(), line.split(' ')).ok();
+    let (stand_in, device) = (StandIn::new(), devices().remove(0));
+    let context = Context::new(&[&device]).unwrap();
+    let program = context.program_with_il(&folder.read("k.spv")).unwrap();
+    let mut before = "1234567";
+    program.build("").unwrap();
+    assert!(stand_in.has_code(before), "the value that the module has");
+    for value in ["7654321", "4000000001"] {
+        let number: u32 = value.parse().unwrap();
+        program
+            .set_specialization_constant(7, &number.to_le_bytes())
+            .unwrap();
+        program.build("").unwrap();
+        let signed = number.cast_signed().to_string();
+        assert!(stand_in.has_code(value) || stand_in.has_code(&signed), "{value}");
+        assert!(!stand_in.has_code(before), "{before} is still there");
+        before = value;
+    }
+    // Linked, it has the value from when it was compiled.
+    program
+        .set_specialization_constant(7, &2_222_222u32.to_le_bytes())
+        .unwrap();
+    program.compile("").unwrap();
+    let linked = context.link(&[&program], "").unwrap();
+    assert_eq!(linked.kernel_names().unwrap(), ["ids"]);
+    assert!(stand_in.has_code("2222222"));
+    let error = program.set_specialization_constant(7, &[0; 8]).unwrap_err();
+    assert_eq!(error.result(), PI_INVALID_VALUE, "{error}");
+}
+
 #[test]
 fn what_cannot_be_compiled_is_in_the_log() {
     need!("clang-22");
