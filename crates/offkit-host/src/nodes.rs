@@ -1,7 +1,14 @@
 //! The nodes that drivers of devices have in the file system.
 
+use std::env;
 use std::fs::{self, OpenOptions};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use crate::program;
+
+/// The environment variable that names the folder which tests have in the place of `/dev`. Programs with more rights than
+/// their user's do not look at it.
+pub const DEV_VARIABLE: &str = "OFFKIT_TEST_DEV";
 
 /// A device's node in the file system.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,6 +24,7 @@ pub struct Node {
 
 /// Nodes of one kind.
 struct Family {
+    /// Below `/dev`.
     folder: &'static str,
     /// What their names begin with.
     prefix: &'static str,
@@ -35,7 +43,7 @@ impl Family {
 }
 
 const NVIDIA: Family = Family {
-    folder: "/dev",
+    folder: "",
     prefix: "nvidia",
     // Not those for displays and tools, which programs that compute do without.
     suffixes: &["ctl", "-uvm"],
@@ -44,25 +52,25 @@ const NVIDIA: Family = Family {
 
 const OTHERS: [Family; 4] = [
     Family {
-        folder: "/dev/dri",
+        folder: "dri",
         prefix: "renderD",
         suffixes: &[],
         of: "a GPU (Intel, AMD)",
     },
     Family {
-        folder: "/dev",
+        folder: "",
         prefix: "kfd",
         suffixes: &[""],
         of: "AMD's compute driver",
     },
     Family {
-        folder: "/dev/accel",
+        folder: "accel",
         prefix: "accel",
         suffixes: &[],
         of: "an accelerator",
     },
     Family {
-        folder: "/dev",
+        folder: "",
         prefix: "dxg",
         suffixes: &[""],
         of: "the GPU of Windows below (WSL)",
@@ -108,8 +116,17 @@ fn of_family(family: &Family) -> Vec<Node> {
     paths_of(family).into_iter().map(node).collect()
 }
 
+/// Where nodes are.
+fn dev() -> PathBuf {
+    let of_tests = env::var_os(DEV_VARIABLE).filter(|_| !program::is_privileged());
+    of_tests.map_or_else(|| Path::new("/dev").to_owned(), PathBuf::from)
+}
+
 fn paths_of(family: &Family) -> Vec<PathBuf> {
-    let names = fs::read_dir(family.folder).into_iter().flatten().flatten();
+    let names = fs::read_dir(dev().join(family.folder))
+        .into_iter()
+        .flatten()
+        .flatten();
     let paths = names.map(|entry| entry.path()).filter(|path| {
         let name = path.file_name().map(|name| name.to_string_lossy());
         name.is_some_and(|name| family.has(&name)) && !path.is_dir()

@@ -6,6 +6,7 @@ use offkit_cache::{
 };
 use offkit_devlib::LIBRARY_PATH_VARIABLE;
 use offkit_host::clang::CLANG_VARIABLE;
+use offkit_host::nodes::DEV_VARIABLE;
 use offkit_link::device_link::LLVM_FOLDER_VARIABLE;
 use offkit_llvm::WORKER_VARIABLE;
 use offkit_opencl::icd;
@@ -149,6 +150,10 @@ pub(crate) const VARIABLES: &[(&str, &str)] = &[
         "does the same for all programs, without the one above; without both it is `less -FRX`",
     ),
     ("NO_COLOR", "switches colours off"),
+    (
+        DEV_VARIABLE,
+        "names a folder in which nodes of devices are looked for in the place of `/dev`, for tests",
+    ),
 ];
 
 /// The variables as `offkit --help` shows them.

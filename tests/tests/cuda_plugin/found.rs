@@ -1,6 +1,7 @@
 //! The devices as `offkit` shows them, and why there are none.
 
 use super::*;
+use std::path::{Path, PathBuf};
 
 #[test]
 fn offkit_lists_and_uses_the_devices() {
@@ -86,7 +87,7 @@ fn a_driver_without_devices_says_why() {
     assert!(text.contains("libcuda.so.1 has no function `cuInit`"), "{text}");
     // Without anything of NVIDIA's the plugin beside the program is not even loaded, and there is nothing to say.
     let text = folder.offkit("doctor").stdout;
-    let is_here = std::path::Path::new("/dev/nvidiactl").exists();
+    let is_here = Path::new("/dev/nvidiactl").exists();
     assert!(
         is_here || text.contains("not loaded: this machine has no libcuda.so.1"),
         "{text}"
@@ -98,4 +99,92 @@ fn a_driver_without_devices_says_why() {
         !outcome.stderr.contains("NVIDIA") && outcome.code == 0,
         "{outcome:?}"
     );
+}
+
+/// A folder in the place of `/dev`, with nodes of NVIDIA's.
+fn nodes(folder: &Folder, names: &[&str]) -> PathBuf {
+    let dev = folder.path("dev");
+    std::fs::create_dir_all(&dev).unwrap();
+    for name in names {
+        std::fs::write(dev.join(name), "").unwrap();
+    }
+    dev
+}
+
+/// What `offkit doctor` and `offkit devices` say with other nodes and variables; both have to give the reason.
+#[track_caller]
+fn both_say(folder: &Folder, (driver, dev): (&Path, &Path), variables: &[(&str, &str)], words: &str) {
+    for line in ["doctor", "devices"] {
+        let mut command = Command::new(offkit());
+        command.arg(line);
+        with_cuda(&mut command, driver)
+            .env("OFFKIT_TEST_DEV", dev)
+            .env_remove("CUDA_VISIBLE_DEVICES")
+            .envs(variables.iter().copied());
+        #[cfg(unix)]
+        give_up_rights(&mut command);
+        let outcome = folder.run_command(&mut command);
+        let text = outcome.stdout + &outcome.stderr;
+        assert!(text.contains(words), "{line} {variables:?}: {text}");
+    }
+}
+
+/// Nothing is refused to the superuser: such a test goes on as nobody.
+#[cfg(unix)]
+fn give_up_rights(command: &mut Command) {
+    use std::os::unix::fs::MetadataExt;
+    use std::os::unix::process::CommandExt;
+    if std::fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0) {
+        command.uid(65_534);
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn nodes_of_devices_tell_why_there_is_none() {
+    use std::os::unix::fs::PermissionsExt;
+    need!("clang-22");
+    let folder = Folder::new();
+    let driver = folder.cuda_driver(&[]);
+    let allow = |path: &Path, mode| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    let dev = nodes(&folder, &["nvidia0", "nvidiactl", "nvidia-uvm"]);
+    for path in [&folder.path(""), &driver, &dev] {
+        allow(path, 0o755);
+    }
+    let all = ["nvidia0", "nvidiactl", "nvidia-uvm"];
+    all.iter().for_each(|name| allow(&dev.join(name), 0o666));
+    let no_device = ("STANDIN_INIT", "100");
+    let at = (driver.as_path(), dev.as_path());
+    both_say(
+        &folder,
+        at,
+        &[no_device],
+        "a GPU in MIG mode has none until an instance is made",
+    );
+    let instance = ("CUDA_VISIBLE_DEVICES", "MIG-5c1a");
+    let words = "CUDA_VISIBLE_DEVICES=MIG-5c1a names a MIG instance that is not there";
+    both_say(&folder, at, &[no_device, instance], words);
+    // A node that others may open and this user may not.
+    allow(&dev.join("nvidia0"), 0o000);
+    let refused = format!(
+        "this user cannot open {}/nvidia0 (Permission denied",
+        dev.display()
+    );
+    both_say(&folder, at, &[no_device], &refused);
+    both_say(&folder, at, &[("STANDIN_INIT", "999")], &refused);
+    // No nodes, as without the kernel's driver.
+    let empty = folder.path("empty");
+    std::fs::create_dir(&empty).unwrap();
+    allow(&empty, 0o755);
+    both_say(&folder, (&driver, &empty), &[no_device], "and /dev has none");
+    // Nodes, and no library: a container that was started without.
+    if !Path::new("/dev/nvidiactl").exists() {
+        let words = format!(
+            "{}/nvidia-uvm is there, and NVIDIA's driver library is not",
+            dev.display()
+        );
+        both_say(&folder, (&empty, &dev), &[], &words);
+    }
 }
