@@ -7,7 +7,7 @@ use offkit_llvm::WITH_OFFSET;
 use offkit_object::{Inspect, Limits, header_version, read, target_of};
 use offkit_pi::ffi::*;
 use offkit_pi::plugin::{Error, Result};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use super::device::CudaDevice;
 use crate::jit_link;
@@ -72,43 +72,28 @@ pub(super) fn second_entry(first: &[usize], second: &[usize]) -> Option<bool> {
 
 /// The kernels of an image. Second entries are no kernels of their own.
 fn kernels_of(image: &DeviceImage<'_>) -> Vec<Told> {
-    let mut all: Vec<Told> = image
-        .inspect(&Limits::default())
-        .kernels
-        .iter()
-        .map(Told::of)
-        .collect();
-    let sizes: HashMap<&str, &[usize]> = all
-        .iter()
-        .filter_map(|kernel| Some((kernel.name.as_str(), kernel.sizes.as_deref()?)))
-        .collect();
-    let is_second_of = |first: &str, second: &str| match (sizes.get(first), sizes.get(second)) {
-        (Some(first), Some(second)) => second_entry(first, second).is_some(),
-        // A kernel without arguments has no list of their sizes.
-        (None, Some(second)) => second_entry(&[], second).is_some(),
-        _ => false,
+    let inspected = image.inspect(&Limits::default());
+    let all: Vec<Told> = inspected.kernels.iter().map(Told::of).collect();
+    let named: HashMap<&str, &Told> = all.iter().map(|kernel| (kernel.name.as_str(), kernel)).collect();
+    // A kernel without arguments has no list of their sizes.
+    let sizes = |kernel: &Told| kernel.sizes.clone().unwrap_or_default();
+    let has_second = |first: &Told| {
+        let second = named.get(format!("{}{WITH_OFFSET}", first.name).as_str());
+        second.is_some_and(|second| second_entry(&sizes(first), &sizes(second)).is_some())
     };
-    let have: Vec<bool> = all
-        .iter()
-        .map(|kernel| is_second_of(&kernel.name, &format!("{}{WITH_OFFSET}", kernel.name)))
-        .collect();
-    let names: HashSet<String> = all.iter().map(|kernel| kernel.name.clone()).collect();
-    let are: Vec<bool> = all
-        .iter()
-        .map(|kernel| {
-            let first = kernel
-                .name
-                .strip_suffix(WITH_OFFSET)
-                .filter(|first| names.contains(*first));
-            first.is_some_and(|first| is_second_of(first, &kernel.name))
-        })
-        .collect();
-    for (kernel, has_second_entry) in all.iter_mut().zip(have) {
-        kernel.has_second_entry = has_second_entry;
-    }
-    let mut are = are.into_iter();
-    all.retain(|_| are.next() != Some(true));
-    all
+    let is_second = |kernel: &Told| {
+        let first = kernel
+            .name
+            .strip_suffix(WITH_OFFSET)
+            .and_then(|first| named.get(first));
+        first.is_some_and(|first| has_second(first))
+    };
+    let kernels = all.iter().filter(|kernel| !is_second(kernel));
+    let told = |kernel: &Told| Told {
+        has_second_entry: has_second(kernel),
+        ..kernel.clone()
+    };
+    kernels.map(told).collect()
 }
 
 impl Code {
