@@ -2,8 +2,8 @@
 //!
 //! Who gives up an `Arc` lowers its count with release, and the last one has a fence before it drops what is in it. The
 //! sanitizer knows no fences, and would report every such end. So what is compiled for it calls this in the place of its
-//! own function (`./dev race` has the linker do so): one that also acquires. That the last one has a fence is not checked
-//! then, nor is it of others that lower a count with release; `./dev loom` does that.
+//! own function (`./dev race` has the linker do so): one that also acquires. That the last one has a fence is believed of
+//! the standard library. Of other counts that are lowered with release `./dev loom` checks those that its models have.
 
 /// The sanitizer's numbers of orders.
 const RELEASE: i32 = 3;
