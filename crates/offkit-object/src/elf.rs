@@ -177,6 +177,14 @@ impl<'data> Sections<'data> {
         SectionHeader::read(&self.header, header)
     }
 
+    /// The headers of all that are in the file, of which nothing is read yet.
+    fn fields(&self) -> impl Iterator<Item = Fields<'data>> {
+        (0..self.count().min(self.room())).map(|number| {
+            let header = self.table.from(number.saturating_mul(self.header_size));
+            self.header.fields(header)
+        })
+    }
+
     /// All that are in the file.
     pub(crate) fn iter(self) -> impl Iterator<Item = SectionHeader> {
         let count = self.count().min(self.room());
@@ -185,10 +193,7 @@ impl<'data> Sections<'data> {
 
     /// Whether one of them is of this kind; nothing else of them is read.
     pub(crate) fn has_kind(&self, kind: u32) -> bool {
-        (0..self.count().min(self.room())).any(|number| {
-            let header = self.table.from(number.saturating_mul(self.header_size));
-            self.header.fields(header).word(4) == Some(kind)
-        })
+        self.fields().any(|header| header.word(4) == Some(kind))
     }
 
     /// The bytes of a section, if they are in the file.
@@ -199,13 +204,9 @@ impl<'data> Sections<'data> {
     /// The data of the first section of a name. Of all others only the names are read: files have thousands.
     pub(crate) fn named(&self, name: &[u8]) -> Option<Source<'data>> {
         let names = self.data(&self.in_file(self.names().into())?)?;
-        let mut numbers = 0..self.count().min(self.room());
-        let number = numbers.find(|number| {
-            let header = self.table.from(number.saturating_mul(self.header_size));
-            let place = self.header.fields(header).word(0);
-            place.is_some_and(|place| is_name(names, place, name))
-        })?;
-        self.data(&self.get(number)?)
+        let is_it = |header: Fields<'_>| header.word(0).is_some_and(|place| is_name(names, place, name));
+        let number = self.fields().position(is_it)?;
+        self.data(&self.get(number as u64)?)
     }
 }
 

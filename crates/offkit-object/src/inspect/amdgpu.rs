@@ -70,9 +70,6 @@ fn features(version: Option<u8>, flags: u32) -> Vec<String> {
         Some(_) => (choice(10), choice(8)),
         None => (None, None),
     };
-    if (sramecc, xnack) == (None, None) {
-        return Vec::new();
-    }
     let mut features = Vec::new();
     for (name, sign) in [("sramecc", sramecc), ("xnack", xnack)] {
         features.extend(sign.map(|sign| format!("{name}{sign}")));

@@ -395,41 +395,41 @@ impl Queue<Cuda> for CudaQueue {
             true => (now(), Some(lane.stream.record(true)?)),
             false => (0, None),
         };
-        let submitted_command = queue.submit(&command, &lane.stream);
-        // Part of a command that failed may have been submitted.
-        let (used, failed) = match submitted_command {
-            Ok(used) => (used, None),
-            Err(error) => (Used::default(), Some(error)),
+        let told = || {
+            let submitted_command = queue.submit(&command, &lane.stream);
+            // Part of a command that failed may have been submitted.
+            let (used, failed) = match submitted_command {
+                Ok(used) => (used, None),
+                Err(error) => (Used::default(), Some(error)),
+            };
+            lane.unmarked.push(Kept {
+                _command: command,
+                _used: used,
+            });
+            if let Some(error) = failed {
+                return Err(error);
+            }
+            let is_barrier = is_barrier && is_free;
+            if event.is_wanted() || is_barrier || lane.unmarked.len() >= UNMARKED {
+                let end = lane.mark(queue.is_profiled)?;
+                lane.over(&mut over);
+                if is_barrier {
+                    state.barrier = Some(Arc::clone(&end));
+                }
+                if event.is_wanted() {
+                    let timed = start.map(|start| Timed {
+                        place: Arc::clone(&queue.place),
+                        queued,
+                        submitted,
+                        start,
+                    });
+                    event.create(|| CudaEvent::timed(end, timed))?;
+                }
+            }
+            Ok(())
         };
-        lane.unmarked.push(Kept {
-            _command: command,
-            _used: used,
-        });
-        if let Some(error) = failed {
-            lane.stream.settle();
-            return Err(error);
-        }
-        let is_barrier = is_barrier && is_free;
-        if event.is_wanted() || is_barrier || lane.unmarked.len() >= UNMARKED {
-            let end = lane
-                .mark(queue.is_profiled)
-                .inspect_err(|_| lane.stream.settle())?;
-            lane.over(&mut over);
-            if is_barrier {
-                state.barrier = Some(Arc::clone(&end));
-            }
-            if event.is_wanted() {
-                let timed = start.map(|start| Timed {
-                    place: Arc::clone(&queue.place),
-                    queued,
-                    submitted,
-                    start,
-                });
-                let created = event.create(|| CudaEvent::timed(end, timed));
-                created.inspect_err(|_| lane.stream.settle())?;
-            }
-        }
-        Ok(())
+        // The host takes what has failed for over, whatever of it was submitted.
+        told().inspect_err(|_| lane.stream.settle())
     }
 
     fn finish(&self) -> Result<()> {

@@ -45,11 +45,8 @@ impl Describer {
             let names = image.symbols(&Limits::default());
             let kernels = names.kernels.iter();
             lines.extend(kernels.map(|name| kernel_line(&signatures, name, self.mangled, self.styles)));
-            for (title, names) in [("imports", &names.imports), ("exports", &names.exports)] {
-                if !names.is_empty() {
-                    self.names(&mut lines, depth, title, names);
-                }
-            }
+            self.names(&mut lines, depth, "imports", &names.imports);
+            self.names(&mut lines, depth, "exports", &names.exports);
         } else {
             // What the container tells costs nothing. A listing decompresses nothing for names.
             let look_inside = self.looks_inside(image, number);
@@ -58,11 +55,9 @@ impl Describer {
                 Some(names) => (&names.kernels, &names.imports, &names.exports),
                 None => (&image.kernels, &image.imports, &image.exports),
             };
-            for (title, names) in [("kernels", kernels), ("imports", imports), ("exports", exports)] {
-                if !names.is_empty() {
-                    self.names(&mut lines, depth, title, names);
-                }
-            }
+            self.names(&mut lines, depth, "kernels", kernels);
+            self.names(&mut lines, depth, "imports", imports);
+            self.names(&mut lines, depth, "exports", exports);
         }
         if self.properties {
             lines.extend(properties_lines(&image.properties, self.styles));
