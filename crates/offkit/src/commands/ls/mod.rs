@@ -19,7 +19,7 @@ use super::folder::files_in;
 use super::needed::libraries_of;
 use crate::failure::Failure;
 use crate::terminal::{Output, Terminal, escape};
-use sums::Sums;
+use sums::{Sum, Sums};
 use tree::Tree;
 
 /// The number of the form of its JSON.
@@ -233,7 +233,7 @@ impl Listing<'_, '_> {
             Form::Tree(tree) => tree.image(image),
             Form::Json(output) if self.result.is_ok() => {
                 if self.options.totals {
-                    self.sums.add(image);
+                    self.sums.add(&image.target, Sum::of(image));
                 }
                 self.result = output.json(SCHEMA, &json::Row::new(image, self.options.hash));
             }

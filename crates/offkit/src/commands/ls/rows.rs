@@ -7,6 +7,7 @@ use std::thread::{self, JoinHandle};
 
 use offkit_object::{DeviceImage, Location, Producer, Storage, Target, target_of};
 
+use super::sums::{Sum, Sums};
 use crate::failure::Failure;
 use crate::terminal::{Output, Styles, escape, is_plain, push_size, size};
 
@@ -30,6 +31,7 @@ pub(super) struct Listed {
     target: Target,
     is_host: bool,
     size: u64,
+    sum: Sum,
     /// How it is stored, if that is worth a word.
     note: Option<String>,
 }
@@ -45,11 +47,7 @@ fn push_path(text: &mut String, location: &Location, said: usize) {
     let path = location.path();
     let is_as_written = |byte: u8| matches!(byte, b' '..=b'~') && byte != b'%';
     if path.bytes().all(is_as_written) {
-        let mut rest = path;
-        for _ in 0..said {
-            rest = rest.split_once('/').map_or("", |(_, rest)| rest);
-        }
-        text.push_str(rest);
+        text.push_str(path.splitn(said + 1, '/').nth(said).unwrap_or_default());
         return;
     }
     for (number, part) in location.parts().skip(said).enumerate() {
@@ -65,8 +63,8 @@ fn push_path(text: &mut String, location: &Location, said: usize) {
 /// A group is enough for that, and memory does not grow with the number of images.
 pub(super) struct Rows {
     group: Group,
-    /// Where the text goes, unless a thread has it.
-    output: Option<Output>,
+    /// What puts them out, unless a thread has it.
+    printer: Option<Printer>,
     writer: Option<Writer>,
     is_empty: bool,
 }
@@ -78,7 +76,10 @@ impl Rows {
     pub(super) fn new(output: Output) -> Self {
         Self {
             group: Group::default(),
-            output: Some(output),
+            printer: Some(Printer {
+                output,
+                sums: Sums::default(),
+            }),
             writer: None,
             is_empty: true,
         }
@@ -104,9 +105,9 @@ impl Rows {
         self.make_room(depth);
         let places = &mut self.group.places;
         let start = places.len();
-        match image.location.depth() > said {
-            true => push_path(places, &image.location, said),
-            false => places.push_str("(the file itself)"),
+        push_path(places, &image.location, said);
+        if places.len() == start {
+            places.push_str("(the file itself)");
         }
         // A listing decompresses nothing: the container's word has to do.
         let target = match image.code.at_hand() {
@@ -119,6 +120,7 @@ impl Rows {
             target: target.into_owned(),
             is_host: image.producer == Producer::Host,
             size: image.size(),
+            sum: Sum::of(image),
             note: note(image),
         };
         self.group.rows.push(Row {
@@ -128,16 +130,17 @@ impl Rows {
         });
     }
 
-    /// Puts out what is left and gives the output back.
-    pub(super) fn finish(self) -> Result<Output, Failure> {
-        match (self.writer, self.output) {
-            (Some(writer), _) => writer.finish(self.group),
-            (None, Some(mut output)) => {
-                output.lines(&self.group.text(None, output.styles()))?;
-                Ok(output)
+    /// Puts out what is left; gives back the output, and what the images of the rows come to.
+    pub(super) fn finish(self) -> Result<(Output, Sums), Failure> {
+        let Printer { output, sums } = match (self.writer, self.printer) {
+            (Some(writer), _) => writer.finish(self.group)?,
+            (None, Some(mut printer)) => {
+                printer.put_out(self.group, None)?;
+                printer
             }
-            (None, None) => unreachable!("a writer was made with the output"),
-        }
+            (None, None) => unreachable!("a writer was made with the printer"),
+        };
+        Ok((output, sums))
     }
 
     /// Makes room for a row of depth `next`.
@@ -146,8 +149,8 @@ impl Rows {
         if self.group.rows.len() < Self::TOGETHER {
             return;
         }
-        if let Some(output) = self.output.take() {
-            self.writer = Some(Writer::new(output));
+        if let Some(printer) = self.printer.take() {
+            self.writer = Some(Writer::new(printer));
         }
         if let Some(writer) = &self.writer {
             let empty = self.group.empty_of_this_size();
@@ -156,21 +159,38 @@ impl Rows {
     }
 }
 
+/// Makes groups text, puts them out, and counts their images.
+struct Printer {
+    output: Output,
+    sums: Sums,
+}
+
+impl Printer {
+    fn put_out(&mut self, group: Group, next: Option<usize>) -> Result<(), Failure> {
+        for row in &group.rows {
+            if let Content::Image(listed) = &row.content {
+                self.sums.add(&listed.target, listed.sum);
+            }
+        }
+        self.output.lines(&group.text(next, self.output.styles()))
+    }
+}
+
 /// A thread that makes groups text and puts them out, for lists of more than one: with it, 100,000 images take 0.7 of
 /// the time (40 ms instead of 57, without the program's start).
 struct Writer {
     groups: SyncSender<(Group, Option<usize>)>,
-    thread: JoinHandle<Result<Output, Failure>>,
+    thread: JoinHandle<Result<Printer, Failure>>,
 }
 
 impl Writer {
-    fn new(mut output: Output) -> Self {
+    fn new(mut printer: Printer) -> Self {
         let (groups, received) = sync_channel::<(Group, _)>(2);
         let thread = thread::spawn(move || {
             for (group, next) in received {
-                output.lines(&group.text(next, output.styles()))?;
+                printer.put_out(group, next)?;
             }
-            Ok(output)
+            Ok(printer)
         });
         Self { groups, thread }
     }
@@ -180,7 +200,7 @@ impl Writer {
         let _ = self.groups.send((group, next));
     }
 
-    fn finish(self, last: Group) -> Result<Output, Failure> {
+    fn finish(self, last: Group) -> Result<Printer, Failure> {
         self.put_out(last, None);
         drop(self.groups);
         match self.thread.join() {

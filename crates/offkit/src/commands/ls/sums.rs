@@ -14,14 +14,18 @@ use crate::terminal::size;
 pub(super) struct Sums {
     pub(super) images: u64,
     pub(super) bytes: u64,
-    /// By target and format: these are few, and comparing them costs less than making texts of them.
-    by_target: Vec<(Target, Sum)>,
-    /// The one that is tried first: images for several devices take turns.
+    /// By architecture, or the triple where there is none, and the name of the format.
+    rows: BTreeMap<(String, &'static str), Sum>,
+    /// Those of the last targets, which are not in the rows yet. Images are for a few devices as a rule: looking among these
+    /// goes before making texts, and 100,000 images take 50 ms instead of 61 with a map of targets.
+    recent: Vec<(Target, Sum)>,
+    /// The place in `recent` that is tried first: images for several devices take turns.
     next: usize,
 }
 
+/// What images of one target and format take.
 #[derive(Clone, Copy)]
-struct Sum {
+pub(super) struct Sum {
     format: ImageFormat,
     images: u64,
     bytes: u64,
@@ -29,55 +33,67 @@ struct Sum {
 }
 
 impl Sums {
-    pub(super) fn add(&mut self, image: &DeviceImage<'_>) {
-        let sum = Sum {
-            format: image.format,
-            images: 1,
-            bytes: image.size(),
-            stored: image.stored_bytes().len() as u64,
-        };
+    /// As many targets as are looked through for each image.
+    const RECENT: usize = 16;
+
+    pub(super) fn add(&mut self, target: &Target, sum: Sum) {
         self.images += sum.images;
         self.bytes += sum.bytes;
-        let is_same = |(target, known): &(Target, Sum)| known.format == sum.format && *target == image.target;
-        let expected = if self.next < self.by_target.len() {
-            self.next
-        } else {
-            0
+        let is_same = |place: &usize| {
+            let known = self.recent.get(*place);
+            known.is_some_and(|(known, all)| all.format == sum.format && known == target)
         };
-        let place = match self.by_target.get(expected) {
-            Some(known) if is_same(known) => Some(expected),
-            _ => self.by_target.iter().position(is_same),
-        };
-        self.next = place.map_or(0, |place| place + 1);
-        match place {
-            Some(place) => self.by_target[place].1.add(sum),
-            None => self.by_target.push((image.target.clone(), sum)),
+        let place = std::iter::once(self.next)
+            .chain(0..self.recent.len())
+            .find(is_same);
+        if let Some(place) = place {
+            self.recent[place].1.add(sum);
+            self.next = (place + 1) % self.recent.len();
+            return;
+        }
+        // A file may have as many targets as images.
+        if self.recent.len() == Self::RECENT {
+            self.rows();
+        }
+        self.recent.push((target.clone(), sum));
+    }
+
+    /// Adds what others come to.
+    pub(super) fn add_all(&mut self, mut others: Self) {
+        self.images += others.images;
+        self.bytes += others.bytes;
+        others.rows();
+        for (row, sum) in others.rows {
+            self.add_to_row(row, sum);
         }
     }
 
-    /// By architecture, or the triple where there is none, and the name of the format.
-    fn rows(&self) -> BTreeMap<(String, &'static str), Sum> {
-        let mut rows: BTreeMap<_, Sum> = BTreeMap::new();
-        for (target, sum) in &self.by_target {
+    /// The rows with all that is to be in them.
+    fn rows(&mut self) -> &BTreeMap<(String, &'static str), Sum> {
+        for (target, sum) in std::mem::take(&mut self.recent) {
             let arch = match target.arch.is_empty() {
                 true => target.to_string(),
                 false => target.arch_with_features(),
             };
-            let row = rows.entry((arch, sum.format.name()));
-            row.and_modify(|row| row.add(*sum)).or_insert(*sum);
+            self.add_to_row((arch, sum.format.name()), sum);
         }
-        rows
+        &self.rows
     }
 
-    pub(super) fn table(&self) -> Table {
+    fn add_to_row(&mut self, row: (String, &'static str), sum: Sum) {
+        let row = self.rows.entry(row);
+        row.and_modify(|row| row.add(sum)).or_insert(sum);
+    }
+
+    pub(super) fn table(&mut self) -> Table {
         let mut table = Table::new(
             "By architecture",
             &["arch", "format", ">images", ">unpacked", ">stored"],
         );
         for ((arch, format), sum) in self.rows() {
             table.row(vec![
-                arch,
-                format.to_owned(),
+                arch.clone(),
+                (*format).to_owned(),
                 sum.images.to_string(),
                 size(sum.bytes),
                 size(sum.stored),
@@ -86,8 +102,11 @@ impl Sums {
         table
     }
 
-    pub(super) fn json(&self) -> Value {
-        let rows = self.rows().into_iter().map(|((arch, _), sum)| {
+    pub(super) fn json(&mut self) -> Value {
+        let (images, bytes) = (self.images, self.bytes);
+        let rows = self.rows();
+        let stored: u64 = rows.values().map(|sum| sum.stored).sum();
+        let rows = rows.iter().map(|((arch, _), sum)| {
             json!({
                 "arch": arch,
                 "format": format_name(sum.format),
@@ -96,15 +115,24 @@ impl Sums {
                 "stored_size": sum.stored,
             })
         });
-        let stored: u64 = self.by_target.iter().map(|(_, sum)| sum.stored).sum();
         json!({
-            "total": { "images": self.images, "size": self.bytes, "stored_size": stored },
+            "total": { "images": images, "size": bytes, "stored_size": stored },
             "totals": rows.collect::<Vec<_>>(),
         })
     }
 }
 
 impl Sum {
+    /// What one image takes.
+    pub(super) fn of(image: &DeviceImage<'_>) -> Self {
+        Self {
+            format: image.format,
+            images: 1,
+            bytes: image.size(),
+            stored: image.stored_bytes().len() as u64,
+        }
+    }
+
     fn add(&mut self, other: Self) {
         self.images += other.images;
         self.bytes += other.bytes;

@@ -5,7 +5,7 @@ use offkit_object::{Container, ContainerKind, DeviceImage, Location};
 use super::Ls;
 use super::describe::{Describer, properties_lines};
 use super::rows::{Content, Row, Rows, path};
-use super::sums::Sums;
+use super::sums::{Sum, Sums};
 use crate::failure::Failure;
 use crate::pager;
 use crate::terminal::{Output, Styles, escape, is_terminal, push_size, size};
@@ -28,7 +28,9 @@ pub(super) struct Tree {
     /// The containers that the next image is in, outermost first.
     containers: Vec<Level>,
     rows: Rows,
-    sums: Sums,
+    images: usize,
+    /// The sums of the images that are not shown.
+    hidden: Sums,
     /// Images whose names were not looked for, as they are compressed or too many.
     without_names: usize,
     /// The most images shown of one file.
@@ -38,6 +40,8 @@ pub(super) struct Tree {
 /// A container that is being listed.
 struct Level {
     location: Location,
+    /// The parts of its location, which the rows in it don't repeat.
+    said: usize,
     kind: ContainerKind,
     /// What is written above its images, if it is a file; `None` once it was said.
     heading: Option<Row>,
@@ -60,7 +64,8 @@ impl Tree {
             size: bytes as u64,
             containers: Vec::new(),
             rows: Rows::new(output),
-            sums: Sums::default(),
+            images: 0,
+            hidden: Sums::default(),
             without_names: 0,
             most: if options.all || !is_terminal() || pager::is_on() {
                 usize::MAX
@@ -79,6 +84,7 @@ impl Tree {
         let heading =
             is_file.then(|| self.heading(&container.location, container.size, Some(container), depth));
         self.containers.push(Level {
+            said: container.location.depth(),
             location: container.location.clone(),
             kind: container.kind,
             depth: depth + usize::from(is_file),
@@ -91,7 +97,7 @@ impl Tree {
     /// Adds an image.
     pub(super) fn image(&mut self, image: &DeviceImage<'_>) {
         self.leave(|level| !image.location.is_within(&level.location));
-        self.sums.add(image);
+        self.images += 1;
         self.say_headings();
         // The file that the image is in is the last level that has a heading of its own.
         let depth = self.containers.last().map_or(1, |level| level.depth);
@@ -99,30 +105,31 @@ impl Tree {
         let said = match file {
             Some(file) if file.shown >= self.most => {
                 file.hidden += 1;
+                self.hidden.add(&image.target, Sum::of(image));
                 return;
             }
             Some(file) => {
                 file.shown += 1;
-                file.location.depth()
+                file.said
             }
             None => 0,
         };
-        let number = usize::try_from(self.sums.images).unwrap_or(usize::MAX);
-        let below = self.describer.lines(image, depth, number);
-        self.without_names += usize::from(!self.describer.looks_for_names(image, number));
+        let below = self.describer.lines(image, depth, self.images);
+        self.without_names += usize::from(!self.describer.looks_for_names(image, self.images));
         self.rows.push_image(image, depth, said, below);
     }
 
     /// Ends the listing.
     pub(super) fn finish(mut self, has_problems: bool) -> Result<(), Failure> {
         let Styles { faint, .. } = self.styles;
-        if self.sums.images == 0 {
+        if self.images == 0 {
             self.containers.truncate(1);
             self.say_headings();
         }
         self.leave(|_| true);
-        let mut output = self.rows.finish()?;
-        match self.sums.images {
+        let (mut output, mut sums) = self.rows.finish()?;
+        sums.add_all(self.hidden);
+        match sums.images {
             0 if self.is_whole && has_problems => {
                 output.line(format_args!(
                     "{faint}no device code found; not everything could be read{faint:#}"
@@ -135,13 +142,13 @@ impl Tree {
             1 => {}
             images => output.line(format_args!(
                 "{faint}{images} images, {}{faint:#}",
-                size(self.sums.bytes)
+                size(sums.bytes)
             ))?,
         }
-        if self.sums.images >= SUMMED_FROM {
-            output.lines(&self.sums.table().text(self.styles, usize::MAX))?;
+        if sums.images >= SUMMED_FROM {
+            output.lines(&sums.table().text(self.styles, usize::MAX))?;
         }
-        if self.without_names > 0 && self.sums.images > 1 {
+        if self.without_names > 0 && sums.images > 1 {
             output.line(format_args!(
                 "{faint}names of {} images were not looked for: --kernels looks for them{faint:#}",
                 self.without_names
@@ -184,10 +191,7 @@ impl Tree {
         let title = if place.is_file() {
             escape(self.file.file()).into_owned()
         } else {
-            path(
-                place,
-                self.containers.last().map_or(0, |level| level.location.depth()),
-            )
+            path(place, self.containers.last().map_or(0, |level| level.said))
         };
         let mut text = String::with_capacity(title.len() + 64);
         text.extend([heading.start, &title, heading.end, "  ", faint.start]);
