@@ -89,6 +89,7 @@ pub mod math;
 mod plan;
 mod prepare;
 mod regions;
+mod rows;
 mod shapes;
 mod split_block;
 mod variant;

@@ -78,6 +78,12 @@ impl Plan {
 impl Display for Listing<'_> {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
         writeln!(formatter, "{}", self.plan.variant)?;
+        if self.plan.reads_rows {
+            writeln!(
+                formatter,
+                "each work-item reads rows of its own: better scalar code"
+            )?;
+        }
         for index in 0..self.plan.function.parameters.len() as u32 {
             self.line(
                 formatter,

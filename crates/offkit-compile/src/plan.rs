@@ -9,6 +9,7 @@ use crate::definitions::Definitions;
 use crate::graph::{Graph, Rounds, successors};
 use crate::interleave::{Interleaved, interleave};
 use crate::regions::{self, Region, ends_at_barrier};
+use crate::rows::reads_rows;
 use crate::shapes::{self, Shapes};
 use crate::{Refusal, Variant};
 
@@ -25,6 +26,9 @@ pub struct Plan {
     pub shapes: Shapes,
     /// What is executed between barriers; the kernel begins with the first.
     pub regions: Vec<Region>,
+    /// Whether reading rows is nearly all that its loops do, each work-item those of its own: one after the other does that
+    /// better than a vector of them.
+    pub reads_rows: bool,
     definitions: Definitions,
     /// The heads of loops that come to an end, as far as can be seen.
     counted: HashSet<BlockId>,
@@ -78,6 +82,8 @@ impl Plan {
                 break (shapes, regions);
             }
         };
+        let reads_rows =
+            variant.width > 1 && reads_rows(module, &function, (&graph, &rounds), &definitions, &shapes);
         let counted = rounds.loops.iter();
         let counted = counted.filter(|found| is_counted(module, &function, &graph, &definitions, found));
         let counted: HashSet<_> = counted.map(|found| BlockId(found.header as u32)).collect();
@@ -95,6 +101,7 @@ impl Plan {
             interleaved,
             shapes,
             regions,
+            reads_rows,
             definitions,
             counted,
             endless,

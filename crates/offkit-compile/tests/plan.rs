@@ -260,6 +260,62 @@ block ^2
     assert!(plan.regions.iter().all(|region| region.is_plain));
 }
 
+/// A loop that sums what it reads from a row, times what it reads where a number from a second place leads it; other
+/// indices are %10, the same for all, and %22, a column's.
+fn sums_products(first: &str, second: &str) -> Plan {
+    plan(&format!(
+        r"block ^0
+  %2 i64x3 = input &0 ()
+  %3 i64 = extract 0 (%2)
+  %4 i64 = op IMul (%3 i64:100)
+  %5 #2 = address 0 [4] (%0 %4)
+  %6 i64 = op IAdd (%4 i64:100)
+  end jump ^1
+block ^1
+  %7 i64 = phi [^0 %4 ^1 %16]
+  %8 #2 = phi [^0 %5 ^1 %17]
+  %9 i32 = phi [^0 i32:0 ^1 %15]
+  %10 i64 = op ISub (%7 %4)
+  %21 i64 = op IAdd (%3 %7)
+  %22 i64 = op ISub (%21 %4)
+  {first}
+  {second}
+  %12 i32 = load (%11) align 4
+  %23 i64 = convert signed (%12)
+  %13 #2 = address 0 [4] (%0 %23)
+  %14 i32 = load (%13) align 4
+  %24 i32 = op IMul (%20 %14)
+  %15 i32 = op IAdd (%9 %24)
+  %16 i64 = op IAdd (%7 i64:1)
+  %17 #2 = address 4 [] (%8)
+  %18 bool = op SLessThan (%16 %6)
+  end branch %18 ^1 ^2
+block ^2
+  %19 #2 = address 0 [4] (%0 %3)
+  store (%19 %15) align 4
+  end return none
+"
+    ))
+}
+
+/// Two rows of each work-item's own are worth reading in order; what lies side by side, or is the same for all, is not.
+#[test]
+fn rows_of_each_work_items_own_are_seen() {
+    let row_read = "%20 i32 = load (%8) align 4";
+    let [by_index, by_pointer] = ["%11 #2 = address 0 [4] (%0 %7)", "%11 #2 = address 4096 [] (%8)"];
+    for row in [by_index, by_pointer] {
+        assert!(sums_products(row_read, row).reads_rows, "{row}");
+    }
+    let twice = "%11 #2 = address 0 [8] (%0 %7)";
+    let column = "%11 #2 = address 0 [4] (%0 %22)";
+    let same = "%11 #2 = address 0 [4] (%0 %10)";
+    for other in [twice, column, same] {
+        assert!(!sums_products(row_read, other).reads_rows, "{other}");
+    }
+    let stored = format!("{row_read}\n  store (%8 %9) align 4");
+    assert!(!sums_products(&stored, by_index).reads_rows);
+}
+
 /// A listing names shapes, masks, loops and regions, each instruction once.
 #[test]
 fn listings_say_what_is_planned() {

@@ -167,7 +167,8 @@ impl Written {
         let mut notes = Vec::new();
         let (context, variant) = (Context::new(), request.variant);
         let may_be_scalar = variant.width > 1 && !sees_sub_groups;
-        let written = write(&context, module, variant, request).and_then(|written| match written.1.own {
+        let written = write(&context, module, variant, request, may_be_scalar);
+        let written = written.and_then(|written| match written.1.own {
             MOST_OWN_MEMORY.. if may_be_scalar => Err(Refusal(
                 "work-items have so much private memory that a vector's isn't near any more".to_owned(),
             )),
@@ -176,7 +177,7 @@ impl Written {
         let (mut code, emitted) = match written {
             Ok(written) => written,
             Err(refusal) if may_be_scalar => {
-                let (code, mut emitted) = write(&context, module, variant.scalar(), request)?;
+                let (code, mut emitted) = write(&context, module, variant.scalar(), request, false)?;
                 // The memory is told for each of the vectors that were asked for: each work-item of one needs its own.
                 emitted.scratch = emitted.scratch.saturating_mul(u64::from(variant.width));
                 notes.push(format!("scalar code: {refusal}"));
@@ -216,8 +217,14 @@ fn write(
     module: &ir::Module,
     variant: Variant,
     request: &CompileRequest,
+    may_be_scalar: bool,
 ) -> Result<(Module, kernel::Emitted), Refusal> {
     let plan = Plan::new(module, 0, variant)?;
+    if plan.reads_rows && may_be_scalar {
+        return Err(Refusal(
+            "its work-items read rows of their own, which one after the other reads in order".to_owned(),
+        ));
+    }
     let code = Module::parse_text(context, "").map_err(|error| Refusal(error.to_string()))?;
     let emitted = {
         let builder = Builder::new(&code);
