@@ -51,6 +51,13 @@ pub(crate) fn inflate_passing(
     if size.is_some_and(|size| size > limit) {
         return Err(too_large(limit).finding(format_args!("{}", size.unwrap_or_default())));
     }
+    let mut out = Vec::new();
+    if let Some(size) = size
+        && let Some(result) = inflate_at_once(compression, bytes, size, &mut out)
+    {
+        passed(bytes);
+        return result.map(|()| out);
+    }
     let stream = Stream {
         bytes,
         taken: 0,
@@ -168,6 +175,33 @@ impl io::Read for Stream<'_> {
 /// Unpacks `bytes`, of which exactly `size` must come out.
 pub fn inflate_whole(compression: Compression, bytes: &[u8], size: u64) -> Result<Vec<u8>, Error> {
     inflate(compression, bytes, Some(size), size)
+}
+
+/// The same into memory that was used before.
+pub(crate) fn inflate_whole_into(
+    out: &mut Vec<u8>,
+    compression: Compression,
+    bytes: &[u8],
+    size: u64,
+) -> Result<(), Error> {
+    match inflate_at_once(compression, bytes, size, out) {
+        Some(result) => result,
+        None => inflate_whole(compression, bytes, size).map(|bytes| *out = bytes),
+    }
+}
+
+/// The same where it can be done by one call; `None` where it cannot.
+fn inflate_at_once(
+    compression: Compression,
+    bytes: &[u8],
+    size: u64,
+    out: &mut Vec<u8>,
+) -> Option<Result<(), Error>> {
+    if compression != Compression::Zstd {
+        return None;
+    }
+    let result = zstd::inflate_at_once(bytes, size, out)?;
+    Some(result.and_then(|()| check_size(Some(size), out.len() as u64)))
 }
 
 pub(crate) fn too_large(limit: u64) -> Error {

@@ -46,6 +46,9 @@ pub trait Inspect {
     /// whoever lists it.
     fn symbols(&self, limits: &Limits) -> Symbols;
 
+    /// The kernels among the [`symbols`](Self::symbols) alone.
+    fn kernels(&self, limits: &Limits) -> Vec<String>;
+
     /// The imports and the exports among the [`symbols`](Self::symbols): the code is not read for these where the
     /// container tells them.
     fn links(&self, limits: &Limits) -> [Vec<&str>; 2];
@@ -63,19 +66,22 @@ impl Inspect for DeviceImage<'_> {
         })
     }
 
-    fn symbols(&self, limits: &Limits) -> Symbols {
+    fn kernels(&self, limits: &Limits) -> Vec<String> {
         let names = |inspection: &Inspection| inspection.kernel_names().map(str::to_owned).collect();
         // A look inside is not needed where the container says all that counts.
         let is_module = self.format == ImageFormat::Spirv && self.inspect(limits).problems.is_empty();
-        let kernels = match is_module || self.kernels.is_empty() {
+        match is_module || self.kernels.is_empty() {
             true => names(self.inspect(limits)),
             false => self.kernels.clone(),
-        };
+        }
+    }
+
+    fn symbols(&self, limits: &Limits) -> Symbols {
         let [imports, exports] = self
             .links(limits)
             .map(|names| names.into_iter().map(str::to_owned).collect());
         Symbols {
-            kernels,
+            kernels: self.kernels(limits),
             imports,
             exports,
         }

@@ -134,6 +134,7 @@ pub mod syclbin;
 mod tar;
 #[cfg(feature = "write")]
 mod thin;
+mod unchanged;
 mod unpacked;
 mod unpacking;
 mod verify;

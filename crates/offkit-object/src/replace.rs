@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use offkit_image::PartName as Name;
 use offkit_image::{DeviceImage, Error, ErrorKind, Limits, Location, SharedBytes, Storage};
-use twox_hash::XxHash3_64;
 
 use crate::chunks::Chunks;
 use crate::container;
@@ -16,6 +15,7 @@ use crate::memory::Memory;
 use crate::part::{Content, Part};
 use crate::reading::Reading;
 use crate::source::Source;
+use crate::unchanged::{Files, Origins, Stored, digest};
 use crate::walk::{Item, walk_sparing};
 
 /// The file with the image at `location` replaced by `new`.
@@ -53,6 +53,9 @@ pub fn replace(bytes: &[u8], location: &Location, new: &[u8], limits: &Limits) -
 pub struct ReplaceDraft<'data> {
     /// The new file. What stays of the old one is not copied.
     pub chunks: Chunks<'data>,
+    /// Where the bytes of the new file come from.
+    origins: Origins,
+    old: &'data [u8],
     location: Location,
     before: Inventory,
     new: u64,
@@ -67,7 +70,12 @@ impl ReplaceDraft<'_> {
     /// Anything but the image is another.
     pub fn check(&self, written: &[u8], memory: &dyn Memory) -> Result<(), Error> {
         let after = Inventory::of(written, &self.location, &self.limits, memory)?;
-        match after.named == Some(self.new) && after.facts == self.before.facts {
+        let files = Files {
+            old: self.old,
+            new: written,
+            origins: &self.origins,
+        };
+        match after.named == Some(self.new) && after.is_same(&self.before, &files) {
             true => Ok(()),
             false => Err(Error::unrepresentable(
                 "the changed file does not read back as it should: nothing was changed",
@@ -90,10 +98,10 @@ pub fn replace_draft<'data>(
     memory: &dyn Memory,
 ) -> Result<ReplaceDraft<'data>, Error> {
     let before = Inventory::of(bytes, location, limits, memory)?;
-    let digest = digest(new);
+    let new_digest = digest(new);
     let chunks = match before.named {
         None => return Err(Error::new(ErrorKind::NotRecognized, "no image at this location")),
-        Some(old) if old == digest => bytes.into(),
+        Some(old) if old == new_digest => bytes.into(),
         Some(_) => replace_in(
             Source::new(bytes),
             Content::File,
@@ -104,10 +112,12 @@ pub fn replace_draft<'data>(
         )?,
     };
     Ok(ReplaceDraft {
+        origins: Origins::of(&chunks, bytes),
         chunks,
+        old: bytes,
         location: location.clone(),
         before,
-        new: digest,
+        new: new_digest,
         limits: limits.clone(),
     })
 }
@@ -210,7 +220,7 @@ fn rest_after<'path>(path: &'path [String], name: &Name) -> Option<&'path [Strin
 struct Inventory {
     named: Option<u64>,
     /// Of each image in order; of the one that is named only what its container says about it.
-    facts: Vec<u64>,
+    facts: Vec<(u64, Option<Stored>)>,
 }
 
 impl Inventory {
@@ -247,7 +257,9 @@ impl Inventory {
                             Err(error) => damage = Some(error),
                         }
                     }
-                    inventory.facts.push(facts(&image, image.location == *named));
+                    let changes = image.location == *named;
+                    let stored = (!changes).then(|| Stored::of(&image, bytes));
+                    inventory.facts.push((facts(&image, changes), stored));
                 }
                 Item::Problem(_) => {}
             }
@@ -262,6 +274,19 @@ impl Inventory {
             None => Ok(inventory),
         }
     }
+
+    /// Whether nothing but the image that is named differs from what an old file had.
+    fn is_same(&self, old: &Self, files: &Files<'_>) -> bool {
+        let mut pairs = old.facts.iter().zip(&self.facts);
+        self.facts.len() == old.facts.len()
+            && pairs.all(|((old_facts, old), (facts, new))| {
+                let is_same = match (old, new) {
+                    (Some(old), Some(new)) => files.have_same(old, new),
+                    (old, new) => old.is_none() && new.is_none(),
+                };
+                old_facts == facts && is_same
+            })
+    }
 }
 
 /// A digest of all that is known of an image; of one whose bytes change, of what does not depend on these.
@@ -272,7 +297,7 @@ fn facts(image: &DeviceImage<'_>, changes: bool) -> u64 {
     // These have no hashes of their own; writing them to a hasher does not fail.
     let _ = write!(Digest(&mut hasher), "{:?}{:?}", image.properties, image.strings);
     if !changes {
-        (digest(image.stored_bytes()), &image.target, image.format).hash(&mut hasher);
+        (&image.target, image.format).hash(&mut hasher);
         (&image.kernels, &image.entries, &image.imports, &image.exports).hash(&mut hasher);
     }
     hasher.finish()
@@ -286,8 +311,4 @@ impl Write for Digest<'_> {
         self.0.write(text.as_bytes());
         Ok(())
     }
-}
-
-fn digest(bytes: &[u8]) -> u64 {
-    XxHash3_64::oneshot(bytes)
 }

@@ -11,8 +11,6 @@ use offkit_image::PartName as Name;
 use offkit_image::target::{Device, DriverVersion};
 use offkit_image::{ContainerKind, Error, ErrorKind, Limits, Location, Problem};
 
-use twox_hash::XxHash3_64;
-
 use crate::chunks::Chunks;
 use crate::container;
 use crate::edits::{Change, Edited, Edits, Room};
@@ -25,6 +23,7 @@ use crate::part::{Content, Part};
 use crate::reading::Reading;
 use crate::scan;
 use crate::source::Source;
+use crate::unchanged::{Files, Origins, Stored};
 use crate::unpacking;
 use crate::walk::{Item, walk_sparing};
 
@@ -66,6 +65,8 @@ pub struct ThinDraft<'data> {
     pub kept_size: Vec<Problem>,
     /// As in [`Thinned`].
     pub not_recompressed: Vec<Problem>,
+    /// Where the bytes of the new file come from.
+    origins: Origins,
     old: &'data [u8],
     whole: Location,
     dropped: Vec<Location>,
@@ -93,10 +94,13 @@ impl ThinDraft<'_> {
         let both = parallel::map(both, 1, |(bytes, without, memory)| {
             Inventory::of(bytes, &self.whole, without, self.thinning, &self.limits, memory)
         });
+        let files = Files {
+            old: self.old,
+            new: written,
+            origins: &self.origins,
+        };
         match both.as_slice() {
-            [before, after] if before.images == after.images && before.problems == after.problems => {
-                Ok(after.least_driver)
-            }
+            [before, after] if after.is_same(before, &files) => Ok(after.least_driver),
             _ => Err(Error::unrepresentable(
                 "the thinned file does not read back as it should: nothing was changed",
             )),
@@ -184,6 +188,7 @@ pub fn thin_draft<'data>(
         chunks: bytes.into(),
         kept_size: Vec::new(),
         not_recompressed: Vec::new(),
+        origins: Origins::default(),
         old: bytes,
         whole: whole.clone(),
         dropped: dropped.to_vec(),
@@ -191,7 +196,10 @@ pub fn thin_draft<'data>(
         limits: limits.clone(),
     };
     if dropped.is_empty() && !thinning.recompress {
-        return Ok(draft);
+        return Ok(ThinDraft {
+            origins: Origins::of(&draft.chunks, bytes),
+            ..draft
+        });
     }
     let (edited, thinner) = edit_whole(
         &whole,
@@ -203,6 +211,7 @@ pub fn thin_draft<'data>(
         progress,
     )?;
     Ok(ThinDraft {
+        origins: Origins::of(&edited, bytes),
         chunks: edited,
         kept_size: thinner.kept_size,
         not_recompressed: thinner.not_recompressed,
@@ -546,7 +555,7 @@ impl Thinner<'_> {
 /// The images of a file as far as they must stay the same, in order, and the number of problems.
 #[derive(Debug)]
 struct Inventory {
-    images: Vec<u64>,
+    images: Vec<(u64, Option<Stored>)>,
     problems: usize,
     least_driver: Option<DriverVersion>,
 }
@@ -573,12 +582,10 @@ impl Inventory {
                     let mut hasher = DefaultHasher::new();
                     (&image.target, image.format, image.producer, image.container).hash(&mut hasher);
                     (&image.kernels, &image.entries, &image.imports, &image.exports).hash(&mut hasher);
+                    image.size().hash(&mut hasher);
                     // What was compressed anew was compared when it was made.
-                    match thinning.recompress {
-                        true => image.size().hash(&mut hasher),
-                        false => XxHash3_64::oneshot(image.stored_bytes()).hash(&mut hasher),
-                    }
-                    inventory.images.push(hasher.finish());
+                    let stored = (!thinning.recompress).then(|| Stored::of(&image, bytes));
+                    inventory.images.push((hasher.finish(), stored));
                     if image.compression().is_some() {
                         let verdict = image.runs_on(&Device::new(image.target.clone()));
                         inventory.least_driver = inventory.least_driver.max(verdict.least_driver);
@@ -590,5 +597,19 @@ impl Inventory {
             ControlFlow::Continue(())
         });
         inventory
+    }
+
+    /// Whether nothing differs from what an old file had.
+    fn is_same(&self, old: &Self, files: &Files<'_>) -> bool {
+        let mut pairs = old.images.iter().zip(&self.images);
+        self.problems == old.problems
+            && self.images.len() == old.images.len()
+            && pairs.all(|((old_facts, old), (facts, new))| {
+                let is_same = match (old, new) {
+                    (Some(old), Some(new)) => files.have_same(old, new),
+                    _ => true,
+                };
+                old_facts == facts && is_same
+            })
     }
 }

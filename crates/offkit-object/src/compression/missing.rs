@@ -92,6 +92,10 @@ pub(crate) mod zstd {
         Err(missing())
     }
 
+    pub(crate) fn inflate_at_once(_: &[u8], _: u64, _: &mut Vec<u8>) -> Option<Result<(), Error>> {
+        None
+    }
+
     pub(crate) fn reader<'r>(_: impl Read + 'r) -> Result<Box<dyn Read + 'r>, Error> {
         Err(missing())
     }

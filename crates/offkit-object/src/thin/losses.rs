@@ -1,11 +1,12 @@
 //! What devices and kernels lose when images go.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use offkit_image::target::{Device, DriverVersion, Verdict};
 use offkit_image::{Code, DeviceImage, Limits, Location, Storage, Target};
 
-use crate::compression::inflate_whole;
+use crate::compression::inflate_whole_into;
 use crate::inspect::Inspect;
 use crate::parallel;
 
@@ -109,20 +110,39 @@ fn choose(images: &[&DeviceImage<'_>], device: &Device) -> Option<Verdict> {
     device.takes(certain).map(|(_, verdict)| verdict)
 }
 
+/// The names of an image's kernels. What comes out of decompression is not kept.
+fn names(image: &DeviceImage<'_>, limits: &Limits) -> Vec<String> {
+    /// So much is kept for the next image.
+    const KEPT: usize = 1 << 26;
+    thread_local! {
+        /// New memory for each would come page by page.
+        static CONTENT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    }
+    let (Storage::Compressed(method), None) = (image.storage(), image.code.at_hand()) else {
+        return image.kernels(limits);
+    };
+    let mut content = CONTENT.take();
+    let mut own = image.clone();
+    own.code = match inflate_whole_into(&mut content, method, image.stored_bytes(), image.size()) {
+        Ok(()) => Code::from(content.as_slice()),
+        // Only what the container tells, if anything.
+        Err(_) => Code::from(b"".as_slice()),
+    };
+    let names = own.kernels(limits);
+    drop(own);
+    if content.capacity() <= KEPT {
+        CONTENT.set(content);
+    }
+    names
+}
+
 /// The kernels of images that go which no image has that stays.
 fn lost_kernels(
     staying: &[&DeviceImage<'_>],
     going: &[&DeviceImage<'_>],
     limits: &Limits,
 ) -> BTreeSet<String> {
-    // Of each image only the names are kept, not what comes out of decompression, which copies of an image share.
-    let names = |image: &DeviceImage<'_>| {
-        let mut own = image.clone();
-        if let (Storage::Compressed(method), None) = (image.storage(), image.code.at_hand()) {
-            own.code = Code::compressed(image.code.stored().clone(), method, image.size(), inflate_whole);
-        }
-        own.symbols(limits).kernels
-    };
+    let names = |image: &DeviceImage<'_>| names(image, limits);
     let mut lost: BTreeSet<String> = going.iter().flat_map(|image| names(image)).collect();
     for image in staying {
         if lost.is_empty() {

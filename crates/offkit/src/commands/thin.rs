@@ -1,12 +1,15 @@
 //! `offkit thin`: a file without the device code for some targets.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use clap::Args;
 use offkit_object::target::{DriverVersion, Family};
-use offkit_object::{DeviceImage, ImageFormat, Losses, Problem, Target, Thinning, images};
+use offkit_object::{
+    DeviceImage, ImageFormat, Losses, Problem, Target, ThinDraft, Thinning, images, range_within,
+};
 use serde_json::{Value, json};
 
 use super::Source;
@@ -112,9 +115,46 @@ pub(crate) fn run(options: &Thin, terminal: Terminal) -> Result<(), Failure> {
         .filter(|image| goes(image))
         .map(|image| image.location.clone())
         .collect();
+    let thinning = Thinning::default()
+        .in_place(options.in_place)
+        .recompress(options.recompress.is_some());
+    let output = options.output.as_deref().filter(|_| !options.dry_run);
+    // With another version it is not yet what is to be there.
+    let beside = output.filter(|_| options.local_version.is_none());
+    let compare = || {
+        let losses = Losses::of(&found, goes, &limits);
+        source.passed(&source.content);
+        losses
+    };
+    let make = || {
+        let done = AtomicU64::new(0);
+        let tell = |bytes: u64| {
+            let done = done.fetch_add(bytes, Ordering::Relaxed) + bytes;
+            progress.step(format!("compressing, {} done", size(done)));
+        };
+        let draft =
+            offkit_object::thin_draft(whole.file(), &source.content, &dropped, thinning, &limits, &tell);
+        let draft = draft.map_err(failed)?;
+        progress.step("writing");
+        let staged = Staged::write(beside, &draft.chunks.slices(), &|piece| source.passed(piece));
+        Ok((draft, staged.map_err(Failure::input)?))
+    };
     progress.step("comparing kernels");
-    let losses = Losses::of(&found, goes, &limits);
-    source.passed(&source.content);
+    // To write what is to be thrown away where kernels would be lost costs nothing beside comparing them, unless it is
+    // compressed anew: then that is waited for.
+    let is_copied = !thinning.recompress
+        && found
+            .iter()
+            .all(|image| range_within(&source.content, image.stored_bytes()).is_some());
+    let (losses, made) = match is_copied {
+        true => std::thread::scope(|scope| {
+            let losses = scope.spawn(compare);
+            let made = make();
+            let losses = losses.join().unwrap_or_else(|panic| resume_unwind(panic));
+            (losses, Some(made))
+        }),
+        false => (compare(), None),
+    };
     let is_allowed = check_losses(options, &losses);
     // A dry run shows what it is about before it fails.
     let is_allowed = match options.dry_run {
@@ -122,26 +162,12 @@ pub(crate) fn run(options: &Thin, terminal: Terminal) -> Result<(), Failure> {
         false => Ok(is_allowed?),
     };
     progress.step("thinning");
-    let thinning = Thinning::default()
-        .in_place(options.in_place)
-        .recompress(options.recompress.is_some());
-    let done = AtomicU64::new(0);
-    let tell = |bytes: u64| {
-        let done = done.fetch_add(bytes, Ordering::Relaxed) + bytes;
-        progress.step(format!("compressing, {} done", size(done)));
-    };
-    let draft = offkit_object::thin_draft(whole.file(), &source.content, &dropped, thinning, &limits, &tell);
-    let draft = match (draft, is_allowed.as_ref()) {
-        (Err(error), Ok(())) => return Err(failed(error)),
+    let made: Result<(ThinDraft<'_>, Staged), Failure> = made.unwrap_or_else(make);
+    let (draft, staged) = match (made, is_allowed.as_ref()) {
+        (Err(error), Ok(())) => return Err(error),
         (Err(_), Err(_)) => return is_allowed,
-        (Ok(draft), _) => draft,
+        (Ok(made), _) => made,
     };
-    progress.step("writing");
-    let output = options.output.as_deref().filter(|_| !options.dry_run);
-    // With another version it is not yet what is to be there.
-    let beside = output.filter(|_| options.local_version.is_none());
-    let staged = Staged::write(beside, &draft.chunks.slices(), &|piece| source.passed(piece));
-    let staged = staged.map_err(Failure::input)?;
     progress.step("reading back");
     let new = staged.content();
     let least_driver = draft.check(new, &Mapped(&source.content), &Mapped(new));
