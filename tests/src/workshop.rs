@@ -79,6 +79,25 @@ int main(int count, char **words) {
 /// How what [`Workshop`] compiled is linked.
 pub const LINKED: &str = "one.o two.o three.o -L. -lruntime -Wl,-rpath,$ORIGIN";
 
+/// A conda package, whose compressor does not know the size of a tar file before its end, as conda's own.
+const CONDA: &str = r#"import hashlib, io, json, tarfile, zipfile, zstandard
+def tar(files):
+  out = io.BytesIO()
+  with tarfile.open(fileobj=out, mode='w') as archive:
+    for name, data in files.items():
+      info = tarfile.TarInfo(name)
+      info.size, info.mode, info.mtime = len(data), 0o775, 1600000000
+      archive.addfile(info, io.BytesIO(data))
+  compressor = zstandard.ZstdCompressor(19).compressobj()
+  return compressor.compress(out.getvalue()) + compressor.flush()
+files = {'lib/lib.so': open('lib.so', 'rb').read(), 'share/' + 'long' * 40: b'text'}
+paths = [{'_path': n, 'path_type': 'hardlink', 'sha256': hashlib.sha256(d).hexdigest(), 'size_in_bytes': len(d)} for n, d in files.items()]
+info = {'info/index.json': b'{}', 'info/paths.json': json.dumps({'paths': paths, 'paths_version': 1}).encode()}
+with zipfile.ZipFile('a-1-0.conda', 'w', zipfile.ZIP_STORED) as package:
+  package.writestr('metadata.json', '{"conda_pkg_format_version": 2}')
+  package.writestr('info-a-1-0.tar.zst', tar(info))
+  package.writestr('pkg-a-1-0.tar.zst', tar(files))"#;
+
 const WHEEL: &str = "import base64, hashlib, zipfile
 wheel = zipfile.ZipFile('pack-1.0-py3-none-any.whl', 'w', zipfile.ZIP_DEFLATED)
 files = {'pack/__init__.py': b'', 'pack/lib.so': open('lib.so', 'rb').read(), 'pack/a, b.txt': b'text',
@@ -188,6 +207,11 @@ impl Workshop {
     /// Makes the wheel `pack-1.0-py3-none-any.whl` of `lib.so`.
     pub fn wheel(&self, python: &Path) {
         self.wheel_with(python, "");
+    }
+
+    /// Makes the conda package `a-1-0.conda` of `lib.so`, with Python that has `zstandard`.
+    pub fn conda(&self, python: &Path) {
+        self.folder.run(python, ["-c", CONDA]).ok();
     }
 
     /// The same after other lines of Python.

@@ -243,6 +243,54 @@ fn wheels_come_together_again() {
 }
 
 #[test]
+fn conda_packages_come_together_again() {
+    let Some(workshop) = Workshop::cuda("") else {
+        return;
+    };
+    let Some(python) = python("conda", &["zstandard==0.25.0"]) else {
+        return;
+    };
+    let folder = &workshop.folder;
+    workshop.clang(&format!("-shared {LINKED} -o lib.so"));
+    workshop.conda(&python);
+    let package = "a-1-0.conda";
+    let manifest = split(folder, &format!("{package} -o packs"));
+    assert_eq!(manifest["files"][0]["exact"], false, "{manifest}");
+    workshop.thin(&format!(
+        "{package} --drop sm_80,sm_86,sm_90 --allow-lost-kernels -o host.conda"
+    ));
+    assert!(folder.read("host.conda") == folder.read(&format!("packs/host/{package}")));
+    // Small, as what did not go is taken from the host file.
+    let recipes = folder.path("packs/a-1-0.recipes").metadata().unwrap().len();
+    assert!(recipes < 8 << 10, "{recipes}");
+
+    // The members of the zip file with their dates, and the files of both tar files with their headers.
+    let list = "import hashlib, io, sys, tarfile, zipfile, zstandard
+package = zipfile.ZipFile(sys.argv[1])
+for member in package.infolist():
+  data = package.read(member)
+  if member.filename.endswith('.zst'):
+    data = zstandard.ZstdDecompressor().decompressobj().decompress(data)
+    print([(m.name, m.mode, m.mtime, m.size) for m in tarfile.open(fileobj=io.BytesIO(data))])
+  print(member.filename, member.date_time, member.compress_type, hashlib.sha256(data).hexdigest())
+print(package.testzip())";
+    let listed = |file: &str| folder.run(&python, ["-c", list, file]).ok();
+    folder.offkit("join packs -o whole").ok();
+    assert_eq!(listed(package), listed(&format!("whole/{package}")));
+
+    folder.offkit("join packs --only sm_90 -o some").ok();
+    workshop.thin(&format!("{package} --keep sm_90 -o thin.conda"));
+    assert!(folder.read("thin.conda") == folder.read(&format!("some/{package}")));
+
+    // What offkit has compressed comes back as the very same file.
+    folder
+        .offkit(&format!("split some/{package} --name some -o packs-of-some"))
+        .ok();
+    folder.offkit("join packs-of-some -o again").ok();
+    assert!(folder.read("thin.conda") == folder.read(&format!("again/{package}")));
+}
+
+#[test]
 fn hip_programs_find_kpack_archives() {
     for options in ["", "--offload-compress"] {
         let Some(workshop) = Workshop::hip(options) else {

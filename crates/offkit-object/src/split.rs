@@ -228,6 +228,10 @@ fn level_of(compression: Compression, content: &[u8], stored: &[u8]) -> Option<L
     /// A piece of the content of this size is tried first, and this much of what comes out compared.
     const TRIED: usize = 1 << 18;
     const COMPARED: usize = 1 << 12;
+    // Compressors of streams do not know the size when they write the head, and the one here does.
+    if compression == Compression::Zstd && zstd::content_size(stored) != Some(content.len() as u64) {
+        return None;
+    }
     let levels: &[(u32, bool)] = match compression {
         Compression::Zstd => &[(3, true), (3, false), (19, false), (19, true), (22, false)],
         _ => &[

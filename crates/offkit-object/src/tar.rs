@@ -268,7 +268,10 @@ pub(crate) fn set_size(record: &mut [u8; RECORD], size: u64) -> Result<(), Error
 
 /// Hands over the name and content of every file of a whole tar file.
 #[cfg(feature = "write")]
-pub(crate) fn each_file(bytes: &[u8], visit: &mut dyn FnMut(&[u8], &[u8])) -> Result<(), Error> {
+pub(crate) fn each_file<'tar>(
+    bytes: &'tar [u8],
+    visit: &mut dyn FnMut(&[u8], &'tar [u8]),
+) -> Result<(), Error> {
     each_record(bytes, &mut |_, file, _| {
         if let Some((path, content)) = file {
             visit(path, content);
@@ -316,11 +319,12 @@ pub(crate) fn rewrite(bytes: &[u8], change: Change<'_>) -> Result<Vec<u8>, Error
 /// Is given a member as it stands in the file, the path and the content if it is a file, and whether its size is elsewhere
 /// than in its header.
 #[cfg(feature = "write")]
-type VisitRecord<'a> = &'a mut dyn FnMut(&[u8], Option<(&[u8], &[u8])>, bool) -> Result<(), Error>;
+type VisitRecord<'a, 'tar> =
+    &'a mut dyn FnMut(&'tar [u8], Option<(&[u8], &'tar [u8])>, bool) -> Result<(), Error>;
 
 /// Hands over every member.
 #[cfg(feature = "write")]
-fn each_record(bytes: &[u8], visit: VisitRecord<'_>) -> Result<(), Error> {
+fn each_record<'tar>(bytes: &'tar [u8], visit: VisitRecord<'_, 'tar>) -> Result<(), Error> {
     let source = Source::new(bytes);
     let mut headers = Headers::default();
     let mut position = 0;

@@ -356,6 +356,9 @@ impl Thinner<'_> {
         room: Room,
         depth: usize,
     ) -> Result<Edited<'data>, Error> {
+        if let Some(tar) = self.known.remove(location) {
+            return self.edit_tar(&tar, tree, location, reading, depth);
+        }
         let format = container::format_of(content, source.bytes()).ok_or_else(|| {
             Error::new(ErrorKind::NotRecognized, "no container of images")
                 .at(source.at(0))
@@ -399,30 +402,58 @@ impl Thinner<'_> {
     ) -> Result<Edited<'static>, Error> {
         let most = reading.inflation_left();
         let new = unpacking::rewrite(source, most, &mut |name, content| {
-            reading.count_inflated(content.len() as u64);
-            let Some(node) = tree.within(name) else {
-                return Ok(None);
-            };
-            let place = location.join_name(name);
-            if node.goes {
-                return Err(Error::unsupported(
-                    "a member of a package that is an image by itself cannot be left out: the package may load it by its name",
-                )
-                .finding(place));
-            }
-            let inner = depth.saturating_add(1);
-            let edited = self.edit(
-                Source::new(content),
-                Content::File,
-                node,
-                &place,
-                reading,
-                Room::Free,
-                inner,
-            )?;
-            Ok((!edited.bytes.are(content)).then(|| edited.bytes.into_bytes()))
+            self.edit_file(name, content, tree, location, reading, depth)
         })?;
         Ok(Edited::whole(new))
+    }
+
+    /// The same for a tar file whose compressed bytes are not in place.
+    fn edit_tar(
+        &mut self,
+        tar: &[u8],
+        tree: &mut Node,
+        location: &Location,
+        reading: &mut Reading,
+        depth: usize,
+    ) -> Result<Edited<'static>, Error> {
+        let new = unpacking::pack_changed(tar, &mut |name, content| {
+            self.edit_file(name, content, tree, location, reading, depth)
+        })?;
+        Ok(Edited::whole(new))
+    }
+
+    /// What becomes of a file that was unpacked.
+    fn edit_file(
+        &mut self,
+        name: &Name,
+        content: &[u8],
+        tree: &mut Node,
+        location: &Location,
+        reading: &mut Reading,
+        depth: usize,
+    ) -> Result<Option<Vec<u8>>, Error> {
+        reading.count_inflated(content.len() as u64);
+        let Some(node) = tree.within(name) else {
+            return Ok(None);
+        };
+        let place = location.join_name(name);
+        if node.goes {
+            return Err(Error::unsupported(
+                "a member of a package that is an image by itself cannot be left out: the package may load it by its name",
+            )
+            .finding(place));
+        }
+        let inner = depth.saturating_add(1);
+        let edited = self.edit(
+            Source::new(content),
+            Content::File,
+            node,
+            &place,
+            reading,
+            Room::Free,
+            inner,
+        )?;
+        Ok((!edited.bytes.are(content)).then(|| edited.bytes.into_bytes()))
     }
 
     /// The same by the rules of its format; `inner` is what its parts are given.
@@ -459,6 +490,7 @@ impl Thinner<'_> {
             _ => Room::Free,
         };
         let mut changes = BTreeMap::new();
+        let mut originals = BTreeMap::new();
         for part in parts {
             let place = location.join_name(&part.name);
             if part.id == scan::FOUND {
@@ -471,6 +503,14 @@ impl Thinner<'_> {
             let node = tree.within(&part.name);
             let is_only_recompressed = node.is_none();
             let node = node.unwrap_or(&mut nothing);
+            if part.coding.is_none()
+                && let Some(tar) = self.known.remove(&place)
+            {
+                let edited = self.edit_tar(&tar, node, &place, reading, depth.saturating_add(1))?;
+                changes.insert(part.id, Change::Replace(edited));
+                originals.insert(part.id, tar);
+                continue;
+            }
             let is_container = match part.content {
                 Content::Image => false,
                 content => {
@@ -506,6 +546,7 @@ impl Thinner<'_> {
                 room
             },
             recompress: recompress.then_some(self.progress),
+            originals,
         };
         (format.edit)(source, &edits, self.limits)
     }

@@ -108,17 +108,86 @@ pub(crate) type ChangeOfPart<'c> = &'c mut dyn FnMut(&PartName, &[u8]) -> Result
 /// and its content. Compressed again as small as that goes, as conda's tools do.
 #[cfg(feature = "write")]
 pub(crate) fn rewrite(source: Source<'_>, most: u64, change: ChangeOfPart<'_>) -> Result<Vec<u8>, Error> {
-    let mut names = PartNames::default();
-    let mut number = 0_usize;
-    rewrite_by_path(source, most, &mut |path, content| {
-        number = number.saturating_add(1);
+    let mut names = Names::default();
+    rewrite_by_path(source, most, &mut |path, content| match names.of(path, content) {
+        Some(name) => change(&name, content),
+        None => Ok(None),
+    })
+}
+
+/// The same of a tar file that is decompressed already, and compressed even if nothing changes.
+#[cfg(feature = "write")]
+pub(crate) fn pack_changed(tar: &[u8], change: ChangeOfPart<'_>) -> Result<Vec<u8>, Error> {
+    let mut names = Names::default();
+    let new = tar::rewrite(tar, &mut |path, content| match names.of(path, content) {
+        Some(name) => change(&name, content),
+        None => Ok(None),
+    });
+    pack(&new?)
+}
+
+/// Hands over each file of a tar file, named as [`unpack`] names it.
+#[cfg(feature = "write")]
+pub(crate) fn each_part<'tar>(
+    tar: &'tar [u8],
+    visit: &mut dyn FnMut(PartName, &'tar [u8]) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let mut names = Names::default();
+    let mut result = Ok(());
+    tar::each_file(tar, &mut |path, content| {
+        if result.is_ok()
+            && let Some(name) = names.of(path, content)
+        {
+            result = visit(name, content);
+        }
+    })?;
+    result
+}
+
+/// What files of a tar file are called.
+#[cfg(feature = "write")]
+#[derive(Default)]
+struct Names {
+    names: PartNames,
+    number: usize,
+}
+
+#[cfg(feature = "write")]
+impl Names {
+    /// `None` for what is an archive or compressed by itself.
+    fn of(&mut self, path: &[u8], content: &[u8]) -> Option<PartName> {
+        self.number = self.number.saturating_add(1);
         let head = content.get(..HEAD).unwrap_or(content);
         if is_archive(head) || is_stream(head) {
-            return Ok(None);
+            return None;
         }
-        let name = names.file(path.strip_prefix(b"./").unwrap_or(path), number);
-        change(&name, content)
-    })
+        let path = path.strip_prefix(b"./").unwrap_or(path);
+        Some(self.names.file(path, self.number))
+    }
+}
+
+/// The tar file that zstd compressed.
+#[cfg(feature = "write")]
+pub(crate) fn tar_in(source: Source<'_>, most: u64) -> Result<Vec<u8>, Error> {
+    let unsupported = || {
+        Error::unsupported("of compressed files, only tar files that zstd compressed are changed")
+            .at(source.at(0))
+    };
+    if method_of(source.bytes()) != Some(Compression::Zstd) {
+        return Err(unsupported());
+    }
+    let whole = compression::inflate(Compression::Zstd, source.bytes(), None, most)?;
+    match tar::is_tar(&whole) {
+        true => Ok(whole),
+        false => Err(unsupported()),
+    }
+}
+
+/// Compresses a tar file as conda's tools do.
+#[cfg(feature = "write")]
+fn pack(tar: &[u8]) -> Result<Vec<u8>, Error> {
+    const LEVEL: i32 = 19;
+    compression::zstd::compress(tar, Some(LEVEL), true)
 }
 
 /// The same by the paths in the archive.
@@ -128,22 +197,11 @@ pub(crate) fn rewrite_by_path(
     most: u64,
     change: tar::Change<'_>,
 ) -> Result<Vec<u8>, Error> {
-    const LEVEL: i32 = 19;
-    let unsupported = || {
-        Error::unsupported("of compressed files, only tar files that zstd compressed are changed")
-            .at(source.at(0))
-    };
-    if method_of(source.bytes()) != Some(Compression::Zstd) {
-        return Err(unsupported());
-    }
-    let whole = compression::inflate(Compression::Zstd, source.bytes(), None, most)?;
-    if !tar::is_tar(&whole) {
-        return Err(unsupported());
-    }
+    let whole = tar_in(source, most)?;
     let new = tar::rewrite(&whole, change)?;
     match new == whole {
         true => Ok(source.bytes().to_vec()),
-        false => compression::zstd::compress(&new, Some(LEVEL), true),
+        false => pack(&new),
     }
 }
 

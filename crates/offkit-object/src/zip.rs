@@ -65,7 +65,7 @@ fn edit_members<'data>(
     }
     let changed: Vec<usize> = edits.parts.keys().copied().collect();
     wheel::update_record(&mut archive, &changed, limits)?;
-    conda::update_paths(&mut archive, source, &changed, limits)?;
+    conda::update_paths(&mut archive, source, &changed, &edits.originals, limits)?;
     archive.write().map(Edited::whole)
 }
 

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use offkit_image::{Compression, ContainerKind, Error, ErrorKind, Limits, Location};
+use offkit_image::{Compression, ContainerKind, Error, ErrorKind, Limits, Location, range_within};
 
 use super::recipe::Stored;
+use crate::compression::zstd;
 use crate::container;
 use crate::fatbin;
 use crate::part::{Content, Part};
@@ -13,6 +14,7 @@ use crate::reading::Reading;
 use crate::scan;
 use crate::source::Source;
 use crate::thin::Node;
+use crate::unpacking;
 
 /// A part of a file that is not for its host.
 #[derive(Debug)]
@@ -68,6 +70,46 @@ impl<'l> Pieces<'l> {
         }
     }
 
+    /// The pieces of a compressed tar file, as one.
+    fn within_tar(
+        &mut self,
+        source: Source<'_>,
+        tree: &mut Node,
+        location: &Location,
+        depth: usize,
+    ) -> Result<Piece, Error> {
+        let tar = unpacking::tar_in(source, self.reading.inflation_left())?;
+        self.reading.count_inflated(tar.len() as u64);
+        let whole = Source::new(&tar);
+        let mut pieces = Vec::new();
+        unpacking::each_part(&tar, &mut |name, content| {
+            let Some(node) = tree.within(&name) else {
+                return Ok(());
+            };
+            let place = location.join_name(&name);
+            if node.goes {
+                return Err(Error::unsupported(
+                    "a member of a package that is an image by itself stays in it",
+                )
+                .finding(place));
+            }
+            let range = range_within(&tar, content).unwrap_or_default();
+            let file = whole.get(range.start as u64, range.len() as u64).unwrap_or(whole);
+            let inner = depth.saturating_add(1);
+            pieces.extend(self.within(file, Content::File, node, &place, inner)?);
+            Ok(())
+        })?;
+        Ok(Piece {
+            range: range_of(source)?,
+            location: location.clone(),
+            kind: Kind::Packed {
+                compression: Compression::Zstd,
+                content: tar,
+                pieces,
+            },
+        })
+    }
+
     /// The pieces of a container; ranges are in the bytes that the source is of.
     fn within(
         &mut self,
@@ -82,7 +124,9 @@ impl<'l> Pieces<'l> {
             Error::new(ErrorKind::NotRecognized, "no container of images").finding(location)
         })?;
         if format.unpack.is_some() {
-            return Err(Error::unsupported("compressed files are not split").finding(location));
+            return self
+                .within_tar(source, tree, location, depth)
+                .map(|piece| vec![piece]);
         }
         if depth > self.limits.max_nesting {
             return Err(Error::new(
@@ -231,6 +275,20 @@ fn add_compressed(
         return;
     };
     if depth > limits.max_nesting {
+        return;
+    }
+    if format.unpack.is_some() {
+        if tree.goes
+            && let Some(inflated) = zstd::content_size(source.bytes())
+        {
+            let stored = Stored {
+                offset: source.at(0),
+                size: source.len(),
+                compression: Compression::Zstd,
+                inflated,
+            };
+            found.insert(location.clone(), stored);
+        }
         return;
     }
     let mut reading = Reading::tolerant(limits).for_file_of(source.len());

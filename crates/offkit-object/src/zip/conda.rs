@@ -3,6 +3,7 @@
 //! `pkg-NAME.tar.zst` has the files, `info-NAME.tar.zst` the file `info/paths.json`: a list `paths` of objects with
 //! `_path`, `sha256` in hexadecimal digits and `size_in_bytes`. Installers compare them where `safety_checks` are on.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -20,11 +21,13 @@ use crate::unpacking;
 const END: &str = ".tar.zst";
 const PATHS: &[u8] = b"info/paths.json";
 
-/// Makes a changed package true again: the members with these numbers have new contents. Other zip files stay as they are.
+/// Makes a changed package true again: the members with these numbers have new contents, and `originals` what was in those
+/// that are not in place. Other zip files stay as they are.
 pub(super) fn update_paths(
     archive: &mut Archive<'_>,
     source: Source<'_>,
     changed: &[usize],
+    originals: &BTreeMap<usize, Vec<u8>>,
     limits: &Limits,
 ) -> Result<(), Error> {
     let names: Vec<String> = archive
@@ -43,9 +46,15 @@ pub(super) fn update_paths(
             continue;
         };
         let inflated = |bytes: &[u8]| inflate(Compression::Zstd, bytes, None, most);
-        let before = inflated(&archive.original(*number, u64::MAX)?)?;
+        let before: Cow<'_, [u8]> = match originals.get(number) {
+            Some(before) => before.into(),
+            None => inflated(&archive.original(*number, u64::MAX)?)?.into(),
+        };
         let after = inflated(&archive.content(*number, u64::MAX)?)?;
         let changed = changed_files(&before, &after)?;
+        if changed.is_empty() {
+            continue;
+        }
         let list = archive.content(info, u64::MAX)?;
         let mut is_listed = false;
         let new = unpacking::rewrite_by_path(Source::new(&list), most, &mut |path, content| {
