@@ -358,7 +358,11 @@ fn compare_with_list(memory: &Memory<'_>, codes: Vec<Code<'_>>, reading: &mut Re
         for number in 0..size / ITEM_SIZE {
             let item = address.saturating_add(number.saturating_mul(ITEM_SIZE));
             let size = memory.pointer(item.saturating_add(raw::POINTER));
-            listed.push((memory.pointer(item).unwrap_or_default(), size.unwrap_or_default()));
+            let row = (memory.pointer(item).unwrap_or_default(), size.unwrap_or_default());
+            // Of images that were left out.
+            if row != (0, 0) {
+                listed.push(row);
+            }
         }
     }
     // Of a compressed image it is the size before compression that is listed.

@@ -626,7 +626,7 @@ fn images_are_left_out_of_linked_programs() {
         facts(&image)
     };
     for layout in [V2, V3] {
-        for build_of in builds() {
+        for build_of in builds().into_iter().chain(WINDOWS_BUILDS) {
             let bytes = build(layout, build_of);
             let contents = read(&bytes);
             let before = wrapped(&contents);

@@ -33,13 +33,23 @@ pub(super) fn edit<'data>(
             "device code in Mach-O files cannot be thinned",
         ));
     }
+    let is_program_of_windows = !source.bytes().starts_with(b"\x7fELF") && super::is_linked(source);
+    if is_program_of_windows && super::coff::is_signed(source) {
+        return Err(
+            Error::unsupported("the program is signed, and a changed one would not be")
+                .expecting("the program before it is signed"),
+        );
+    }
     let bytes = match changed.is_empty() && removed.is_empty() {
         true => source.bytes().into(),
         false => edit_sections(source, &changed, &removed, edits.room)?,
     };
     if !wrapped.is_empty() {
         let bytes = sycl_wrapped::remove(Source::new(&bytes.joined()), &wrapped, limits)?;
-        return Ok(Edited::whole(bytes));
+        return match is_program_of_windows {
+            true => super::pe::summed_up(bytes).map(Edited::whole),
+            false => Ok(Edited::whole(bytes)),
+        };
     }
     Ok(Edited::whole(bytes))
 }
@@ -165,12 +175,6 @@ fn edit_windows_program(
     changed: &[(usize, &Edited<'_>)],
     room: Room,
 ) -> Result<Vec<u8>, Error> {
-    if super::coff::is_signed(source) {
-        return Err(
-            Error::unsupported("the program is signed, and a changed one would not be")
-                .expecting("the program before it is signed"),
-        );
-    }
     if room == Room::Free {
         let header = super::coff::program_header(source);
         let header = header.ok_or_else(|| Error::malformed("there is no PE header"))?;
@@ -186,5 +190,5 @@ fn edit_windows_program(
         })?;
         place.copy_from_slice(&new);
     }
-    Ok(bytes)
+    super::pe::summed_up(bytes)
 }

@@ -135,6 +135,16 @@ pub(super) fn cut(
     program.close_up()
 }
 
+/// The program with the sum of its bytes in its header, where it has one.
+pub(super) fn summed_up(bytes: Vec<u8>) -> Result<Vec<u8>, Error> {
+    let Some(header) = super::coff::program_header(Source::new(&bytes)) else {
+        return Ok(bytes);
+    };
+    let mut file = File(bytes);
+    file.sum_up(header.saturating_add(FILE_HEADER))?;
+    Ok(file.0)
+}
+
 impl Program<'_> {
     /// Refuses bytes behind all sections: installers and the like look for them at a place of their own choice.
     fn check_end(&self) -> Result<(), Error> {
@@ -321,25 +331,27 @@ impl Program<'_> {
                 .ok_or_else(damaged)?;
             self.file.0.drain(start..end);
         }
-        self.sum_up()?;
+        self.file.sum_up(self.optional)?;
         Ok(self.file.0)
     }
+}
 
-    /// Writes the sum of the file, where it has one: of all halves but those of the sum, and the file's size.
-    fn sum_up(&mut self) -> Result<(), Error> {
-        let at = self.optional.saturating_add(CHECKSUM);
-        if self.file.word(at)? == 0 {
+impl File {
+    /// Writes the sum of the file, where it has one: of all halves but those of the sum, and the file's size. The optional
+    /// header begins at `optional`.
+    fn sum_up(&mut self, optional: u64) -> Result<(), Error> {
+        let at = optional.saturating_add(CHECKSUM);
+        if self.word(at)? == 0 {
             return Ok(());
         }
-        self.file.put_word(at, 0)?;
-        let (halves, rest) = self.file.0.as_chunks::<2>();
+        self.put_word(at, 0)?;
+        let (halves, rest) = self.0.as_chunks::<2>();
         let last = rest.first().map(|byte| u64::from(*byte));
         let halves = halves.iter().map(|half| u64::from(u16::from_le_bytes(*half)));
         let mut sum = halves.chain(last).fold(0, u64::saturating_add);
         while sum > 0xffff {
             sum = (sum & 0xffff).saturating_add(sum >> 16);
         }
-        self.file
-            .put_word(at, sum.saturating_add(self.file.0.len() as u64))
+        self.put_word(at, sum.saturating_add(self.0.len() as u64))
     }
 }

@@ -224,10 +224,14 @@ impl<'data> Memory<'data> {
     #[cfg(feature = "write")]
     pub(super) fn packed_addresses(&self) -> std::collections::HashSet<u64> {
         let mut found = std::collections::HashSet::new();
+        let mut add = |address: u64| {
+            found.insert(address);
+        };
         if let Some(packed) = self.packed {
-            self.unpack(packed, &mut |address| {
-                found.insert(address);
-            });
+            self.unpack(packed, &mut add);
+        }
+        if let Some(listed) = self.listed {
+            listed.each(&mut add);
         }
         found
     }

@@ -2,7 +2,7 @@
 //!
 //! A descriptor counts its images and points to an array of them. The images behind one that goes move up by one place:
 //! with them the addends of the relocations of their pointers, as no relocation can be added or taken away. The code
-//! becomes zeros.
+//! becomes zeros. In a PE file pointers are where they are, and base relocations only say so.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
@@ -11,7 +11,7 @@ use offkit_image::{Error, Limits};
 
 use super::memory::{IMAGE_LIST, Memory};
 use super::tables::{self, Action, Dynamic, Rela, Segment};
-use super::{Descriptor, descriptors, parts};
+use super::{Descriptor, descriptors, parts, windows};
 use crate::elf::Header;
 use crate::reading::Reading;
 use crate::source::Source;
@@ -20,11 +20,6 @@ const WORD: u64 = 8;
 
 /// The program without the images with these identifiers.
 pub(crate) fn remove(source: Source<'_>, ids: &[usize], limits: &Limits) -> Result<Vec<u8>, Error> {
-    if !source.bytes().starts_with(b"\x7fELF") {
-        return Err(Error::unsupported(
-            "SYCL images of Windows programs are not left out",
-        ));
-    }
     let mut reading = Reading::tolerant(limits).for_file_of(source.len());
     let memory = Memory::of(source, &mut reading)?;
     let memory =
@@ -71,14 +66,23 @@ pub(crate) fn remove(source: Source<'_>, ids: &[usize], limits: &Limits) -> Resu
 /// A program whose words are being changed.
 struct Program {
     bytes: Vec<u8>,
-    header: Header,
-    segments: Vec<Segment>,
+    regions: Vec<Region>,
+    /// Of an ELF file.
+    header: Option<Header>,
     /// Where in the file the addend is of the pointer at an address.
     addends: HashMap<u64, u64>,
     /// The addresses of pointers whose addend is in the word.
     packed: HashSet<u64>,
     /// The addresses of words that are made of symbols.
     symbolic: HashSet<u64>,
+}
+
+/// A part of the file by its address in memory.
+#[derive(Debug)]
+struct Region {
+    address: u64,
+    offset: u64,
+    size: u64,
 }
 
 /// A word, as far as it can be copied.
@@ -96,29 +100,46 @@ fn cut_off() -> Error {
 
 impl Program {
     fn of(source: Source<'_>, packed: HashSet<u64>) -> Result<Self, Error> {
-        let header = Header::read(source).ok_or_else(cut_off)?;
-        let [offset, _, count] = header.segments(source).unwrap_or_default();
-        let segments = source
-            .records::<Segment>(offset, count)
-            .ok_or_else(cut_off)?
-            .to_vec();
         let mut program = Self {
             bytes: source.bytes().to_vec(),
-            header,
-            segments,
+            regions: Vec::new(),
+            header: None,
             addends: HashMap::new(),
             packed,
             symbolic: HashSet::new(),
         };
-        program.index(source)?;
+        if let Some(windows) = windows::Program::read(source) {
+            let sections = windows.sections.iter();
+            let regions = sections.map(|(address, content)| Region {
+                address: *address,
+                offset: content.at(0).saturating_sub(source.at(0)),
+                size: content.len(),
+            });
+            program.regions = regions.collect();
+            return Ok(program);
+        }
+        let header = Header::read(source).ok_or_else(cut_off)?;
+        let [offset, _, count] = header.segments(source).unwrap_or_default();
+        let segments = source.records::<Segment>(offset, count).ok_or_else(cut_off)?;
+        let loaded = segments
+            .iter()
+            .filter(|segment| segment.segment_type == tables::SEGMENT_LOAD);
+        let regions = loaded.map(|segment| Region {
+            address: segment.address.get(),
+            offset: segment.offset.get(),
+            size: segment.file_size.get(),
+        });
+        program.regions = regions.collect();
+        program.index(source, segments, header.machine)?;
+        program.header = Some(header);
         Ok(program)
     }
 
     /// Notes where the addends are.
-    fn index(&mut self, source: Source<'_>) -> Result<(), Error> {
+    fn index(&mut self, source: Source<'_>, segments: &[Segment], machine: u16) -> Result<(), Error> {
         const ADDEND: u64 = 16;
         let is_dynamic = |segment: &&Segment| segment.segment_type == tables::SEGMENT_DYNAMIC;
-        let Some(segment) = self.segments.iter().find(is_dynamic) else {
+        let Some(segment) = segments.iter().find(is_dynamic) else {
             return Ok(());
         };
         let count = segment
@@ -145,7 +166,7 @@ impl Program {
         let relocations = source.records::<Rela>(table, count).ok_or_else(cut_off)?;
         for (number, relocation) in (0_u64..).zip(relocations) {
             let address = relocation.offset.get();
-            if relocation.action(self.header.machine) == Some(Action::Relative) {
+            if relocation.action(machine) == Some(Action::Relative) {
                 let at = table
                     .saturating_add(number.saturating_mul(size_of_one))
                     .saturating_add(ADDEND);
@@ -158,10 +179,9 @@ impl Program {
     }
 
     fn offset_of(&self, address: u64) -> Option<u64> {
-        self.segments.iter().find_map(|segment| {
-            let within = address.checked_sub(segment.address.get())?;
-            let is_there = segment.segment_type == tables::SEGMENT_LOAD && within < segment.file_size.get();
-            is_there.then(|| segment.offset.get().saturating_add(within))
+        self.regions.iter().find_map(|region| {
+            let within = address.checked_sub(region.address)?;
+            (within < region.size).then(|| region.offset.saturating_add(within))
         })
     }
 
@@ -262,9 +282,18 @@ impl Program {
                 }
                 to = to.saturating_add(ROW);
             }
+            let Some(header) = &self.header else {
+                // The loader adds to the pointers all the same, so that the section keeps its size: these rows are none.
+                while to < list.saturating_add(rows.saturating_mul(ROW)) {
+                    let at = self.offset_of(to).ok_or_else(cut_off)?;
+                    self.place(at, ROW)?.fill(0);
+                    to = to.saturating_add(ROW);
+                }
+                continue;
+            };
             let bytes = self.bytes.clone();
             let source = Source::new(&bytes);
-            let sections = self.header.sections(source).ok_or_else(cut_off)?;
+            let sections = header.sections(source).ok_or_else(cut_off)?;
             let names = sections
                 .in_file(sections.names().into())
                 .and_then(|names| sections.data(&names));
