@@ -47,6 +47,7 @@ pub(crate) fn run(options: &Replace, terminal: Terminal) -> Result<(), Failure> 
     let output = options.output.as_deref().unwrap_or(&source.path);
     let durability = files::durability(output, &source.path);
     let mut changed: Option<Staged> = None;
+    let progress = terminal.progress();
     for replacement in &options.replacements {
         let (place, path) = understand(replacement, &source.place)?;
         let location = choose(options, &source, place)?;
@@ -55,6 +56,7 @@ pub(crate) fn run(options: &Replace, terminal: Terminal) -> Result<(), Failure> 
             check(&source, &location, options, &path, &new)?;
         }
         let failed = |error| failure(&source, &location, &error);
+        progress.step("comparing");
         let old = changed.as_ref().map_or(&source.content, Staged::content);
         let draft = offkit_object::replace_draft(old, &location, &new, &limits, &Mapped(old));
         let draft = draft.map_err(failed)?;
@@ -63,7 +65,9 @@ pub(crate) fn run(options: &Replace, terminal: Terminal) -> Result<(), Failure> 
                 old.release(range);
             }
         };
+        progress.step("writing");
         let staged = Staged::write(Some(output), &draft.chunks.slices(), &passed).map_err(Failure::input)?;
+        progress.step("reading back");
         let written = staged.content();
         let read_back = draft.check(written, &Mapped(written));
         read_back.map_err(failed)?;
@@ -72,6 +76,7 @@ pub(crate) fn run(options: &Replace, terminal: Terminal) -> Result<(), Failure> 
     if let Some(staged) = changed {
         staged.put_in_place(output, durability).map_err(Failure::input)?;
     }
+    drop(progress);
     terminal.note(format_args!(
         "{}: replaced {}",
         output.display(),

@@ -67,6 +67,8 @@ pub(crate) fn run(options: &Show, terminal: Terminal) -> Result<(), Failure> {
         let mut problems = Vec::new();
         let (mut met, mut shown) = (0_usize, 0_usize);
         let mut result = Ok(());
+        let progress = terminal.progress();
+        progress.step(format!("reading {}", escape(&source.path.display().to_string())));
         source.walk(&options.limits, &mut |item| match item {
             Item::Container(container) => {
                 containers.retain(|outer| container.location.is_within(&outer.location));
@@ -74,6 +76,7 @@ pub(crate) fn run(options: &Show, terminal: Terminal) -> Result<(), Failure> {
             }
             Item::Image(image) => {
                 met += 1;
+                progress.images(&source.path, met);
                 if !selection.takes(image) || result.is_err() {
                     return;
                 }
@@ -102,6 +105,7 @@ pub(crate) fn run(options: &Show, terminal: Terminal) -> Result<(), Failure> {
             Item::Problem(problem) => problems.push(problem.clone()),
             _ => {}
         });
+        drop(progress);
         if result.is_err() {
             output.finish()?;
             return result;
