@@ -19,11 +19,12 @@ fn wrap(folder: &Folder, name: &str, source: &str) {
     folder.offkit(&line).ok();
 }
 
+const KERNEL: &str = "kernel void k(global int *a) { size_t i = get_global_id(0); a[i] *= 10; }";
+
 /// A library of offkit's with the kernel `k`, and the objects of a program that runs it after what another does.
 fn prepared() -> Folder {
     let folder = Folder::new();
-    let kernel = "kernel void k(global int *a) { size_t i = get_global_id(0); a[i] *= 10; }";
-    wrap(&folder, "ours", kernel);
+    wrap(&folder, "ours", KERNEL);
     compile(&folder, "cc", "-shared ours.o", "libours.so");
     let (include, sources) = (root().join("include"), root().join("tests/c-api"));
     let (include, sources) = (include.display(), sources.display());
@@ -170,6 +171,19 @@ fn the_openmp_runtime_and_offkit_have_each_their_own_in_either_order() {
         &format!("{openmp} -shared -fPIC theirs.c -o libtheirs.so"),
     );
     run(&folder, "cc", "-c other.c -o other.o");
+    // Meant for offkit: what clang registers for OpenMP, and an image that offkit runs.
+    let meant = |words: &str, output: &str| compile(&folder, "clang-22", words, output);
+    meant(&format!("{openmp} -shared -fPIC theirs.c"), "libclangs.so");
+    folder.write("openmp.cl", KERNEL);
+    run(
+        &folder,
+        "clang-22",
+        "--target=spirv64 -cl-std=CL3.0 -O1 -c openmp.cl -o openmp.spv",
+    );
+    folder
+        .offkit("wrap -q openmp.spv -o openmp.o --runtime openmp")
+        .ok();
+    meant("-shared openmp.o", "libopenmp.so");
     let library = liboffkit();
     let place = library.parent().expect("a folder").display();
     let offkit = format!("-L{place} -Wl,-rpath,{place} -loffkit");
@@ -207,6 +221,31 @@ fn the_openmp_runtime_and_offkit_have_each_their_own_in_either_order() {
             rest.unwrap_or_else(|| panic!("{order}: {printed}")),
             "/libours.so!",
         );
+        // Descriptors of OpenMP that the other runtime may be told of, in libraries whose files are there or gone.
+        for change in ["", "remove:./libopenmp.so "] {
+            let printed = run(
+                "loads",
+                &format!("./libtheirs.so -- global:./libopenmp.so {change}images k"),
+            );
+            let rest = printed.strip_prefix("42\n");
+            has_only(
+                rest.unwrap_or_else(|| panic!("{order}: {printed}")),
+                "/libopenmp.so",
+            );
+        }
+        meant("-shared openmp.o", "libopenmp.so");
+        // clang's code for this processor is told of as it is, without a target: what is read of the library has one.
+        if order.starts_with(runtime) {
+            for change in ["", "remove:./libclangs.so "] {
+                let words = format!("./libtheirs.so -- global:./libclangs.so {change}images");
+                let printed = run("loads", &words);
+                let images: Vec<_> = printed.lines().skip(1).collect();
+                assert!(
+                    matches!(images.as_slice(), [image] if image.contains("/libclangs.so!")),
+                    "{order}: {printed}"
+                );
+            }
+        }
     }
 }
 

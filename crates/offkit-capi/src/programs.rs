@@ -100,16 +100,28 @@ pub(crate) fn adopt() {
             .and_then(|file| registry.add_object(&object.path, file, object.id, &Limits::default()));
         match registered {
             Ok(noted) => {
-                tracing::debug!(
-                    file = object.path,
-                    "registered images that another runtime was told of"
-                );
+                tell(&object.path, &noted);
                 adopted.insert(object.id, (object.path, noted.library));
             }
             Err(error) => {
                 tracing::warn!(file = object.path, %error, "device images that another runtime was told of cannot be read");
             }
         }
+    }
+}
+
+/// Says what was found in an object that another runtime was told of. It calls a function that registers images, so that
+/// one without any is no good sign.
+fn tell(file: &str, noted: &offkit_runtime::Registered) {
+    for problem in &noted.problems {
+        tracing::warn!(%problem, "a device image that another runtime was told of is damaged");
+    }
+    match noted.images.len() {
+        0 => tracing::warn!(
+            file,
+            "no device image was found in what another runtime was told of"
+        ),
+        images => tracing::debug!(file, images, "registered images that another runtime was told of"),
     }
 }
 

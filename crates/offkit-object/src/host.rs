@@ -9,7 +9,9 @@
 //!
 //! `clang -flto` makes bitcode instead of objects, with the binaries as a constant of the module.
 //!
-//! Only headers are read. ELF may have any class and byte order; of a universal Mach-O file every part is read.
+//! Only headers are read. ELF may have any class and byte order; of a universal Mach-O file every part is read. A program
+//! of ELF without section headers, as it is in memory once it is loaded, has code where its bytes show it, besides what
+//! it registers for SYCL.
 //! Objects of ELF and COFF can be [written](write_object), and [changed](add_sections); in linked programs a
 //! section can be replaced by one that is not larger.
 
@@ -39,7 +41,7 @@ use offkit_image::target::HostCpu;
 use offkit_image::{ContainerKind, Error, ErrorKind, ImageFormat, Limits};
 
 use crate::chunks::Chunks;
-use crate::elf::Header;
+use crate::elf::{Header, TYPE_EXECUTABLE, TYPE_SHARED};
 use crate::format::{ContainerFormat, Standing};
 use crate::part::{Content, Facts, Part, Visit};
 use crate::part_names::PartNames;
@@ -174,7 +176,7 @@ pub(crate) static FORMAT: ContainerFormat = ContainerFormat {
 
 /// Hands over every part.
 fn parts<'data>(source: Source<'data>, reading: &mut Reading, visit: Visit<'_, 'data>) -> Result<(), Error> {
-    if !reading.limits().scan {
+    if !reading.limits().scan && !is_without_sections(source) {
         return known_parts(source, reading, visit);
     }
     let mut known = Vec::new();
@@ -184,6 +186,16 @@ fn parts<'data>(source: Source<'data>, reading: &mut Reading, visit: Visit<'_, '
         visit(reading, part);
     })?;
     scan::parts(source, known, reading, visit)
+}
+
+/// Whether no section says where code is kept, in a program or library that may have some: section headers were stripped,
+/// or it is what a loader has made of the file.
+fn is_without_sections(source: Source<'_>) -> bool {
+    Header::read(source).is_some_and(|header| {
+        let sections = header.sections(source);
+        matches!(header.kind, TYPE_EXECUTABLE | TYPE_SHARED)
+            && sections.is_some_and(|sections| sections.count() == 0)
+    })
 }
 
 /// Hands over what is where device code is kept.

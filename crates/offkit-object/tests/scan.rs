@@ -7,7 +7,8 @@ mod common;
 mod tools;
 
 use common::{limits, locations, offload_v1, read};
-use offkit_object::{ContainerKind, Contents, ImageFormat, Limits};
+use offkit_object::registration::{HostTarget, Registration, RegistrationKind};
+use offkit_object::{ContainerKind, Contents, DeviceImage, ImageFormat, Limits, Target};
 use tools::{Folder, need};
 
 fn scan(bytes: &[u8]) -> Contents<'_> {
@@ -92,6 +93,92 @@ fn first_bytes_alone_are_no_device_code() {
                   .quad 12\n.long 0xad10ff10\n.quad 1\n.ascii \"__CLANG_OFFLOAD_BUNDLE__\"\n.quad 5\n.ascii \"CCOB\"\n.asciz \".version 8.0 of it\"\n";
     let bytes = library(&folder, &[], magics);
     let contents = scan(&bytes);
+    assert_eq!((contents.images, contents.problems), (vec![], vec![]));
+}
+
+/// A fatbin with PTX, as CUDA's `fatbinary` lays it out.
+fn fatbin(ptx: &[u8]) -> Vec<u8> {
+    const KIND_PTX: u32 = 1;
+    let mut text = ptx.to_vec();
+    text.push(0);
+    text.resize(text.len().next_multiple_of(8), 0);
+    let mut entry = vec![0; 64];
+    common::put_u32(&mut entry, 0, KIND_PTX | 0x0101 << 16);
+    common::put_u32(&mut entry, 4, 64);
+    common::put_u64(&mut entry, 8, text.len() as u64);
+    common::put_u32(&mut entry, 28, 52);
+    common::put_u64(&mut entry, 40, 0x11);
+    let size = (entry.len() + text.len()) as u64;
+    let header = [0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0];
+    [&header, &size.to_le_bytes()[..], &entry, &text].concat()
+}
+
+/// What a loader has of a file is without section headers, and so is what `strip` has gone over.
+#[test]
+fn libraries_without_section_headers_have_all_that_they_had() {
+    need!("clang-22", "ld.lld", "llvm-objcopy");
+    let folder = Folder::new();
+    samples(&folder);
+    folder.write(
+        "openmp.c",
+        "int twice(int x) {\n#pragma omp target map(tofrom: x)\n  x *= 2;\n  return x;\n}\n",
+    );
+    let openmp = "-fopenmp -fopenmp-targets=x86_64-pc-linux-gnu -fPIC -nostdlib";
+    folder.run(&format!("clang-22 {openmp} -shared openmp.c -o openmp.so"));
+    folder.write("a.hip", "__attribute__((device)) int v = 3;\n");
+    folder.run("clang-22 -x hip --offload-arch=gfx90a -nogpulib -nogpuinc --no-offload-new-driver -fPIC -c a.hip -o hip.o");
+    folder.run("ld.lld -shared hip.o -o hip.so");
+    let host = HostTarget::for_triple("x86_64-unknown-linux-gnu").unwrap();
+    let wrapped = |kind, name: &str, image: Vec<u8>| {
+        let mut image = DeviceImage::new(image);
+        image.target = Target::new("spirv64-unknown-unknown", "");
+        folder.write("w.o", Registration::new(kind, host).write(&[image]).unwrap());
+        folder.run(&format!("ld.lld -shared w.o -o {name}"));
+    };
+    wrapped(RegistrationKind::Cuda, "cuda.so", fatbin(&folder.read("k.ptx")));
+    for (kind, name) in [
+        (RegistrationKind::Offload, "offload.so"),
+        (RegistrationKind::SyclV3, "sycl.so"),
+        (RegistrationKind::SyclLlvm, "llvm.so"),
+    ] {
+        wrapped(kind, name, folder.read("k.spv"));
+    }
+    for name in [
+        "openmp.so",
+        "hip.so",
+        "cuda.so",
+        "offload.so",
+        "sycl.so",
+        "llvm.so",
+    ] {
+        folder.run(&format!("llvm-objcopy --strip-sections {name} stripped"));
+        let (before, after) = (folder.read(name), folder.read("stripped"));
+        let (before, after) = (read(&before), read(&after));
+        assert_eq!(after.problems, [], "{name}");
+        let described = |contents: &Contents<'_>| {
+            let images = contents.images.iter();
+            images
+                .map(|image| {
+                    (
+                        image.format,
+                        image.target.clone(),
+                        image.bytes().unwrap().to_vec(),
+                    )
+                })
+                .collect::<Vec<_>>()
+        };
+        assert!(!before.images.is_empty(), "{name}");
+        assert_eq!(described(&after), described(&before), "{name}");
+    }
+    // Nothing of an ordinary library is taken for code.
+    folder.write(
+        "h.c",
+        "const char text[] = \".version \\3\\2#\\7\"; int f(void) { return 1; }",
+    );
+    folder.run("clang-22 -shared -fPIC -nostdlib h.c -o h.so");
+    folder.run("llvm-objcopy --strip-sections h.so stripped");
+    let bytes = folder.read("stripped");
+    let contents = read(&bytes);
     assert_eq!((contents.images, contents.problems), (vec![], vec![]));
 }
 
