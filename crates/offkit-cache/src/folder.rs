@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use offkit_host::private;
+use tempfile::NamedTempFile;
 
 use crate::entry::{Entry, Header, header_of};
 use crate::key::Digest;
@@ -149,6 +150,21 @@ impl Folder {
         !place.exists() || has_parts(&place, entry)
     }
 
+    /// A complete file beside the place of that name.
+    fn written(&self, name: &str, bytes: &[u8]) -> io::Result<(NamedTempFile, PathBuf)> {
+        if bytes.len() as u64 > self.limits.bytes / 2 {
+            return Err(io::Error::other(
+                "it is larger than half of what the cache may take",
+            ));
+        }
+        let folder = self.made(self.entries())?;
+        self.make_room(bytes.len() as u64);
+        let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(&folder)?;
+        // It is not waited until the disk has it: what was lost has another digest.
+        file.write_all(bytes)?;
+        Ok((file, folder.join(name)))
+    }
+
     /// Tidies up before so many bytes are written, unless that was done a while ago.
     fn make_room(&self, bytes: u64) {
         let taken = self
@@ -204,18 +220,18 @@ impl Store for Folder {
     }
 
     fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
-        if bytes.len() as u64 > self.limits.bytes / 2 {
-            return Err(io::Error::other(
-                "it is larger than half of what the cache may take",
-            ));
-        }
-        let folder = self.made(self.entries())?;
-        self.make_room(bytes.len() as u64);
-        let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(&folder)?;
-        // It is not waited until the disk has it: what was lost has another digest.
-        file.write_all(bytes)?;
-        file.persist(folder.join(name)).map_err(|error| error.error)?;
+        let (file, place) = self.written(name, bytes)?;
+        file.persist(place).map_err(|error| error.error)?;
         Ok(())
+    }
+
+    fn create(&self, name: &str, bytes: &[u8]) -> io::Result<bool> {
+        let (file, place) = self.written(name, bytes)?;
+        match file.persist_noclobber(place) {
+            Ok(_) => Ok(true),
+            Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+            Err(error) => Err(error.error),
+        }
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {

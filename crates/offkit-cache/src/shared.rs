@@ -1,13 +1,14 @@
 //! A store that many machines share: what one has made, the others need not make.
 //!
-//! Whoever misses an entry says first that it makes it, by a claim beside the entry's place; others see the claim and
-//! wait for the entry. Stores promise little, so a claim promises little too: the one that is written last counts, and
-//! two that make the same do no harm. A machine that dies leaves a claim that does not change; whoever has waited for
-//! [`PATIENCE`] makes the entry itself. What it has half written has another digest, and is a miss.
+//! Whoever misses an entry creates a claim beside the entry's place, which one machine alone can
+//! ([`Store::create`]); the others wait until the claim is gone, and take the entry. A machine that dies leaves its claim:
+//! whoever has waited for [`PATIENCE`] creates the next one, which again one alone can, and so on. The entry is written
+//! before the claims go, and looked for once more after one was created, so that nobody makes what is there. What a
+//! machine has half written has another digest, and is a miss.
 
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant, SystemTime};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 use std::{process, thread};
 
 use crate::entry::{BadEntry, Entry};
@@ -28,8 +29,10 @@ pub const SIGN_VARIABLE: &str = "OFFKIT_CACHE_SIGN";
 /// How long a claim of somebody else is waited for.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How long it takes until a claim that was written is seen by all.
-const SETTLED: Duration = Duration::from_millis(50);
+/// How often a claim of somebody else is looked at: after that time at first, and less often the longer it lasts, for a
+/// thousand machines may look.
+const FIRST_PAUSE: Duration = Duration::from_millis(20);
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// A store that many machines share.
 #[derive(Debug)]
@@ -102,74 +105,67 @@ impl Shared {
         self.ask(|store| store.write(&entry.name().to_string(), entry.bytes()));
     }
 
-    /// Waits for the entry if somebody else makes it, or else says that this process does.
+    /// Waits for the entry if somebody else makes it, or else says that this process does. Without a claim the entry is to
+    /// be made as well: the store fails, or whoever was to make the entry could not, and nobody waits in turn for what
+    /// cannot be made or kept.
     pub(crate) fn claim(&self, name: Digest) -> Result<Entry, Option<Claim<'_>>> {
-        let place = format!("{name}.claim");
-        let mut claimed = self.ask(|store| store.read(&place));
-        let mut since = Instant::now();
+        let mut turn = 0;
         loop {
-            let is_stale = since.elapsed() >= self.patience;
-            if claimed.is_none() || is_stale {
-                let token = token();
-                if self.ask(|store| store.write(&place, &token)).is_none() {
-                    return Err(None);
-                }
-                thread::sleep(SETTLED);
-                let written = self.ask(|store| store.read(&place));
-                if is_stale || written.as_ref().is_none_or(|written| *written == token) {
-                    return match self.fetch(name) {
-                        // Whoever made it was done a moment ago.
-                        Some(entry) => {
-                            self.ask(|store| store.remove(&place));
-                            Ok(entry)
-                        }
-                        None => Err(Some(Claim {
-                            shared: self,
-                            place,
-                            token,
-                        })),
-                    };
-                }
-                (claimed, since) = (written, Instant::now());
+            let place = place(name, turn);
+            let owner = format!("process {}\n", process::id());
+            let is_ours = self.ask(|store| store.create(&place, owner.as_bytes()));
+            if is_ours.ok_or(None)? {
+                let claim = Claim {
+                    shared: self,
+                    name,
+                    turn,
+                };
+                // Whoever made it was done a moment ago.
+                return self.fetch(name).ok_or(Some(claim));
             }
-            thread::sleep(SETTLED);
-            if let Some(entry) = self.fetch(name) {
-                return Ok(entry);
-            }
-            let now = self.ask(|store| store.read(&place));
-            if now.is_none() {
-                // Done a moment ago, or given up: what cannot be kept is not waited for in turn.
+            if !self.is_abandoned(&place) {
                 return self.fetch(name).ok_or(None);
             }
-            if now != claimed {
-                (claimed, since) = (now, Instant::now());
-            }
+            turn = turn.saturating_add(1);
         }
+    }
+
+    /// Waits until a claim is gone; whether it is still there when patience is at its end.
+    fn is_abandoned(&self, place: &str) -> bool {
+        let (start, mut pause) = (Instant::now(), FIRST_PAUSE);
+        while self.ask(|store| store.read(place)).is_some() {
+            let left = self.patience.saturating_sub(start.elapsed());
+            if left.is_zero() {
+                return true;
+            }
+            thread::sleep(pause.min(left));
+            pause = pause.saturating_mul(2).min(LONGEST_PAUSE);
+        }
+        false
     }
 }
 
-/// Something no other process says.
-fn token() -> Vec<u8> {
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    let time = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
-    let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    format!("{} {} {count}", process::id(), time.as_nanos()).into_bytes()
+/// Where the claims of an entry are: the first one, the one after that was abandoned, and so on.
+fn place(name: Digest, turn: u32) -> String {
+    match turn {
+        0 => format!("{name}.claim"),
+        _ => format!("{name}.claim-{turn}"),
+    }
 }
 
 /// That this process makes an entry, until it has or gives up.
 #[derive(Debug)]
 pub(crate) struct Claim<'a> {
     shared: &'a Shared,
-    place: String,
-    token: Vec<u8>,
+    name: Digest,
+    turn: u32,
 }
 
 impl Drop for Claim<'_> {
     fn drop(&mut self) {
-        let written = self.shared.ask(|store| store.read(&self.place));
-        // Somebody who has lost patience may have claimed it since.
-        if written.as_ref() == Some(&self.token) {
-            self.shared.ask(|store| store.remove(&self.place));
+        // With those before it, of machines that were given up.
+        for turn in 0..=self.turn {
+            self.shared.ask(|store| store.remove(&place(self.name, turn)));
         }
     }
 }

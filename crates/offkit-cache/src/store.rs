@@ -19,6 +19,14 @@ pub trait Store: Debug + Send + Sync {
     /// Why it cannot be written.
     fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()>;
 
+    /// Puts it there if nothing is there by that name, and says whether: of any number of machines that do so at once, one
+    /// alone is told `true`. A store that cannot promise that says where it does not.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be written, other than that something is there.
+    fn create(&self, name: &str, bytes: &[u8]) -> io::Result<bool>;
+
     /// Takes it away, if it is there.
     ///
     /// # Errors

@@ -4,6 +4,8 @@
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
@@ -50,6 +52,47 @@ fn check(address: &str) {
     assert!(fourth.get_or_claim(&key).is_ok());
     store.remove(&name).unwrap();
     store.remove(&name).unwrap();
+    one_of_many_makes_it(address);
+}
+
+/// Whoever creates something where nothing was is alone, and so whoever makes an entry.
+fn one_of_many_makes_it(address: &str) {
+    const MACHINES: usize = 200;
+    let folder = tempfile::tempdir().unwrap();
+    let (created, made, start) = (AtomicUsize::new(0), AtomicUsize::new(0), Barrier::new(MACHINES));
+    let key = key("of many");
+    thread::scope(|scope| {
+        for number in 0..MACHINES {
+            let (folder, key) = (folder.path(), &key);
+            let (created, made, start) = (&created, &made, &start);
+            scope.spawn(move || {
+                let store = open_remote(address).unwrap();
+                let shared = Shared::new(open_remote(address).unwrap(), None, None);
+                let cache = Cache::at(folder.join(number.to_string()), Limits::default()).with_shared(shared);
+                start.wait();
+                let is_ours = store.create("of one", number.to_string().as_bytes()).unwrap();
+                created.fetch_add(is_ours.into(), Ordering::Relaxed);
+                match cache.get_or_claim(key) {
+                    Ok(entry) => assert_eq!(&*entry, b"built"),
+                    Err(missing) => {
+                        made.fetch_add(1, Ordering::Relaxed);
+                        missing.put(&[], b"built");
+                    }
+                }
+            });
+        }
+    });
+    assert_eq!((created.into_inner(), made.into_inner()), (1, 1));
+    let store = open_remote(address).unwrap();
+    let winner = String::from_utf8(store.read("of one").unwrap()).unwrap();
+    assert!(
+        winner.parse::<usize>().is_ok_and(|winner| winner < MACHINES),
+        "{winner}"
+    );
+    store.remove("of one").unwrap();
+    assert!(store.create("of one", b"again").unwrap());
+    let claim = format!("{}.claim", key.digest());
+    assert!(store.read(&claim).is_err(), "a claim is left");
 }
 
 #[test]
@@ -123,6 +166,9 @@ impl Drop for Redis {
 fn redis_is_shared() {
     let Some(server) = Redis::start() else { return };
     check(&server.address);
+    // In a database and a folder of its own, each told in either way.
+    check(&format!("{}/3/offkit/cache", server.address));
+    check(&format!("{}/offkit?db=4", server.address));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Barrier, Mutex};
 use std::time::Duration;
 use std::{io, thread};
 
@@ -52,6 +52,14 @@ impl Store for Memory {
         Ok(())
     }
 
+    fn create(&self, name: &str, bytes: &[u8]) -> io::Result<bool> {
+        self.asked()?;
+        let mut files = self.files.lock().unwrap();
+        let is_new = !files.contains_key(name);
+        files.entry(name.to_owned()).or_insert_with(|| bytes.to_vec());
+        Ok(is_new)
+    }
+
     fn remove(&self, name: &str) -> io::Result<()> {
         self.asked()?;
         self.files.lock().unwrap().remove(name);
@@ -87,28 +95,63 @@ fn what_one_machine_makes_the_others_take() {
     assert!(store.names().is_empty());
 }
 
-#[test]
-fn many_machines_that_start_at_once_make_it_once() {
-    let (folder, store) = (tempfile::tempdir().unwrap(), Memory::default());
-    let made = AtomicUsize::new(0);
+/// Has many machines ask for an entry at once; how many of them have made it.
+fn start(folder: &Path, machines: usize, shared: impl Fn() -> Shared) -> usize {
+    let (made, start) = (AtomicUsize::new(0), Barrier::new(machines));
     thread::scope(|scope| {
-        for number in 0..50 {
-            let cache = machine(folder.path(), &number.to_string(), unsigned(&store));
-            let made = &made;
-            scope.spawn(move || match cache.get_or_claim(&key("a")) {
-                Ok(entry) => assert_eq!(&*entry, b"built"),
-                Err(missing) => {
-                    made.fetch_add(1, Ordering::Relaxed);
-                    thread::sleep(Duration::from_millis(200));
-                    missing.put(&[], b"built");
+        for number in 0..machines {
+            let cache = machine(folder, &number.to_string(), shared());
+            let (made, start) = (&made, &start);
+            scope.spawn(move || {
+                start.wait();
+                match cache.get_or_claim(&key("a")) {
+                    Ok(entry) => assert_eq!(&*entry, b"built"),
+                    Err(missing) => {
+                        made.fetch_add(1, Ordering::Relaxed);
+                        missing.put(&[], b"built");
+                    }
                 }
             });
         }
     });
-    let made = made.load(Ordering::Relaxed);
-    // A store without locks keeps no promises, so a machine or two more may make it on a machine that is busy.
-    assert!((1..=5).contains(&made), "{made} of 50 have made it");
+    made.into_inner()
+}
+
+#[test]
+fn a_thousand_machines_that_start_at_once_make_it_once() {
+    let (folder, store) = (tempfile::tempdir().unwrap(), Memory::default());
+    let shared = || Shared::new(Box::new(store.clone()), None, None);
+    assert_eq!(start(folder.path(), 1000, shared), 1);
     assert_eq!(store.names(), [key("a").digest().to_string()], "no claim is left");
+}
+
+#[test]
+fn one_of_many_machines_takes_over_from_those_that_died() {
+    let (folder, store) = (tempfile::tempdir().unwrap(), Memory::default());
+    let name = key("a").digest();
+    // One that was to make the entry, and the one that took over.
+    for claim in ["claim", "claim-1"] {
+        store.set(format!("{name}.{claim}"), b"a machine that died");
+    }
+    let shared = || unsigned(&store).patient_for(Duration::from_secs(2));
+    assert_eq!(start(folder.path(), 300, shared), 1);
+    assert_eq!(store.names(), [name.to_string()], "no claim is left");
+}
+
+#[test]
+fn whoever_was_thought_dead_harms_nobody() {
+    let (folder, store) = (tempfile::tempdir().unwrap(), Memory::default());
+    let patient_for = |time| unsigned(&store).patient_for(Duration::from_millis(time));
+    let slow = machine(folder.path(), "slow", patient_for(10));
+    let next = machine(folder.path(), "next", patient_for(10));
+    let key = key("a");
+    let slow = slow.get_or_claim(&key).expect_err("nobody has made it");
+    let quick = next.get_or_claim(&key).expect_err("it takes too long");
+    slow.put(&[], b"built");
+    // The other one's claim is still there.
+    assert_eq!(store.names().len(), 2, "{:?}", store.names());
+    quick.put(&[], b"built");
+    assert_eq!(store.names(), [key.digest().to_string()], "no claim is left");
 }
 
 #[test]
