@@ -2,6 +2,7 @@
 
 use std::env;
 use std::fs::{self, OpenOptions};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::program;
@@ -20,6 +21,8 @@ pub struct Node {
     pub of: &'static str,
     /// Why it cannot be opened; none if it can.
     pub refused: Option<String>,
+    /// What can be done about that, as far as the node's owner and rights tell.
+    pub advice: Option<String>,
 }
 
 /// Nodes of one kind.
@@ -81,8 +84,88 @@ impl Node {
     /// A node, and why it cannot be opened.
     #[must_use]
     pub fn new(path: PathBuf, of: &'static str, refused: Option<String>) -> Self {
-        Self { path, of, refused }
+        Self {
+            path,
+            of,
+            refused,
+            advice: None,
+        }
     }
+
+    /// The same with what can be done.
+    #[must_use]
+    pub fn advised(mut self, advice: Option<String>) -> Self {
+        self.advice = advice;
+        self
+    }
+}
+
+/// Who may open a node.
+#[derive(Debug, Clone, Copy)]
+struct Rights<'a> {
+    /// The lowest nine bits: the owner's, the group's, everybody's.
+    mode: u32,
+    /// The group that owns it: its name, or its number.
+    group: &'a str,
+}
+
+impl Rights<'_> {
+    /// What a user can do whom the system does not let open a node.
+    fn advice(self, path: &Path, is_of_nvidia: bool) -> String {
+        const OTHERS: u32 = 0o006;
+        const GROUP: u32 = 0o060;
+        let Self { mode, group } = self;
+        let path = path.display();
+        if mode & OTHERS == OTHERS {
+            let start = match is_of_nvidia {
+                true => "`--gpus all`".to_owned(),
+                false => format!("`--device {path}`"),
+            };
+            return format!(
+                "Everybody has the rights to open it (mode {mode:04o}), and something else forbids it: a container that was \
+                 started without the device ({start}), or a security module."
+            );
+        }
+        // Nobody is told to become a member of the superuser's group.
+        if mode & GROUP == GROUP && !matches!(group, "root" | "0") {
+            return format!("Add this user to the group `{group}`, which may open it, and log in again.");
+        }
+        let made = match is_of_nvidia {
+            true => {
+                ": NVIDIA's driver gives everybody the rights (0666) unless the options NVreg_DeviceFileMode, -UID and \
+                 -GID of its kernel module say otherwise"
+            }
+            false => "",
+        };
+        format!("Only its owner may open it (mode {mode:04o}, group {group}){made}.")
+    }
+}
+
+/// What can be done where a node was not opened.
+#[cfg(unix)]
+fn advice(path: &Path, error: &io::Error, family: &Family) -> Option<String> {
+    use std::os::unix::fs::MetadataExt;
+    if error.kind() != io::ErrorKind::PermissionDenied {
+        return Some("The kernel's driver does not answer for it: `dmesg` may say why.".to_owned());
+    }
+    let metadata = fs::metadata(path).ok()?;
+    let number = metadata.gid().to_string();
+    let groups = fs::read_to_string("/etc/group").unwrap_or_default();
+    let mut lines = groups.lines().map(|line| line.split(':'));
+    let name = lines.find_map(|mut fields| {
+        let name = fields.next()?;
+        (fields.nth(1)? == number).then_some(name)
+    });
+    let rights = Rights {
+        mode: metadata.mode() & 0o777,
+        group: name.unwrap_or(&number),
+    };
+    Some(rights.advice(path, family.of == NVIDIA.of))
+}
+
+#[cfg(not(unix))]
+fn advice(_: &Path, _: &io::Error, _: &Family) -> Option<String> {
+    None
 }
 
 /// The nodes of devices. Each is opened, to see whether this user may.
@@ -110,8 +193,11 @@ pub fn has_nodes_of_nvidia() -> bool {
 fn of_family(family: &Family) -> Vec<Node> {
     let node = |path: PathBuf| {
         let opened = OpenOptions::new().read(true).write(true).open(&path);
-        let refused = opened.err().map(|error| error.to_string());
-        Node::new(path, family.of, refused)
+        let Err(error) = opened else {
+            return Node::new(path, family.of, None);
+        };
+        let advice = advice(&path, &error, family);
+        Node::new(path, family.of, Some(error.to_string())).advised(advice)
     };
     paths_of(family).into_iter().map(node).collect()
 }
@@ -132,4 +218,31 @@ fn paths_of(family: &Family) -> Vec<PathBuf> {
         name.is_some_and(|name| family.has(&name)) && !path.is_dir()
     });
     paths.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn advice_is_by_a_nodes_own_rights() {
+        let says = |mode, group, is_of_nvidia| {
+            let path = Path::new("/dev/node");
+            Rights { mode, group }.advice(path, is_of_nvidia)
+        };
+        assert!(says(0o660, "render", false).starts_with("Add this user to the group `render`"));
+        assert!(says(0o660, "clever", true).contains("the group `clever`"));
+        // What NVIDIA's driver does without options, in a container that has the node and not the device.
+        assert!(says(0o666, "root", true).contains("`--gpus all`"));
+        assert!(says(0o666, "root", false).contains("`--device /dev/node`"));
+        for (mode, group) in [(0o660, "root"), (0o600, "video"), (0o000, "0")] {
+            let words = says(mode, group, true);
+            assert!(
+                words.starts_with(&format!(
+                    "Only its owner may open it (mode {mode:04o}, group {group})"
+                )) && words.contains("NVreg_DeviceFileMode"),
+                "{words}"
+            );
+        }
+    }
 }

@@ -80,7 +80,8 @@ fn refused(nodes: &[Node]) -> Option<String> {
     let refused = nodes.iter().find_map(|node| Some((node, node.refused.as_ref()?)));
     refused.map(|(node, reason)| {
         let path = node.path.display();
-        format!("this user cannot open {path} ({reason}): ask for the rights, or for the group that owns it")
+        let advice = node.advice.as_deref().unwrap_or("ask for the rights");
+        format!("this user cannot open {path} ({reason}): {advice}")
     })
 }
 

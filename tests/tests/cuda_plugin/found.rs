@@ -20,8 +20,20 @@ fn offkit_lists_and_uses_the_devices() {
     assert!(
         devices.contains("NVIDIA Stand-in 0")
             && devices.contains("sm_90")
-            && devices.contains("driver 570.26"),
+            && devices.contains("takes PTX 8.7, driver 570.26"),
         "{devices}"
+    );
+    let lines = run("devices --json");
+    offkit_tests::schemas::check("devices", &lines.stdout);
+    let newest: Vec<_> = lines
+        .json()
+        .iter()
+        .map(|line| line["newest_ptx"].clone())
+        .collect();
+    // The CPU device takes none.
+    assert!(
+        newest.contains(&"8.7".into()) && newest.contains(&serde_json::Value::Null),
+        "{newest:?}"
     );
     run("pack --image=file=k.ptx,triple=nvptx64-nvidia-cuda,arch=sm_80,kind=cuda -o k.bin").ok();
     for (file, device) in [("k.ptx", "gpu"), ("k.ptx", "cuda"), ("k.bin", "gpu")] {
@@ -33,7 +45,11 @@ fn offkit_lists_and_uses_the_devices() {
         std::fs::remove_file(folder.path("z.npy")).unwrap();
     }
     let doctor = run("doctor").stdout;
-    assert!(doctor.contains("cuda:0 NVIDIA Stand-in 0"), "{doctor}");
+    let expected = "\
++ cuda:0 NVIDIA Stand-in 0
+    driver 570.26 takes PTX up to 8.7, and is too old for newer: PTX 8.8 needs driver 575.51.03 or later
+";
+    assert!(doctor.contains(expected), "{doctor}");
     // What the driver is too old for.
     let new = String::from_utf8(folder.read("k.ptx"))
         .unwrap()
@@ -98,6 +114,42 @@ fn a_driver_without_devices_says_why() {
     assert!(
         !outcome.stderr.contains("NVIDIA") && outcome.code == 0,
         "{outcome:?}"
+    );
+}
+
+#[test]
+fn an_old_driver_says_up_to_which_ptx_it_goes() {
+    need!("clang-22");
+    let folder = Folder::new();
+    // It tells its version of CUDA alone.
+    let driver = folder.cuda_driver(&["-DOLD"]);
+    let run = |line: &str, cuda: &str| {
+        let mut command = Command::new(offkit());
+        let command = with_cuda(command.arg(line), &driver).env("STANDIN_CUDA", cuda);
+        folder.run_command(command).stdout
+    };
+    for (cuda, newest, beyond) in [
+        ("11040", "7.4", "7.5 needs driver 495.29"),
+        ("12020", "8.2", "8.3 needs driver 545.23"),
+    ] {
+        let devices = run("devices", cuda);
+        assert!(
+            devices.contains(&format!("takes PTX {newest}, driver ")),
+            "{devices}"
+        );
+        let doctor = run("doctor", cuda);
+        assert!(
+            doctor.contains(&format!(
+                "takes PTX up to {newest}, and is too old for newer: PTX {beyond}"
+            )),
+            "{doctor}"
+        );
+    }
+    // Newer than what is known.
+    let doctor = run("doctor", "13040");
+    assert!(
+        doctor.contains("takes PTX 9.4, the newest that is known of here"),
+        "{doctor}"
     );
 }
 
@@ -173,6 +225,8 @@ fn nodes_of_devices_tell_why_there_is_none() {
         dev.display()
     );
     both_say(&folder, at, &[no_device], &refused);
+    // Not a group: nobody's rights would be changed by one.
+    both_say(&folder, at, &[no_device], "Only its owner may open it (mode 0000");
     both_say(&folder, at, &[("STANDIN_INIT", "999")], &refused);
     // No nodes, as without the kernel's driver.
     let empty = folder.path("empty");

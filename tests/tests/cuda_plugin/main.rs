@@ -110,6 +110,24 @@ fn ptx_runs_and_the_device_says_what_it_is() {
         error.contains("there is no kernel missing; the program has saxpy, shape"),
         "{error}"
     );
+    // One that the code names and the driver does not have.
+    let folder = Folder::new();
+    let others = folder.ptx(
+        "k",
+        "kernel void draw(global int *out) { *out = 1; }",
+        "sm_80",
+        "83",
+    );
+    let others = context
+        .program_with_binary(&device, &std::fs::read(others).unwrap())
+        .unwrap();
+    others.build("").unwrap();
+    let error = others.kernel("draw").unwrap_err().to_string();
+    assert!(
+        error.contains("the program's code names kernel draw, and the driver has not made it"),
+        "{error}"
+    );
+    drop(others);
     // Sizes are the driver's.
     let mut kernel = program.kernel("saxpy").unwrap();
     assert_eq!(kernel.num_args().unwrap(), 3);

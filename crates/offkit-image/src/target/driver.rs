@@ -51,6 +51,29 @@ impl DriverVersion {
         row.map_or(Self::new(0, [0, 0]), |row| row.2)
     }
 
+    /// The newest PTX that it is known to compile, which is all that a driver of its release does; `None` for ROCm and for
+    /// drivers before CUDA 9.
+    ///
+    /// ```
+    /// use offkit_image::target::DriverVersion;
+    /// let driver: DriverVersion = "570.26".parse()?;
+    /// assert_eq!(driver.newest_ptx().unwrap().to_string(), "8.7");
+    /// # Ok::<_, String>(())
+    /// ```
+    #[must_use]
+    pub fn newest_ptx(self) -> Option<CodeVersion> {
+        let row = PTX.iter().rfind(|row| self.reaches(row.2))?;
+        Some(ptx_of(row))
+    }
+
+    /// The first PTX that it is too old for, and the driver that first compiles it; `None` for ROCm and for drivers as new
+    /// as any that is known.
+    #[must_use]
+    pub fn first_ptx_beyond(self) -> Option<(CodeVersion, Self)> {
+        let row = PTX.iter().find(|row| !self.reaches(row.2));
+        row.filter(|_| !self.is_rocm()).map(|row| (ptx_of(row), row.2))
+    }
+
     /// Whether it is one of ROCm, and not one of NVIDIA's driver.
     #[must_use]
     pub fn is_rocm(self) -> bool {
@@ -146,6 +169,14 @@ const PTX: &[(u16, u16, DriverVersion, bool)] = &[
     (9, 4, DriverVersion::new(616, [0, 0]), false),
 ];
 
+/// The version of PTX that a row of the table is about.
+const fn ptx_of(row: &(u16, u16, DriverVersion, bool)) -> CodeVersion {
+    CodeVersion {
+        major: row.0,
+        minor: row.1,
+    }
+}
+
 /// The version of ROCm that first loads a version of AMD's code objects; the version; and whether the row was checked.
 ///
 /// 6: maintainers of LLVM's AMDGPU back end (llvm-project#130963, March 2025) and ROCR-Runtime#321 (August 2025), read
@@ -217,6 +248,33 @@ mod tests {
         }
         for text in ["", "new", "550.", "550.54.14.1", "-1"] {
             assert!(text.parse::<DriverVersion>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_driver_takes_ptx_up_to_a_version() {
+        let taken = |text: &str| {
+            let driver: DriverVersion = text.parse().unwrap();
+            let beyond = driver.first_ptx_beyond();
+            [
+                driver.newest_ptx().map(|version| version.to_string()),
+                beyond.map(|(version, needs)| format!("{version} by {needs}")),
+            ]
+        };
+        for (driver, newest, beyond) in [
+            ("570.26", Some("8.7"), Some("8.8 by 575.51.03")),
+            ("570", Some("8.7"), Some("8.8 by 575.51.03")),
+            ("575.10", Some("8.7"), Some("8.8 by 575.51.03")),
+            ("384.81", Some("6.0"), Some("6.1 by 387")),
+            ("375", None, Some("6.0 by 384")),
+            ("700", Some("9.4"), None),
+            ("6.3", None, None),
+        ] {
+            assert_eq!(
+                taken(driver),
+                [newest, beyond].map(|text| text.map(str::to_owned)),
+                "{driver}"
+            );
         }
     }
 

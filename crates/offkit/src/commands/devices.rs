@@ -72,6 +72,12 @@ fn kind(device: &Device) -> &'static str {
     Kind::of(device).map_or("other", Kind::name)
 }
 
+/// The newest PTX that a device's driver takes, where it takes PTX and its version says so.
+fn newest_ptx(device: &Device) -> Option<String> {
+    let newest = described(device)?.driver?.newest_ptx()?;
+    Some(newest.to_string())
+}
+
 /// Whether it is the device of this program that has kernels compiled by another program.
 fn has_compiler(device: &Device) -> bool {
     let is_checked = device.name().is_ok_and(|name| name.starts_with(CHECKED_NAME));
@@ -102,6 +108,7 @@ fn facts(device: &Device, compiler: CompilerOf<'_>) -> Vec<String> {
         takes
             .filter(|version| !version.is_empty())
             .map(|version| format!("takes {version}")),
+        newest_ptx(device).map(|version| format!("takes PTX {version}")),
         version,
         compiler.map(|compiler| match compiler {
             Ok(Compiler { llvm, .. }) => format!("compiles with LLVM {llvm}"),
@@ -141,6 +148,7 @@ fn object(number: usize, found: &FoundDevice, compiler: CompilerOf<'_>) -> serde
         "global_memory": device.global_memory_size().ok(),
         "local_memory": device.local_memory_size().ok(),
         "il_version": device.il_version().ok(),
+        "newest_ptx": newest_ptx(device),
         "extensions": device.extensions().ok(),
         "compiler": compiler.and_then(|compiler| Some(format!("LLVM {}", compiler.as_ref().ok()?.llvm))),
         "interprets_because": compiler.and_then(|compiler| compiler.as_ref().err()),

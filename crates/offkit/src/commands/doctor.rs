@@ -8,7 +8,7 @@ use offkit_runtime::advice::{advice, package_of};
 use offkit_runtime::machine;
 use offkit_runtime::probe::Trust;
 use offkit_runtime::search::{Candidate, Place};
-use offkit_runtime::{FoundDevice, Outcome, Runtime};
+use offkit_runtime::{FoundDevice, Outcome, Runtime, described};
 use serde_json::{Value, json};
 
 use crate::failure::{ExitStatus, Failure};
@@ -73,14 +73,7 @@ pub(crate) fn run(options: &Doctor, terminal: Terminal) -> Result<(), Failure> {
     )];
     findings.extend(variables(&runtime));
     findings.extend(plugins(&runtime));
-    findings.extend(runtime.found().iter().map(|found| {
-        let name = found.device.name().unwrap_or_else(|error| error.to_string());
-        Finding::new(
-            "Devices",
-            "ok",
-            format!("{}:{} {name}", found.backend, found.number),
-        )
-    }));
+    findings.extend(runtime.found().iter().map(device));
     findings.extend(compiler());
     findings.extend(opencl_drivers());
     findings.extend(adapters(runtime.found()));
@@ -205,6 +198,23 @@ fn plugins(runtime: &Runtime) -> Vec<Finding> {
     findings
 }
 
+/// A device, and up to which PTX its driver takes code, if it is one that takes any.
+fn device(found: &FoundDevice) -> Finding {
+    let name = found.device.name().unwrap_or_else(|error| error.to_string());
+    let what = format!("{}:{} {name}", found.backend, found.number);
+    let finding = Finding::new("Devices", "ok", what);
+    let driver = described(&found.device).and_then(|known| known.driver);
+    let Some((driver, newest)) = driver.and_then(|driver| Some((driver, driver.newest_ptx()?))) else {
+        return finding;
+    };
+    finding.because(match driver.first_ptx_beyond() {
+        Some((beyond, needs)) => format!(
+            "driver {driver} takes PTX up to {newest}, and is too old for newer: PTX {beyond} needs driver {needs} or later"
+        ),
+        None => format!("driver {driver} takes PTX {newest}, the newest that is known of here"),
+    })
+}
+
 /// The folders that a library was looked for in.
 fn looked_in(candidate: &Candidate) -> String {
     match &candidate.place {
@@ -326,9 +336,9 @@ fn nodes() -> Vec<Finding> {
         let what = format!("{}, of {}", node.path.display(), node.of);
         match node.refused {
             None => Finding::new(ABOUT, "ok", what),
-            Some(reason) => Finding::new(ABOUT, "problem", what).because(reason).advised(Some(
-                "Add this user to the group that owns it (render or video), and log in again.".to_owned(),
-            )),
+            Some(reason) => Finding::new(ABOUT, "problem", what)
+                .because(reason)
+                .advised(node.advice),
         }
     });
     let mut findings: Vec<_> = drivers.chain(nodes).collect();

@@ -87,7 +87,8 @@ pub(crate) fn open() -> Result<&'static Driver, Missing> {
     let functions = unsafe { Functions::of(library) };
     let functions = functions.map_err(|name| {
         Missing::Unusable(format!(
-            "{LIBRARY} has no function `{name}`: it is older than CUDA 10, or the stub that the toolkit has for linking"
+            "{LIBRARY} has no function `{name}`: it is too old, as drivers before 410.48 (CUDA 10) are, which take no PTX 6.3; or \
+             it is the stub that the toolkit has for linking"
         ))
     })?;
     let mut driver = Driver {

@@ -376,12 +376,18 @@ impl Program<Cuda> for CudaProgram {
     fn create_kernel(program: &Ref<Self>, name: &str) -> Result<CudaKernel> {
         let loaded = program.all_loaded()?;
         let told = told(&loaded);
+        let known = told.iter().find(|kernel| kernel.name == name);
         let none = || {
             let names: Vec<_> = told.iter().map(|kernel| kernel.name.as_str()).collect();
-            let message = format!("there is no kernel {name}; the program has {}", names.join(", "));
+            let message = match known {
+                Some(_) => format!("the program's code names kernel {name}, and the driver has not made it"),
+                None if names.is_empty() => {
+                    format!("there is no kernel {name}; what kernels the program has is not known")
+                }
+                None => format!("there is no kernel {name}; the program has {}", names.join(", ")),
+            };
             Error::new(PI_INVALID_KERNEL_NAME, message)
         };
-        let known = told.iter().find(|kernel| kernel.name == name);
         let variant = |one: &Loaded| {
             let variant = Variant::find(name, &one.module, &one.place, known)?;
             variant.ok_or_else(none)
