@@ -13,7 +13,7 @@
 //   STANDIN_STICKY      the same, and every later call that can fail does
 //
 // standin_fail, standin_sticky and standin_seed say the same to a process that runs; standin_forget names a function that
-// does nothing from then on. standin_live counts objects, standin_calls the calls of a function, and
+// does nothing from then on. standin_live counts objects, standin_calls the calls of a function or, without a name, of all, and
 // standin_has_code looks for a text in what is loaded.
 
 #include <pthread.h>

@@ -224,7 +224,7 @@ impl StandIn {
         }
     }
 
-    /// How often a function was called.
+    /// How often a function was called, or with no name all of them together.
     #[must_use]
     pub fn calls(&self, name: &str) -> i64 {
         let name = CString::new(name).expect("no NUL");

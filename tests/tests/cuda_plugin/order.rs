@@ -114,20 +114,140 @@ fn what_a_host_is_told_has_failed_is_over() {
     }
     let (stand_in, device) = (StandIn::new(), devices().remove(0));
     let context = Context::new(&[&device]).unwrap();
-    let queue = context.queue(&device, QueueProperties::default()).unwrap();
+    let queue = |is_profiled| {
+        let properties = QueueProperties {
+            profiling: is_profiled,
+            ..QueueProperties::default()
+        };
+        context.queue(&device, properties).unwrap()
+    };
+    let (plain, profiled) = (queue(false), queue(true));
     let buffer = context.buffer_from(&[1; 64]).unwrap();
     for seed in 0..100 {
         stand_in.seed(seed);
         // The copy is submitted, and not the event behind it.
-        stand_in.fail("cuEventRecord:1:2");
+        stand_in.fail("cuEventRecord:2:2");
         let mut out = [0; 64];
-        let error = queue.read_buffer(&buffer, 0, &mut out, &[]).unwrap_err();
+        let error = profiled.read_buffer(&buffer, 0, &mut out, &[]).unwrap_err();
         assert!(error.to_string().contains("CUDA_ERROR_OUT_OF_MEMORY"), "{error}");
         // The memory is the host's again.
         out.fill(2);
-        queue.finish().unwrap();
+        profiled.finish().unwrap();
         assert_eq!(out, [2; 64], "seed {seed}");
+        // Where times are not asked for, what was submitted is waited for without an event.
+        stand_in.fail("cuEventRecord:1:2");
+        plain.read_buffer(&buffer, 0, &mut out, &[]).unwrap();
+        plain.finish().unwrap();
+        assert_eq!(out, [1; 64], "seed {seed}");
     }
-    drop((queue, buffer, context));
+    drop((plain, profiled, buffer, context));
     assert_eq!(left(&stand_in), "");
+}
+
+/// The driver's calls that something costs, and how many of them are about events.
+fn calls(stand_in: &StandIn, what: impl FnOnce()) -> (i64, i64) {
+    let counts = || {
+        let events = ["Create", "Record", "Query", "Synchronize", "Destroy_v2"];
+        let events = events.map(|name| stand_in.calls(&format!("cuEvent{name}")));
+        (stand_in.calls(""), events.iter().sum::<i64>())
+    };
+    let before = counts();
+    what();
+    let after = counts();
+    (after.0 - before.0, after.1 - before.1)
+}
+
+#[test]
+fn a_launch_costs_no_event_that_nobody_asks_for() {
+    need!("clang-22");
+    if !is_inside("order::a_launch_costs_no_event_that_nobody_asks_for", &[], &[]) {
+        return;
+    }
+    let stand_in = StandIn::new();
+    let device = devices().remove(0);
+    let context = Context::new(&[&device]).unwrap();
+    let queue = context.queue(&device, QueueProperties::default()).unwrap();
+    let program = context.program_with_binary(&device, &ptx("83")).unwrap();
+    program.build("").unwrap();
+    let mut kernel = program.kernel("saxpy").unwrap();
+    let (x, y) = (context.buffer(16).unwrap(), context.buffer(16).unwrap());
+    kernel.set_argument(0, 1.0f32).unwrap();
+    kernel.set_argument(1, &x).unwrap();
+    kernel.set_argument(2, &y).unwrap();
+    let launch = || {
+        queue
+            .launch(&kernel, &NdRange::new([4]).with_local([4]), &[])
+            .unwrap()
+    };
+    queue.fill_buffer(&x, &[0], 0, 16, &[]).unwrap();
+    drop(launch());
+    queue.finish().unwrap();
+    // Makes the context current, launches, and makes it what it was; the same for waiting.
+    assert_eq!(calls(&stand_in, || drop(launch())), (3, 0));
+    assert_eq!(calls(&stand_in, || queue.finish().unwrap()), (3, 0));
+    // Many in a row: an event now and then, to let go of what they use.
+    let (all, events) = calls(&stand_in, || (0..256).for_each(|_| drop(launch())));
+    assert!(
+        all <= 256 * 3 + 4 * 8 && (4..=16).contains(&events),
+        "{all} {events}"
+    );
+    queue.finish().unwrap();
+    // One that is waited for has an event, however late it is asked.
+    let event = launch();
+    let (_, events) = calls(&stand_in, || event.wait().unwrap());
+    assert_eq!(events, 3);
+    // One that is kept has it before the next command, and is over before that.
+    let first = launch();
+    let before = stand_in.calls("cuEventRecord");
+    let second = launch();
+    assert_eq!(stand_in.calls("cuEventRecord"), before + 1);
+    first.wait().unwrap();
+    second.wait().unwrap();
+    // One that a wait for the queue covers needs none.
+    let event = launch();
+    queue.finish().unwrap();
+    let (all, _) = calls(&stand_in, || {
+        assert_eq!(event.status().unwrap(), CommandStatus::Complete)
+    });
+    assert_eq!(all, 0);
+    // What nobody records waits for the stream.
+    let event = launch();
+    stand_in.fail("cuEventRecord:1:2");
+    event.wait().unwrap();
+    stand_in.fail("");
+    assert_eq!(event.status().unwrap(), CommandStatus::Complete);
+}
+
+#[test]
+fn the_event_of_a_command_is_its_own_however_late_it_is_asked_for() {
+    need!("clang-22");
+    let test = "order::the_event_of_a_command_is_its_own_however_late_it_is_asked_for";
+    if !is_inside(test, &[], &[]) {
+        return;
+    }
+    let device = devices().remove(0);
+    let context = Context::new(&[&device]).unwrap();
+    for seed in 0..50 {
+        StandIn::new().seed(seed);
+        let queue = |properties| context.queue(&device, properties).unwrap();
+        let (one, other) = (
+            queue(QueueProperties::default()),
+            queue(QueueProperties::default()),
+        );
+        let (from, to) = (context.buffer(64).unwrap(), context.buffer(64).unwrap());
+        // Another queue waits for what is not the last command any more; the one behind it waits for that queue.
+        let filled = one.fill_buffer(&from, &[1], 0, 64, &[]).unwrap();
+        let copied = other.copy_buffer((&from, 0), (&to, 0), 64, &[&filled]).unwrap();
+        drop(one.fill_buffer(&from, &[2], 0, 64, &[&copied]).unwrap());
+        drop(filled);
+        let mut out = vec![0; 64];
+        other.read_buffer(&to, 0, &mut out, &[]).unwrap();
+        assert_eq!((out[0], out[63]), (1, 1));
+        // An event outlives its queue.
+        let last = one.fill_buffer(&from, &[3], 0, 64, &[]).unwrap();
+        drop(one);
+        last.wait().unwrap();
+        other.read_buffer(&from, 0, &mut out, &[]).unwrap();
+        assert_eq!((out[0], out[63]), (3, 3));
+    }
 }

@@ -73,6 +73,19 @@ impl Stream {
         Ok(event)
     }
 
+    /// The same without times, where no context needs to be current.
+    pub(crate) fn record_from_outside(&self) -> Result<Event> {
+        let _current = self.primary.enter()?;
+        self.record(false)
+    }
+
+    /// Waits for what was submitted.
+    pub(crate) fn finish(&self) -> Result<()> {
+        let _current = self.primary.enter()?;
+        // SAFETY: the stream is there.
+        unsafe { call!(self.driver(), cuStreamSynchronize(self.handle)) }
+    }
+
     /// Waits for what was submitted, where the host is about to be told that it was not: it may free its memory then.
     pub(crate) fn settle(&self) {
         // SAFETY: the stream is there.
@@ -283,6 +296,11 @@ impl Event {
             Err(error) if error.is(CUDA_ERROR_NOT_READY) => None,
             outcome => Some(self.outcome.get_or_init(|| outcome)),
         }
+    }
+
+    /// Says that it has come, as something behind it has.
+    pub(crate) fn complete(&self) {
+        self.outcome.get_or_init(|| Ok(()));
     }
 
     /// Waits for it.

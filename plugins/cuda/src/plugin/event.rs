@@ -6,12 +6,13 @@ use offkit_sync::Arc;
 
 use super::Cuda;
 use super::context::Place;
+use super::end::End;
 use super::watcher;
 use crate::driver;
 
 /// An event behind a command.
 pub(crate) struct CudaEvent {
-    end: Arc<driver::Event>,
+    end: Arc<End>,
     timed: Option<Timed>,
 }
 
@@ -26,15 +27,15 @@ pub(super) struct Timed {
 }
 
 impl CudaEvent {
-    pub(super) fn of(end: Arc<driver::Event>) -> CudaEvent {
-        CudaEvent { end, timed: None }
+    pub(super) fn of(event: Arc<driver::Event>) -> CudaEvent {
+        CudaEvent::new(Arc::new(End::of(event)), None)
     }
 
-    pub(super) fn timed(end: Arc<driver::Event>, timed: Option<Timed>) -> CudaEvent {
+    pub(super) fn new(end: Arc<End>, timed: Option<Timed>) -> CudaEvent {
         CudaEvent { end, timed }
     }
 
-    pub(super) fn end(&self) -> &Arc<driver::Event> {
+    pub(super) fn end(&self) -> &End {
         &self.end
     }
 }
@@ -79,7 +80,8 @@ impl Event<Cuda> for CudaEvent {
                 if self.end.outcome() != Some(&Ok(())) {
                     return Err(missing("the command is not complete"));
                 }
-                let (start, end) = timed.place.anchor()?.times(&timed.start, &self.end)?;
+                let end = self.end.event().as_ref().map_err(Clone::clone)?;
+                let (start, end) = timed.place.anchor()?.times(&timed.start, end)?;
                 // Two clocks: the device's may be a little behind the host's.
                 let start_by_host = start.max(timed.submitted);
                 Ok(match name {
@@ -92,10 +94,15 @@ impl Event<Cuda> for CudaEvent {
     }
 
     fn on_status(&self, _: pi_event_status, callback: StatusCallback) -> Result<()> {
+        // It has to be there before other commands are: the thread asks late.
+        if let Err(error) = self.end.event() {
+            tracing::debug!(%error, "an event for a callback");
+        }
         watcher::call_at_end(Arc::clone(&self.end), callback)
     }
 
     fn native_handle(&self) -> Result<pi_native_handle> {
-        Ok(self.end.handle())
+        let event = self.end.event().as_ref().map_err(Clone::clone)?;
+        Ok(event.handle())
     }
 }

@@ -5,6 +5,7 @@ mod code;
 mod compile;
 mod context;
 mod device;
+mod end;
 mod event;
 mod kernel;
 mod memory;

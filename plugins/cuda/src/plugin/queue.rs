@@ -1,7 +1,7 @@
 //! Queues: a stream where commands keep their order, and a few where they need not.
 //!
-//! A command without an event that anybody asks for costs no call but its own: the events by which it is known what a
-//! queue still uses are recorded now and then.
+//! A command whose event nobody asks for costs no call but its own: [`End`] records it when somebody does, at the latest
+//! before the next command of the stream. The events by which it is known what a queue still uses are recorded now and then.
 
 use offkit_pi::ffi::*;
 use offkit_pi::plugin::{BufferRect, Command, Error, NewEvent, Queue, Ref, Result};
@@ -11,6 +11,7 @@ use std::collections::VecDeque;
 use super::Cuda;
 use super::clock::now;
 use super::context::{CudaContext, Place};
+use super::end::End;
 use super::event::{CudaEvent, Timed};
 use super::kernel::Used;
 use super::memory::CudaMemory;
@@ -45,7 +46,9 @@ struct State {
 
 /// A stream, and what its commands use.
 struct Lane {
-    stream: Stream,
+    stream: Arc<Stream>,
+    /// That of the last command, if an event is still to be recorded for those who ask.
+    last: Option<Arc<End>>,
     /// Commands behind the last event.
     unmarked: Vec<Kept>,
     /// Events, and the commands before each, the oldest first.
@@ -61,18 +64,51 @@ struct Kept {
 impl Lane {
     fn new(stream: Stream) -> Lane {
         Lane {
-            stream,
+            stream: Arc::new(stream),
+            last: None,
             unmarked: Vec::new(),
             marked: VecDeque::new(),
         }
     }
 
-    /// A new event behind all that is there.
+    /// An event behind all that is there.
     fn mark(&mut self, is_timed: bool) -> driver::Result<Arc<Event>> {
-        let event = Arc::new(self.stream.record(is_timed)?);
+        let event = match self.wanted() {
+            Some(event) => event,
+            None => Arc::new(self.stream.record(is_timed)?),
+        };
+        Ok(self.marked_by(event))
+    }
+
+    fn marked_by(&mut self, event: Arc<Event>) -> Arc<Event> {
         let before = std::mem::take(&mut self.unmarked);
         self.marked.push_back((Arc::clone(&event), before));
-        Ok(event)
+        event
+    }
+
+    /// The event of the last command, recorded now, where anybody may ask for it.
+    fn wanted(&mut self) -> Option<Arc<Event>> {
+        let mut end = self.last.take()?;
+        match Arc::get_mut(&mut end) {
+            // Nobody has it, and nobody will; somebody may have asked.
+            Some(end) => end.recorded(),
+            None => end.event().as_ref().ok().cloned(),
+        }
+    }
+
+    /// Comes before a command that is about to be submitted: the end of the last one is here.
+    fn close(&mut self, out: &mut Vec<Vec<Kept>>) {
+        if let Some(event) = self.wanted() {
+            self.marked_by(event);
+            self.over(out);
+        }
+    }
+
+    /// The end of the command that was just submitted.
+    fn end(&mut self) -> Arc<End> {
+        let end = Arc::new(End::behind(&self.stream));
+        self.last = Some(Arc::clone(&end));
+        end
     }
 
     /// Takes out what is over.
@@ -369,6 +405,7 @@ impl Queue<Cuda> for CudaQueue {
         let state = &mut *state;
         let _current = queue.place.primary.enter()?;
         let lane = state.next(&queue.place)?;
+        state.lanes[lane].close(&mut over);
         let is_free = state.most > 1;
         let is_barrier = matches!(command, Command::Barrier);
         for event in wait {
@@ -378,7 +415,10 @@ impl Queue<Cuda> for CudaQueue {
                     let message = format_args!("what the command waits for has failed: {error}");
                     return Err(Error::new(PI_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, message));
                 }
-                None => state.lanes[lane].stream.wait_for(event.end())?,
+                None => {
+                    let event = event.end().event().as_ref().map_err(Clone::clone)?;
+                    state.lanes[lane].stream.wait_for(event)?;
+                }
             }
         }
         if is_free {
@@ -410,21 +450,24 @@ impl Queue<Cuda> for CudaQueue {
                 return Err(error);
             }
             let is_barrier = is_barrier && is_free;
-            if event.is_wanted() || is_barrier || lane.unmarked.len() >= UNMARKED {
-                let end = lane.mark(queue.is_profiled)?;
+            let mut end = None;
+            if is_barrier || queue.is_profiled && event.is_wanted() || lane.unmarked.len() >= UNMARKED {
+                let marked = lane.mark(queue.is_profiled)?;
                 lane.over(&mut over);
                 if is_barrier {
-                    state.barrier = Some(Arc::clone(&end));
+                    state.barrier = Some(Arc::clone(&marked));
                 }
-                if event.is_wanted() {
-                    let timed = start.map(|start| Timed {
-                        place: Arc::clone(&queue.place),
-                        queued,
-                        submitted,
-                        start,
-                    });
-                    event.create(|| CudaEvent::timed(end, timed))?;
-                }
+                end = Some(Arc::new(End::of(marked)));
+            }
+            if event.is_wanted() {
+                let timed = start.map(|start| Timed {
+                    place: Arc::clone(&queue.place),
+                    queued,
+                    submitted,
+                    start,
+                });
+                let end = end.unwrap_or_else(|| lane.end());
+                event.create(|| CudaEvent::new(end, timed))?;
             }
             Ok(())
         };
@@ -433,23 +476,19 @@ impl Queue<Cuda> for CudaQueue {
     }
 
     fn finish(&self) -> Result<()> {
-        let mut events = Vec::new();
-        {
-            let mut state = self.state();
-            let _current = self.place.primary.enter()?;
-            // A host may have put work of its own on the native stream, behind all that is known here.
-            for lane in &mut state.lanes {
-                events.push(lane.mark(false)?);
+        let finishing: Vec<_> = self.state().lanes.iter_mut().map(Finishing::of).collect();
+        // Not while the queue is locked: others may submit, and the last references to memory may be among what goes.
+        let mut result = Ok(());
+        for (number, finishing) in finishing.into_iter().enumerate() {
+            match finishing.stream.finish() {
+                Ok(()) => finishing.complete(),
+                Err(error) => {
+                    finishing.give_back(&mut self.state().lanes[number]);
+                    result = Err(error.into());
+                }
             }
         }
-        let finished = events.iter().try_for_each(|event| event.wait().clone());
-        let mut over = Vec::new();
-        for lane in &mut self.state().lanes {
-            lane.over(&mut over);
-        }
-        // Not while the queue is locked: the last references to memory may be among it.
-        drop(over);
-        Ok(finished?)
+        result
     }
 
     fn native_handle(&self) -> Result<pi_native_handle> {
@@ -457,16 +496,52 @@ impl Queue<Cuda> for CudaQueue {
     }
 }
 
+/// What a stream had at some time.
+struct Finishing {
+    stream: Arc<Stream>,
+    last: Option<Arc<End>>,
+    unmarked: Vec<Kept>,
+    marked: VecDeque<(Arc<Event>, Vec<Kept>)>,
+}
+
+impl Finishing {
+    fn of(lane: &mut Lane) -> Finishing {
+        Finishing {
+            stream: Arc::clone(&lane.stream),
+            last: lane.last.clone(),
+            unmarked: std::mem::take(&mut lane.unmarked),
+            marked: std::mem::take(&mut lane.marked),
+        }
+    }
+
+    /// The whole stream is done, with what a host may have put on it behind all that is known here. That stays known,
+    /// whatever becomes of the device.
+    fn complete(self) {
+        self.last.iter().for_each(|end| end.complete());
+        self.marked.iter().for_each(|(event, _)| event.complete());
+    }
+
+    /// Nobody knows whether it is done.
+    fn give_back(mut self, lane: &mut Lane) {
+        self.unmarked.append(&mut lane.unmarked);
+        self.marked.append(&mut lane.marked);
+        (lane.unmarked, lane.marked) = (self.unmarked, self.marked);
+    }
+}
+
 impl Drop for CudaQueue {
     fn drop(&mut self) {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
         for mut lane in state.lanes.drain(..) {
+            // Also where all is done: a stream of the host's may be gone when somebody asks.
+            lane.close(&mut Vec::new());
             if !lane.has_work() {
                 continue;
             }
             let marked = self.place.primary.enter().and_then(|_current| lane.mark(false));
             match marked {
-                Ok(event) => watcher::keep_until(event, (lane, self.context.clone())),
+                Ok(event) if event.outcome().is_some() => {}
+                Ok(event) => watcher::keep_until(Arc::new(End::of(event)), (lane, self.context.clone())),
                 // The device is lost: nothing runs any more.
                 Err(error) => tracing::debug!(%error, "a queue that is not used any more"),
             }

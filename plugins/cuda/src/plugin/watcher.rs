@@ -10,13 +10,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
 use std::time::Duration;
 
+use super::end::End;
 use super::event::status;
-use crate::driver::Event;
 
-/// What is done when an event has come.
+/// What is done when a command has ended.
 struct Watched {
-    event: Arc<Event>,
-    then: Box<dyn FnOnce(&Event) + Send>,
+    end: Arc<End>,
+    then: Box<dyn FnOnce(&End) + Send>,
 }
 
 #[derive(Default)]
@@ -30,21 +30,21 @@ static WATCHER: Mutex<Option<Watcher>> = Mutex::new(None);
 /// How long the thread sleeps between looks: at first, and at most.
 const PAUSES: [Duration; 2] = [Duration::from_micros(50), Duration::from_millis(2)];
 
-/// Calls a function when an event has come.
-pub(super) fn call_at_end(event: Arc<Event>, callback: StatusCallback) -> Result<()> {
-    watch(event, Box::new(move |event| callback(status(event.outcome()))))
+/// Calls a function when a command has ended.
+pub(super) fn call_at_end(end: Arc<End>, callback: StatusCallback) -> Result<()> {
+    watch(end, Box::new(move |end| callback(status(end.outcome()))))
 }
 
-/// Keeps things until an event has come. Without a thread to wait in they stay for good.
-pub(super) fn keep_until<T: Send + 'static>(event: Arc<Event>, kept: T) {
+/// Keeps things until a command has ended. Without a thread to wait in they stay for good.
+pub(super) fn keep_until<T: Send + 'static>(end: Arc<End>, kept: T) {
     let kept = std::mem::ManuallyDrop::new(kept);
-    let then = move |_: &Event| drop(std::mem::ManuallyDrop::into_inner(kept));
-    if let Err(error) = watch(event, Box::new(then)) {
+    let then = move |_: &End| drop(std::mem::ManuallyDrop::into_inner(kept));
+    if let Err(error) = watch(end, Box::new(then)) {
         tracing::error!(%error, "what a queue uses that is not used any more");
     }
 }
 
-fn watch(event: Arc<Event>, then: Box<dyn FnOnce(&Event) + Send>) -> Result<()> {
+fn watch(end: Arc<End>, then: Box<dyn FnOnce(&End) + Send>) -> Result<()> {
     let mut watcher = WATCHER.lock().unwrap_or_else(PoisonError::into_inner);
     let watcher = watcher.get_or_insert_default();
     if !watcher.is_running {
@@ -58,7 +58,7 @@ fn watch(event: Arc<Event>, then: Box<dyn FnOnce(&Event) + Send>) -> Result<()> 
         spawned.map_err(no_thread)?;
         watcher.is_running = true;
     }
-    watcher.watched.push(Watched { event, then });
+    watcher.watched.push(Watched { end, then });
     Ok(())
 }
 
@@ -74,8 +74,7 @@ fn run() {
             }
             std::mem::take(&mut watcher.watched)
         };
-        let (over, left): (Vec<_>, Vec<_>) =
-            watched.into_iter().partition(|one| one.event.outcome().is_some());
+        let (over, left): (Vec<_>, Vec<_>) = watched.into_iter().partition(|one| one.end.outcome().is_some());
         pause = if over.is_empty() {
             (pause * 2).min(longest)
         } else {
@@ -86,9 +85,9 @@ fn run() {
             let mut watcher = WATCHER.lock().unwrap_or_else(PoisonError::into_inner);
             watcher.get_or_insert_default().watched.extend(left);
         }
-        for Watched { event, then } in over {
+        for Watched { end, then } in over {
             // One that panics must not leave the others without a thread.
-            if catch_unwind(AssertUnwindSafe(|| then(&event))).is_err() {
+            if catch_unwind(AssertUnwindSafe(|| then(&end))).is_err() {
                 tracing::error!("what was to be done when an event came has panicked");
             }
         }
