@@ -9,6 +9,7 @@ pub mod cuda;
 pub mod cuda_driver;
 pub mod documentation;
 pub mod drivers;
+mod limit;
 pub mod packages;
 pub mod pi_releases;
 pub mod schemas;
@@ -344,17 +345,15 @@ impl Folder {
         self.run_command(&mut command)
     }
 
-    /// Runs a prepared command in the folder.
+    /// Runs a prepared command in the folder, for a quarter of an hour at most.
     ///
     /// # Panics
     ///
-    /// If it cannot be started.
+    /// If it cannot be started, or hangs.
+    #[track_caller]
     pub fn run_command(&self, command: &mut Command) -> Outcome {
-        let output = command
-            .current_dir(self.0.path())
-            .stdin(Stdio::null())
-            .output()
-            .unwrap_or_else(|error| panic!("{command:?}: {error}"));
+        let command = command.current_dir(self.0.path()).stdin(Stdio::null());
+        let output = limit::output(command, limit::LIMIT);
         Outcome {
             code: output.status.code().unwrap_or(-1),
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
