@@ -15,6 +15,7 @@ pub mod pi_releases;
 pub mod schemas;
 pub mod sycl_runtime;
 pub mod ur_adapters;
+pub mod valgrind;
 pub mod workshop;
 
 use std::env;

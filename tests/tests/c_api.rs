@@ -9,6 +9,7 @@ use offkit_tests::c_program::{compile, liboffkit as library};
 use offkit_tests::documentation::blocks;
 use offkit_tests::drivers::alone;
 use offkit_tests::sycl_runtime::SyclRuntime;
+use offkit_tests::valgrind::VALGRIND;
 use offkit_tests::{Folder, Outcome, mock, need, root, tool};
 
 /// What programs with wrapped images call.
@@ -39,16 +40,6 @@ fn run_under(folder: &Folder, under: &[&str], program: &str, arguments: &[&str])
     command.args(&words[1..]).args(arguments);
     folder.run_command(alone(&mut command))
 }
-
-/// Ends with an error for what is used wrongly, and for what is never freed.
-const VALGRIND: [&str; 6] = [
-    "valgrind",
-    "-q",
-    "--error-exitcode=9",
-    "--leak-check=full",
-    "--show-leak-kinds=definite,indirect",
-    "--errors-for-leak-kinds=definite,indirect",
-];
 
 /// A folder with `app.syclbin`, which has saxpy, and `library.syclbin`, which has axpy.
 fn prepared() -> Folder {

@@ -5,6 +5,8 @@ use std::fs;
 use std::process::Command;
 
 use offkit_tests::documentation::blocks;
+use offkit_tests::drivers::alone;
+use offkit_tests::valgrind::VALGRIND;
 use offkit_tests::{Folder, need, programs, root};
 
 const PAGE: &str = "docs/rust.md";
@@ -33,7 +35,7 @@ fn the_page_shows_the_example_as_it_is() {
 
 #[test]
 fn the_example_links_lists_packs_and_launches() {
-    need!("clang-22", "llvm-config-22");
+    need!("clang-22", "llvm-config-22", "valgrind");
     let folder = Folder::new();
     folder.compiled_example();
 
@@ -46,12 +48,22 @@ fn the_example_links_lists_packs_and_launches() {
     }
     assert!(cargo.current_dir(root()).status().unwrap().success());
 
-    let mut program = Command::new(programs.join("examples/from_rust"));
-    program
-        .args(["app.bc", "library.bc"])
-        .env("OFFKIT_LLVM_WORKER", programs.join("offkit-llvm-worker"))
-        .env("XDG_CACHE_HOME", folder.path("cache"));
-    let output = folder.run_command(&mut program).ok();
+    let example = programs.join("examples/from_rust").display().to_string();
+    for under in [&[][..], &VALGRIND] {
+        let words: Vec<_> = under.iter().copied().chain([example.as_str()]).collect();
+        let mut program = Command::new(words[0]);
+        alone(&mut program)
+            .args(&words[1..])
+            .args(["app.bc", "library.bc"])
+            .env("OFFKIT_LLVM_WORKER", programs.join("offkit-llvm-worker"))
+            .env("XDG_CACHE_HOME", folder.path("cache"));
+        check(&folder.run_command(&mut program).ok());
+    }
+}
+
+/// Whether the example has printed what it should.
+#[track_caller]
+fn check(output: &str) {
     let app =
         "SPIR-V for spirv64-unknown-unknown\n  kernels: saxpy reduce\n  needs: axpy combine\n  offers: \n";
     let library = "library.syclbin!0/ir/0: SPIR-V for spirv64-unknown-unknown\n  kernels: \n  needs: \n  \
