@@ -111,26 +111,39 @@ impl Source<'_> {
     /// What the result depends on: the source, the options, and the programs that compile it. None where that is not
     /// all: where files are included, or a program is missing.
     pub fn key(&self) -> Option<Key> {
+        let worker = Worker::find_near(self.programs.as_deref()).ok()?;
+        self.key_with(&clang::find().ok()?, &worker)
+    }
+
+    /// The key with these programs. A field that is not looked at here is an error of the compiler's.
+    fn key_with(&self, clang: &Path, worker: &Path) -> Option<Key> {
+        let Self {
+            text,
+            headers,
+            options,
+            // Where the worker was looked for.
+            programs: _,
+        } = self;
         // Whatever may read a file, also where a backslash splits the word.
         let reads = ["include", "import", "embed", "\\\n", "\\\r"];
         let names_files = |option: &OsString| {
             let option = option.as_encoded_bytes();
             option.starts_with(b"-include") || option.starts_with(b"-imacros")
         };
-        if reads.iter().any(|word| self.text.contains(word))
-            || self.options.iter().any(names_files)
-            || !self.headers.is_empty()
+        if reads.iter().any(|word| text.contains(word))
+            || options.iter().any(names_files)
+            || !headers.is_empty()
         {
             return None;
         }
         let mut key = Key::new(Kind::OpenclC, NAME)
             .text("offkit", env!("CARGO_PKG_VERSION"))
-            .file("clang", &clang::find().ok()?)
-            .file("worker", &Worker::find_near(self.programs.as_deref()).ok()?);
-        for option in &self.options {
-            key = key.text("option", option.display());
+            .file("clang", clang)
+            .file("worker", worker);
+        for (number, option) in (1_usize..).zip(options) {
+            key = key.text(format!("option {number}"), option.display());
         }
-        Some(key.bytes("source", self.text.as_bytes()))
+        Some(key.bytes("source", text.as_bytes()))
     }
 
     /// Compiles it to LLVM's text without changing the code, for what is said there and not in SPIR-V.
@@ -238,4 +251,56 @@ impl Report for Log {
     }
 
     fn time(&mut self, _: &StepTime) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn whatever_a_source_is_compiled_from_makes_another_key() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let program = |name: &str| {
+            let path = folder.path().join(name);
+            fs::write(&path, name).expect("a file");
+            path
+        };
+        let (clang, worker, other) = (program("clang"), program("worker"), program("other"));
+        let base = Source {
+            text: "kernel void f() {}",
+            options: vec!["-O1".into(), "-g".into()],
+            ..Source::default()
+        };
+        let with = |change: fn(&mut Source<'_>)| {
+            let mut source = base.clone();
+            change(&mut source);
+            source.key_with(&clang, &worker)
+        };
+        let keys = [
+            with(|_| ()),
+            with(|source| source.text = "kernel void g() {}"),
+            with(|source| source.options.swap(0, 1)),
+            with(|source| source.options[1] = "-g0".into()),
+            with(|source| source.options.truncate(1)),
+            base.key_with(&other, &worker),
+            base.key_with(&clang, &other),
+        ];
+        let digests: BTreeSet<_> = keys.iter().flatten().map(Key::digest).collect();
+        assert_eq!(digests.len(), keys.len());
+
+        assert_eq!(
+            with(|source| source.programs = Some("/elsewhere".into())),
+            with(|_| ())
+        );
+        let headers = [("a.h".to_owned(), String::new())];
+        let with_header = Source {
+            headers: &headers,
+            ..base.clone()
+        };
+        assert_eq!(with_header.key_with(&clang, &worker), None);
+        assert_eq!(with(|source| source.text = "#include <a.h>"), None);
+        assert_eq!(with(|source| source.options.push("-includea.h".into())), None);
+    }
 }

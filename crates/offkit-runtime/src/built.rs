@@ -8,6 +8,7 @@
 
 use std::collections::BTreeMap;
 use std::env;
+use std::ffi::OsString;
 use std::fmt::Debug;
 
 use offkit_cache::{Cache, Entry, FileId, Key, Kind, mapped_libraries};
@@ -107,10 +108,16 @@ impl Recipe<'_> {
         {
             return None;
         }
-        let names = self.images.iter().map(|(image, _)| image.location.to_string());
+        self.key_on(DeviceInputs::of(device))
+    }
+
+    /// The key of what a device makes of it. A field that is not looked at here is an error of the compiler's.
+    fn key_on(&self, device: DeviceInputs) -> Option<Key> {
+        let Self { images, link_options } = self;
+        let names = images.iter().map(|(image, _)| image.location.to_string());
         let names: Vec<String> = names.collect();
         let mut key = Key::new(Kind::Program, names.join(" + ")).text("offkit", env!("CARGO_PKG_VERSION"));
-        for (number, (image, constants)) in self.images.iter().enumerate() {
+        for (number, (image, constants)) in images.iter().enumerate() {
             let number = number.saturating_add(1);
             key = key
                 .text(
@@ -126,38 +133,80 @@ impl Recipe<'_> {
                 key = key.bytes(format!("specialization constant {name} of image {number}"), value);
             }
         }
-        key = key.text("link options", &self.link_options);
-        Some(of_device(key, device))
+        Some(device.add_to(key.text("link options", link_options)))
     }
 }
 
-/// With all that tells a device and its driver from others.
-fn of_device(key: Key, device: &Device) -> Key {
-    let platform = device.platform();
-    let mut key = key
-        .text("platform", answer(platform.name()))
-        .text("platform version", answer(platform.version()))
-        .text("device", answer(device.name()))
-        .text("device vendor", answer(device.vendor()))
-        .text("driver version", answer(device.driver_version()))
-        .bytes("device extensions", answer(device.extensions()).as_bytes());
-    if let Some(plugin) = device.plugin().path().and_then(FileId::of) {
-        key = key.text(format!("plugin {}", plugin.path.display()), plugin.identity);
+/// All that tells a device and its driver from others.
+#[derive(Clone, Debug)]
+struct DeviceInputs {
+    platform: String,
+    platform_version: String,
+    device: String,
+    vendor: String,
+    driver_version: String,
+    extensions: String,
+    plugin: Option<FileId>,
+    /// What the processor can do, for a device that is one.
+    processor: Option<String>,
+    /// Environment variables that drivers read, in order.
+    variables: Vec<(String, OsString)>,
+}
+
+impl DeviceInputs {
+    fn of(device: &Device) -> Self {
+        let platform = device.platform();
+        let is_processor = device.device_type().is_ok_and(|kind| kind == DeviceType::Cpu);
+        let mut variables: Vec<_> = env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
+            .filter(|(name, _)| DRIVER_VARIABLES.iter().any(|begin| name.starts_with(begin)))
+            // Which drivers there are: the one that counts is asked itself.
+            .filter(|(name, _)| !name.starts_with("OCL_ICD_"))
+            .collect();
+        variables.sort();
+        Self {
+            platform: answer(platform.name()),
+            platform_version: answer(platform.version()),
+            device: answer(device.name()),
+            vendor: answer(device.vendor()),
+            driver_version: answer(device.driver_version()),
+            extensions: answer(device.extensions()),
+            plugin: device.plugin().path().and_then(FileId::of),
+            processor: is_processor.then(|| processor().to_owned()),
+            variables,
+        }
     }
-    if device.device_type().is_ok_and(|kind| kind == DeviceType::Cpu) {
-        key = key.bytes("processor", processor().as_bytes());
+
+    fn add_to(self, key: Key) -> Key {
+        let Self {
+            platform,
+            platform_version,
+            device,
+            vendor,
+            driver_version,
+            extensions,
+            plugin,
+            processor,
+            variables,
+        } = self;
+        let mut key = key
+            .text("platform", platform)
+            .text("platform version", platform_version)
+            .text("device", device)
+            .text("device vendor", vendor)
+            .text("driver version", driver_version)
+            .bytes("device extensions", extensions.as_bytes());
+        if let Some(FileId { path, identity }) = plugin {
+            key = key.text(format!("plugin {}", path.display()), identity);
+        }
+        if let Some(processor) = processor {
+            key = key.bytes("processor", processor.as_bytes());
+        }
+        for (name, value) in variables {
+            key = key.text(format!("variable {name}"), value.display());
+        }
+        key
     }
-    let mut variables: Vec<_> = env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
-        .filter(|(name, _)| DRIVER_VARIABLES.iter().any(|begin| name.starts_with(begin)))
-        // Which drivers there are: the one that counts is asked itself.
-        .filter(|(name, _)| !name.starts_with("OCL_ICD_"))
-        .collect();
-    variables.sort();
-    for (name, value) in variables {
-        key = key.text(format!("variable {name}"), value.display());
-    }
-    key
 }
 
 /// What a device says, or that it says nothing.
@@ -204,4 +253,113 @@ fn load(binary: &[u8], context: &Context, device: &Device) -> Result<Program, Pi
     let program = context.program_with_binary(device, binary)?;
     program.build_for(&[device], "")?;
     Ok(program)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// A recipe in parts that can be changed.
+    #[derive(Clone)]
+    struct Made {
+        images: Vec<(DeviceImage<'static>, Constants)>,
+        link_options: String,
+        device: DeviceInputs,
+    }
+
+    impl Made {
+        fn key(&self) -> Key {
+            let recipe = Recipe {
+                images: self
+                    .images
+                    .iter()
+                    .map(|(image, constants)| (image, constants))
+                    .collect(),
+                link_options: self.link_options.clone(),
+            };
+            recipe.key_on(self.device.clone()).expect("images with bytes")
+        }
+    }
+
+    /// Names of the inputs that one key has otherwise than another.
+    fn changed(before: &Key, after: &Key) -> BTreeSet<String> {
+        let (before, after) = (&before.inputs, &after.inputs);
+        let only = before.iter().filter(|input| !after.contains(input));
+        let new = after.iter().filter(|input| !before.contains(input));
+        only.chain(new).map(|input| input.name.clone()).collect()
+    }
+
+    #[test]
+    fn whatever_a_program_is_built_from_makes_another_key() {
+        let image = |bytes: &[u8]| DeviceImage::new(bytes.to_vec());
+        let constants = Constants::from([("factor".to_owned(), vec![1])]);
+        let base = Made {
+            images: vec![(image(b"one"), constants), (image(b"two"), Constants::new())],
+            link_options: "-a".to_owned(),
+            device: DeviceInputs {
+                platform: "platform".to_owned(),
+                platform_version: "1".to_owned(),
+                device: "device".to_owned(),
+                vendor: "vendor".to_owned(),
+                driver_version: "1".to_owned(),
+                extensions: "one".to_owned(),
+                plugin: Some(FileId {
+                    path: "plugin.so".into(),
+                    identity: "1".to_owned(),
+                }),
+                processor: Some("sse2".to_owned()),
+                variables: vec![("POCL_WORK_GROUP_METHOD".to_owned(), "loops".into())],
+            },
+        };
+        type Change = fn(&mut Made);
+        let changes: &[Change] = &[
+            |made| made.images.swap(0, 1),
+            |made| made.images[0].0 = DeviceImage::new(b"other".to_vec()),
+            |made| made.images[1].0 = DeviceImage::new(b"other".to_vec()),
+            |made| made.images[0].0.format = ImageFormat::Ptx,
+            |made| made.images[1].0.format = ImageFormat::Ptx,
+            |made| made.images[0].0.strings.set("compile-opts", "-g".to_owned()),
+            |made| made.images[1].0.strings.set("compile-opts", "-g".to_owned()),
+            |made| made.images[0].1 = Constants::from([("factor".to_owned(), vec![2])]),
+            |made| made.images[0].1 = Constants::new(),
+            |made| made.images[1].1 = Constants::from([("factor".to_owned(), vec![1])]),
+            |made| made.images.truncate(1),
+            |made| made.link_options.push('b'),
+            |made| made.device.platform.push('2'),
+            |made| made.device.platform_version.push('2'),
+            |made| made.device.device.push('2'),
+            |made| made.device.vendor.push('2'),
+            |made| made.device.driver_version.push('2'),
+            |made| made.device.extensions.push('2'),
+            |made| made.device.plugin.as_mut().unwrap().identity.push('2'),
+            |made| made.device.plugin.as_mut().unwrap().path.push("other"),
+            |made| made.device.plugin = None,
+            |made| made.device.processor = Some("avx2".to_owned()),
+            |made| made.device.processor = None,
+            |made| made.device.variables[0].0.push('2'),
+            |made| made.device.variables[0].1 = "workitems".into(),
+            |made| made.device.variables.clear(),
+        ];
+        let key = base.key();
+        let mut seen = BTreeSet::from([key.digest()]);
+        let mut touched = BTreeSet::from(["offkit".to_owned()]);
+        for (number, change) in changes.iter().enumerate() {
+            let mut other = base.clone();
+            change(&mut other);
+            let other = other.key();
+            assert!(
+                seen.insert(other.digest()),
+                "change {number} makes no key of its own"
+            );
+            touched.extend(changed(&key, &other));
+        }
+        let untouched: Vec<_> = key
+            .inputs
+            .iter()
+            .filter(|input| !touched.contains(&input.name))
+            .collect();
+        assert!(untouched.is_empty(), "no change of {untouched:?}");
+    }
 }

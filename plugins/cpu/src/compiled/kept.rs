@@ -33,6 +33,11 @@ fn key_of_module(source: &Source, subject: &str) -> Option<Key> {
 
 /// All that the code for a request depends on. None where nothing is kept, or there is no worker whose code could be.
 pub(super) fn key(source: &Source, request: &CompileRequest) -> Option<Key> {
+    Some(of_request(key_of_module(source, &request.kernel)?, request))
+}
+
+/// With all of a request. A field that is not looked at here is an error of the compiler's.
+fn of_request(key: Key, request: &CompileRequest) -> Key {
     let CompileRequest {
         kernel,
         variant,
@@ -41,18 +46,18 @@ pub(super) fn key(source: &Source, request: &CompileRequest) -> Option<Key> {
         features,
         level,
     } = request;
-    let key = key_of_module(source, kernel)?
+    let key = key
         .text("kernel", kernel)
         .text("variant", format_args!("{variant:?}"))
-        .text("level", format_args!("{level:?}"));
+        .text("level", format_args!("{level:?}"))
+        .text("triple", triple)
+        .text("processor", processor)
+        .text("features", features);
     // The worker's own processor is this one.
-    Some(match (triple.as_str(), processor.as_str()) {
+    match (triple.as_str(), processor.as_str()) {
         ("", "") => key.bytes("this processor", offkit_host::processor().as_bytes()),
-        _ => key
-            .text("triple", triple)
-            .text("processor", processor)
-            .text("features", features),
-    })
+        _ => key,
+    }
 }
 
 /// What is kept for a key.
@@ -85,4 +90,58 @@ pub(super) fn was_built(source: &Source) -> bool {
         _ = Cache::user().put_here(&key, &[], b"");
     }
     was_built
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use offkit_compile::Variant;
+    use offkit_llvm::Effort;
+
+    use super::*;
+
+    #[test]
+    fn whatever_a_request_says_makes_another_key() {
+        let base = CompileRequest {
+            kernel: "saxpy".to_owned(),
+            variant: Variant {
+                width: 8,
+                rows: true,
+                full: true,
+                narrow_ids: true,
+                contract: true,
+                check_bounds: true,
+            },
+            triple: String::new(),
+            processor: String::new(),
+            features: String::new(),
+            level: Effort::Light,
+        };
+        type Change = fn(&mut CompileRequest);
+        let changes: &[Change] = &[
+            |_| (),
+            |request| request.kernel.push('2'),
+            |request| request.variant.width = 4,
+            |request| request.variant.rows = false,
+            |request| request.variant.full = false,
+            |request| request.variant.narrow_ids = false,
+            |request| request.variant.contract = false,
+            |request| request.variant.check_bounds = false,
+            |request| request.triple.push_str("aarch64-unknown-linux-gnu"),
+            |request| request.processor.push_str("x86-64-v3"),
+            |request| request.features.push_str("+avx2"),
+            |request| request.level = Effort::Full,
+        ];
+        let mut seen = BTreeSet::new();
+        for (number, change) in changes.iter().enumerate() {
+            let mut request = base.clone();
+            change(&mut request);
+            let key = of_request(Key::new(Kind::Kernel, "saxpy"), &request);
+            assert!(
+                seen.insert(key.digest()),
+                "change {number} makes no key of its own"
+            );
+        }
+    }
 }
