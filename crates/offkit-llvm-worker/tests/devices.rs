@@ -55,3 +55,79 @@ fn specialization_constants_have_the_values_that_are_asked_for() {
     assert_eq!(default, other);
     assert!(given.contains(", 2005;") && !given.contains("1003"), "{given}");
 }
+
+/// The code of a kernel that calls functions of a type of numbers, `letter` in their mangled names.
+fn functions(number: &str, letter: &str, names: &[(&str, usize)]) -> String {
+    let (mut declared, mut body) = (String::new(), String::new());
+    for (index, (name, count)) in names.iter().enumerate() {
+        let symbol = format!("_Z{}{name}{}", name.len(), letter.repeat(*count));
+        let types = vec![number; *count].join(", ");
+        let values = vec![format!("{number} %x"); *count].join(", ");
+        declared += &format!("declare spir_func {number} @{symbol}({types})\n");
+        body += &format!(
+            "%r{index} = call spir_func {number} @{symbol}({values})
+             store volatile {number} %r{index}, ptr addrspace(1) %p\n"
+        );
+    }
+    let text = format!(
+        "{declared}define spir_kernel void @k(ptr addrspace(1) %p) {{
+         %x = load {number}, ptr addrspace(1) %p
+         {body} ret void }}"
+    );
+    String::from_utf8(compile(&text, request()).unwrap().code).unwrap()
+}
+
+#[test]
+fn functions_that_may_be_approximate_are_instructions() {
+    for (name, count, instruction) in [
+        ("native_exp2", 1, "ex2.approx.f32"),
+        ("native_exp", 1, "ex2.approx.f32"),
+        ("native_exp10", 1, "ex2.approx.f32"),
+        ("native_log2", 1, "lg2.approx.f32"),
+        ("native_log", 1, "lg2.approx.f32"),
+        ("native_log10", 1, "lg2.approx.f32"),
+        ("native_powr", 2, "lg2.approx.f32"),
+        ("native_sin", 1, "sin.approx.f32"),
+        ("native_cos", 1, "cos.approx.f32"),
+        ("native_tan", 1, "div.approx.f32"),
+        ("native_recip", 1, "rcp.approx.ftz.f32"),
+        ("native_divide", 2, "div.approx.f32"),
+        ("native_sqrt", 1, "sqrt.approx.f32"),
+        ("native_rsqrt", 1, "rsqrt.approx.f32"),
+        ("half_rsqrt", 1, "rsqrt.approx.f32"),
+        ("rsqrt", 1, "rsqrt.approx.f32"),
+    ] {
+        let code = functions("float", "f", &[(name, count)]);
+        assert!(code.contains(instruction), "{name}: {code}");
+        // No algorithm is left.
+        assert!(!code.contains("fma.rn"), "{name}: {code}");
+    }
+}
+
+#[test]
+fn other_functions_stay_as_exact_as_they_are() {
+    let singles = [
+        ("exp", 1),
+        ("half_exp", 1),
+        ("half_sin", 1),
+        ("log2", 1),
+        ("sqrt", 1),
+        ("pow", 2),
+    ];
+    let code = functions("float", "f", &singles);
+    assert!(!code.contains(".approx"), "{code}");
+    let code = functions(
+        "double",
+        "d",
+        &[("native_exp", 1), ("native_sqrt", 1), ("rsqrt", 1)],
+    );
+    assert!(!code.contains(".approx"), "{code}");
+}
+
+#[test]
+fn fused_products_of_half_precision_are_instructions() {
+    let code = functions("half", "Dh", &[("fma", 3), ("mad", 3)]);
+    // LLVM may find that both are the same.
+    assert!(code.contains("fma.rn.f16"), "{code}");
+    assert!(!code.contains("cvt."), "{code}");
+}

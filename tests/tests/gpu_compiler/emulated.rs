@@ -528,6 +528,12 @@ fn collectives_atomics_and_pointers_do_what_the_interpreter_does() {
                 row(32),
                 vec![F32(fractions(96)), F32(vec![0.0; 768])],
             ),
+            Launch(
+                "native_mathematics",
+                row(96),
+                row(32),
+                vec![F32(fractions(96)), F32(vec![0.0; 768])],
+            ),
             Launch("conversions", row(96), row(32), vec![of(96), none(384)]),
             // Next to whole numbers, of which half have no gamma.
             Launch(

@@ -117,6 +117,20 @@ kernel void mathematics(global const float *in, global float *out) {
   own[7] = (float)(exp((double)x) + sqrt((double)x + 1)) + convert_int_sat_rte(x * 1e3f) % 97;
 }
 
+kernel void native_mathematics(global const float *in, global float *out) {
+  size_t i = get_global_id(0);
+  float x = in[i] * 0.04f;
+  global float *own = out + 8 * i;
+  own[0] = native_exp(x) + native_log(x);
+  own[1] = native_exp2(x) + native_log2(x);
+  own[2] = native_exp10(x) + native_log10(x);
+  own[3] = native_sin(x) - 2 * native_cos(x);
+  own[4] = native_tan(x);
+  own[5] = native_powr(x, 1.5f) + native_divide(x, 3.0f);
+  own[6] = native_sqrt(x) + native_rsqrt(x);
+  own[7] = native_recip(x) + rsqrt(x) + half_rsqrt(x + 1);
+}
+
 kernel void conversions(global const int *in, global int *out) {
   size_t i = get_global_id(0);
   int x = in[i];

@@ -105,6 +105,23 @@ _Bool in_shared(const char *p) { return is_local(p); }
 _Bool in_global(const char *p) __asm__("device.isspacep.global");
 _Bool in_global(const char *p) { return p && !is_local(p) && !is_private(p); }
 
+// What approximate instructions are near to.
+#define APPROXIMATE(name, value)                                                                                       \
+  float near_##name(float x) __asm__("device." #name ".approx.f");                                                     \
+  float near_##name(float x) { return value; }
+
+APPROXIMATE(lg2, __builtin_log2f(x))
+APPROXIMATE(sin, __builtin_sinf(x))
+APPROXIMATE(cos, __builtin_cosf(x))
+APPROXIMATE(sqrt, __builtin_sqrtf(x))
+APPROXIMATE(rsqrt, 1 / __builtin_sqrtf(x))
+float power_of_two(float x) __asm__("device.ex2.approx.f32");
+float power_of_two(float x) { return __builtin_exp2f(x); }
+float reciprocal(float x) __asm__("device.rcp.approx.ftz.f");
+float reciprocal(float x) { return 1 / x; }
+float quotient(float x, float y) __asm__("device.div.approx.f");
+float quotient(float x, float y) { return x / y; }
+
 // AMD's. What the runtime tells a kernel of its launch, as code object v5 has it.
 static struct {
   uint32_t groups[3];

@@ -16,12 +16,15 @@ use offkit_spirv::grammar::OpenclStd100Op as Op;
 use super::builder::{Builder, Type, Value};
 
 /// Instructions of the processor that are not everywhere.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Processor {
     /// A product and sum that rounds once.
     pub(crate) fma: bool,
     /// AVX-512 for vectors of 128 to 512 bits (AVX512F and AVX512VL).
     pub(crate) avx512: bool,
+    /// What NVIDIA's GPUs have from `sm_53` on: approximate functions of single precision, and products and sums of half
+    /// precision that round once.
+    pub(crate) nvidia: bool,
 }
 
 /// The results of an instruction of OpenCL.std for one component of its operands, which all have one form; `None` if

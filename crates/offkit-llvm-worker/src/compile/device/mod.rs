@@ -172,6 +172,7 @@ fn write<'m>(
             processor: Processor {
                 fma: true,
                 avx512: false,
+                nvidia: gpu.table().has_nvidias_functions,
             },
         };
         Lanes::new(builder, options)

@@ -40,6 +40,7 @@ impl Options {
             processor: math::Processor {
                 fma: is_arm || has("fma", 3),
                 avx512: has("avx512f", 4) && has("avx512vl", 4),
+                nvidia: false,
             },
         }
     }

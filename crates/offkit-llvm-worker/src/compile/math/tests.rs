@@ -219,7 +219,11 @@ fn compare<N: Number>(architecture: &str, processor: Processor, tolerated: u64) 
 
 #[test]
 fn vectors_compute_what_single_numbers_do() {
-    let processor = |avx512| Processor { fma: true, avx512 };
+    let processor = |avx512| Processor {
+        fma: true,
+        avx512,
+        nvidia: false,
+    };
     if is_x86_feature_detected!("avx512vl") {
         compare::<f32>("x86-64-v4", processor(true), 0);
         compare::<f64>("x86-64-v4", processor(true), 0);
@@ -232,10 +236,7 @@ fn vectors_compute_what_single_numbers_do() {
 
 #[test]
 fn processors_without_fused_operations_are_nearly_as_exact() {
-    let processor = Processor {
-        fma: false,
-        avx512: false,
-    };
+    let processor = Processor::default();
     compare::<f32>("x86-64-v2", processor, 2);
     compare::<f64>("x86-64-v2", processor, 2);
 }

@@ -59,6 +59,7 @@ impl Amd {
                 ordered_updates: true,
                 updates_of_all: true,
                 ordered_barriers: false,
+                has_nvidias_functions: false,
                 vprintf: None,
                 names: &[],
             },

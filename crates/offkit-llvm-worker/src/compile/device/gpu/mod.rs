@@ -69,6 +69,8 @@ pub(super) struct Table {
     pub(super) updates_of_all: bool,
     /// Whether a barrier orders what those who meet at it do.
     pub(super) ordered_barriers: bool,
+    /// Whether there are NVIDIA's instructions for functions of numbers.
+    pub(super) has_nvidias_functions: bool,
     /// CUDA's function that prints.
     pub(super) vprintf: Option<&'static str>,
     /// Names of what the code itself needs.

@@ -46,6 +46,7 @@ impl Nvidia {
                 ordered_updates: false,
                 updates_of_all: false,
                 ordered_barriers: true,
+                has_nvidias_functions: true,
                 vprintf: Some(VPRINTF),
                 names: &[VPRINTF, DYNAMIC],
             },

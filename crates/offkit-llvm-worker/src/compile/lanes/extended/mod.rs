@@ -6,9 +6,11 @@
 //! | `real` | functions of numbers that arithmetic and rounding suffice for |
 //! | `parts` | those that take numbers apart, or put them together |
 //! | `remainder` | exact remainders |
+//! | `approximate` | functions that NVIDIA's GPUs have approximate instructions for |
 //! | `root` | reciprocal square roots |
 //! | `geometry` | those of whole vectors |
 
+mod approximate;
 mod geometry;
 mod integer;
 mod parts;

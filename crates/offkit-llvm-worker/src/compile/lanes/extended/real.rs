@@ -56,6 +56,11 @@ impl<'m> Lanes<'_, 'm> {
                 };
                 b.select(first, *x, b.select(second, *y, equal))
             }
+            (Op::fma | Op::mad, [x, _, _])
+                if x.ty().scalar() == Scalar::F16 && self.options.processor.nvidia =>
+            {
+                b.intrinsic("llvm.fma", &[x.ty()], words)
+            }
             (Op::fma | Op::mad, [x, y, z]) if x.ty().scalar() == Scalar::F16 => {
                 // The product is exact.
                 let product = b.fmul(self.single(*x), self.single(*y));
@@ -77,6 +82,9 @@ impl<'m> Lanes<'_, 'm> {
     fn computed(&self, op: Op, attributes: &Attributes, words: &[Value<'m>]) -> Option<Value<'m>> {
         let b = self.builder;
         let ty = words.first()?.ty();
+        if let Some(result) = self.approximate(op, words) {
+            return Some(result);
+        }
         let number = |value| b.float(ty, value);
         let call = |name, words: &[Value<'m>]| b.intrinsic(name, &[ty], words);
         Some(match (op, words) {
