@@ -102,6 +102,9 @@ struct Stress {
     /// On how many threads [default: as many as there are cores, at most 8]
     #[arg(long)]
     threads: Option<usize>,
+    /// How long a thread may take for one scene: it hangs then, and so the run ends
+    #[arg(long, value_name = "SECONDS", default_value_t = 120)]
+    patience: u64,
     /// Which commands [default: others each time]
     #[arg(long)]
     seed: Option<u64>,
@@ -224,6 +227,7 @@ fn stress(options: &Stress, gpu: &Gpu, device: &Device) -> Result<Vec<String>> {
         // Looks are compared with each other: several in every run.
         interval: Duration::from_secs(options.interval.max(1)).min(Duration::from_secs(options.seconds) / 4),
         threads: options.threads.unwrap_or(cores.min(8)).max(1),
+        patience: Duration::from_secs(options.patience),
         seed: options.seed.unwrap_or(chance),
         faults: options.faults,
         known_kernels: options.known_kernels,

@@ -247,6 +247,18 @@ fn commands_at_random_leave_what_the_host_expects() {
         outcome.stdout.contains("CUDA_ERROR_ILLEGAL_ADDRESS"),
         "{outcome:#?}"
     );
+
+    // One that doesn't come back ends it too.
+    let impatient = format!("{options} --patience 1");
+    let hang = ("STANDIN_FAIL", "cuLaunchKernel:20:-1");
+    let outcome = stress(&[hang, ("OFFKIT_GPU_STRESS", &impatient)]);
+    assert_eq!(outcome.code, 1, "{outcome:#?}");
+    assert!(
+        outcome
+            .stdout
+            .contains("nothing has come of a scene for 1 s:\nthread 0: "),
+        "{outcome:#?}"
+    );
 }
 
 #[test]
@@ -271,7 +283,10 @@ fn the_demo_and_examples_run() {
     let others = others.each_ref().map(|(name, value)| (*name, value.as_str()));
     let outcome = run(&folder, bundle, true, &["examples"], &others);
     assert_eq!(outcome.code, 1, "{outcome:#?}");
-    let not_found = outcome.stdout.matches(", and the driver has not made it\n").count();
+    let not_found = outcome
+        .stdout
+        .matches(", and the driver has not made it\n")
+        .count();
     assert_eq!(not_found, unknown.len(), "{outcome:#?}");
     let failed = format!("failed: {}\n", unknown.join(" "));
     assert!(outcome.stdout.contains(&failed), "{outcome:#?}");

@@ -5,10 +5,11 @@ mod commands;
 mod dice;
 mod generated;
 mod memory;
+mod watch;
 
 use std::path::PathBuf;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -23,6 +24,7 @@ use crate::driver::Gpu;
 use crate::launch::open;
 use dice::Dice;
 use memory::{InUse, growth};
+use watch::Watch;
 
 /// How it is run.
 pub(crate) struct Options {
@@ -30,6 +32,8 @@ pub(crate) struct Options {
     /// How long there is between two looks at the memory.
     pub(crate) interval: Duration,
     pub(crate) threads: usize,
+    /// How long a thread may take for one scene.
+    pub(crate) patience: Duration,
     pub(crate) seed: u64,
     /// Whether errors of the device are only counted: something makes them on purpose.
     pub(crate) faults: bool,
@@ -91,38 +95,44 @@ pub(crate) fn run(options: &Options, gpu: &Gpu, code: &Code, device: &Device) ->
     );
     let end = Instant::now() + Duration::from_secs(options.seconds);
     let mut seen: Vec<InUse> = Vec::new();
-    for round in 0.. {
-        let until = end.min(Instant::now() + options.interval);
-        thread::scope(|scope| {
-            for number in 0..options.threads {
-                let run = &run;
-                scope.spawn(move || run.thread(round, number, until));
-            }
-        });
-        let in_use = match InUse::now(gpu) {
-            Ok(in_use) => in_use,
-            // A device that is lost does not answer.
-            Err(error) => {
-                run.tell(&error.to_string());
+    let watch = Watch::new(options.threads, options.patience);
+    thread::scope(|scope| {
+        let (_over, is_over) = mpsc::channel();
+        let watch = &watch;
+        scope.spawn(move || watch.until(&is_over));
+        for round in 0.. {
+            let until = end.min(Instant::now() + options.interval);
+            thread::scope(|scope| {
+                for number in 0..options.threads {
+                    let run = &run;
+                    scope.spawn(move || run.thread(round, number, until, watch));
+                }
+            });
+            let in_use = match InUse::now(gpu) {
+                Ok(in_use) => in_use,
+                // A device that is lost does not answer.
+                Err(error) => {
+                    run.tell(&error.to_string());
+                    break;
+                }
+            };
+            let count = |count: &AtomicU64| count.load(Ordering::Relaxed);
+            println!(
+                "{:6} s: {} scenes, {} commands, {} kernels at random, {} faults; {in_use}",
+                options
+                    .seconds
+                    .saturating_sub(end.saturating_duration_since(Instant::now()).as_secs()),
+                count(&run.counts.scenes),
+                count(&run.counts.commands),
+                count(&run.counts.generated),
+                count(&run.counts.faults),
+            );
+            seen.push(in_use);
+            if Instant::now() >= end || !run.wrong.lock().expect("no thread panics").is_empty() {
                 break;
             }
-        };
-        let count = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        println!(
-            "{:6} s: {} scenes, {} commands, {} kernels at random, {} faults; {in_use}",
-            options
-                .seconds
-                .saturating_sub(end.saturating_duration_since(Instant::now()).as_secs()),
-            count(&run.counts.scenes),
-            count(&run.counts.commands),
-            count(&run.counts.generated),
-            count(&run.counts.faults),
-        );
-        seen.push(in_use);
-        if Instant::now() >= end || !run.wrong.lock().expect("no thread panics").is_empty() {
-            break;
         }
-    }
+    });
     let mut wrong = run.wrong.into_inner().expect("no thread panics");
     if run.counts.scenes.into_inner() == 0 && wrong.is_empty() {
         wrong.push("nothing was run".to_owned());
@@ -138,7 +148,7 @@ fn target(capability: u32) -> Target {
 
 impl Run<'_> {
     /// What one thread does for a while: its own queues, memory and programs, one after the other.
-    fn thread(&self, round: u64, number: usize, until: Instant) {
+    fn thread(&self, round: u64, number: usize, until: Instant, watch: &Watch) {
         let worker = self.options.has_generated().then(Worker::start);
         let mut worker = match worker.transpose() {
             Ok(worker) => worker,
@@ -149,10 +159,12 @@ impl Run<'_> {
                 return;
             }
             let seed = self.options.seed ^ (round << 40) ^ ((number as u64) << 32) ^ scene;
+            watch.begins(number, seed);
             let done = match (&mut worker, scene % 8) {
                 (Some(worker), 7) => self.generated(worker, seed),
                 _ => self.scene(seed),
             };
+            watch.ends(number);
             match done {
                 Ok(()) => _ = self.counts.scenes.fetch_add(1, Ordering::Relaxed),
                 Err(error) if self.options.faults && is_of_device(&*error) => {
