@@ -65,7 +65,7 @@ impl Elf {
             is_relocatable: header.kind == TYPE_RELOCATABLE && segments == 0,
             headers_offset: sections.offset,
             names_index: sections.names() as usize,
-            sections: sections.iter().collect(),
+            sections: sections.all(),
         })
     }
 

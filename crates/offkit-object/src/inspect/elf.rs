@@ -145,7 +145,8 @@ impl<'data> Elf<'data> {
                     .finding(room),
             );
         }
-        let headers: Vec<SectionHeader> = sections.iter().collect();
+        let headers = sections.all();
+        self.sections.reserve_exact(headers.len());
         for header in &headers {
             let section = self.section_of(&sections, header, findings);
             self.sections.push(section);

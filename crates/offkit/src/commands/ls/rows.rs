@@ -44,10 +44,15 @@ pub(super) fn path(location: &Location, said: usize) -> String {
 }
 
 fn push_path(text: &mut String, location: &Location, said: usize) {
-    let path = location.path();
     let is_as_written = |byte: u8| matches!(byte, b' '..=b'~') && byte != b'%';
-    if path.bytes().all(is_as_written) {
-        text.push_str(path.splitn(said + 1, '/').nth(said).unwrap_or_default());
+    // A `/` in a part is written in another way.
+    let rest = location
+        .path()
+        .splitn(said + 1, '/')
+        .nth(said)
+        .unwrap_or_default();
+    if rest.bytes().all(is_as_written) {
+        text.push_str(rest);
         return;
     }
     for (number, part) in location.parts().skip(said).enumerate() {
