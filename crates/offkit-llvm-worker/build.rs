@@ -28,8 +28,10 @@ const COMPONENTS: [&str; 15] = [
 const PREFIX_VARIABLE: &str = "LLVM_SYS_221_PREFIX";
 
 fn main() {
-    const SOURCE: &str = "src/beyond_c.cpp";
-    println!("cargo::rerun-if-changed={SOURCE}");
+    const SOURCES: [&str; 2] = ["src/beyond_c.cpp", "src/narrow.cpp"];
+    for source in SOURCES {
+        println!("cargo::rerun-if-changed={source}");
+    }
     println!("cargo::rerun-if-env-changed={PREFIX_VARIABLE}");
     let llvm = Llvm::find();
     cc::Build::new()
@@ -40,7 +42,7 @@ fn main() {
         .flag_if_supported("-fno-exceptions")
         .flag_if_supported("-fno-rtti")
         .warnings(false)
-        .file(SOURCE)
+        .files(SOURCES)
         // Linked below.
         .cpp_link_stdlib(None)
         .compile("offkit_beyond_c");

@@ -5,6 +5,7 @@ use std::ptr;
 
 use llvm_sys::core::LLVMIsAGlobalVariable;
 use llvm_sys::prelude::{LLVMAttributeRef, LLVMDiagnosticInfoRef, LLVMModuleRef, LLVMTypeRef, LLVMValueRef};
+use llvm_sys::target_machine::LLVMTargetMachineRef;
 
 use offkit_llvm::Place;
 
@@ -48,6 +49,8 @@ unsafe extern "C" {
     ) -> LLVMValueRef;
     /// Has code generators leave out what takes them longest, or not.
     fn offkit_set_haste(haste: c_int);
+    /// Has loops count in 32 bits where these suffice; `narrow.cpp`.
+    fn offkit_narrow(module: LLVMModuleRef, machine: LLVMTargetMachineRef);
     /// Writes what a diagnostic says, to a place of zeros.
     fn offkit_describe_diagnostic(info: LLVMDiagnosticInfoRef, told: *mut RawDiagnostic);
 }
@@ -218,6 +221,16 @@ pub(crate) unsafe fn typed_address(
 ) -> LLVMValueRef {
     // SAFETY: by this function's contract.
     unsafe { offkit_typed_address(before, element, pointer) }
+}
+
+/// Has loops of a module count in 32 bits where these suffice.
+///
+/// # Safety
+///
+/// Module and machine are alive, and the module is for the machine.
+pub(crate) unsafe fn narrow(module: LLVMModuleRef, machine: LLVMTargetMachineRef) {
+    // SAFETY: by this function's contract.
+    unsafe { offkit_narrow(module, machine) }
 }
 
 /// The module that registers images when a program starts, as LLVM's own tools make it, in its text form.

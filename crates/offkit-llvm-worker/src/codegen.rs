@@ -30,6 +30,9 @@ use crate::targets::register;
 /// Drops what is not used and what is only a copy.
 const CLEAN_UP: &str = "elim-avail-extern,globaldce,strip-dead-prototypes";
 
+/// Takes away what narrow counters are widened for.
+const NARROWED: &str = "function(instcombine<no-verify-fixpoint>,early-cse<memssa>,simplifycfg)";
+
 /// Something that generates code for one target.
 #[derive(Debug)]
 pub struct TargetMachine {
@@ -197,6 +200,24 @@ impl TargetMachine {
         };
         // SAFETY: the machine is alive.
         unsafe { run_with(module, &pipeline, self.raw, set) }
+    }
+
+    /// Has loops count in 32 bits where these suffice, as compilers of languages whose counters have 32 bits leave them.
+    ///
+    /// Compilers to SPIR-V, which don't know the device, widen counters to the 64 bits that addresses have. A GPU has no
+    /// registers that wide, so that each step and each comparison are two, and NVIDIA's assembler unrolls no loop that it
+    /// doesn't see count in one.
+    ///
+    /// # Errors
+    ///
+    /// What LLVM reports.
+    pub fn narrow(&self, module: &mut Module) -> Result<(), Error> {
+        // SAFETY: machine and module are alive.
+        unsafe { beyond_c::narrow(module.as_raw(), self.raw) };
+        if cfg!(debug_assertions) {
+            module.verify()?;
+        }
+        self.run(module, NARROWED)
     }
 
     /// Generates code.

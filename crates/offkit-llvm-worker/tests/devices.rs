@@ -131,3 +131,87 @@ fn fused_products_of_half_precision_are_instructions() {
     assert!(code.contains("fma.rn.f16"), "{code}");
     assert!(!code.contains("cvt."), "{code}");
 }
+
+/// The code of a kernel with a loop, by how its counter starts, goes on and is compared in 64 bits.
+fn counting(start: &str, step: &str, on: &str) -> String {
+    let text = format!(
+        "declare spir_func i64 @_Z14get_local_sizej(i32)
+         define spir_kernel void @k(ptr addrspace(1) %p, i32 %n, i64 %long) {{
+           %is_some = icmp sgt i32 %n, 0
+           br i1 %is_some, label %before, label %end
+         before:
+           %count = zext i32 %n to i64
+           %size = call spir_func i64 @_Z14get_local_sizej(i32 0)
+           %half = lshr i64 %size, 1
+           br label %loop
+         loop:
+           %k = phi i64 [ {start}, %before ], [ %next, %loop ]
+           %x = load volatile i32, ptr addrspace(1) %p
+           %low = trunc i64 %k to i32
+           %sum = add i32 %x, %low
+           store volatile i32 %sum, ptr addrspace(1) %p
+           %next = {step}
+           %goes_on = icmp {on}
+           br i1 %goes_on, label %loop, label %end
+         end:
+           ret void }}"
+    );
+    String::from_utf8(compile(&text, request()).unwrap().code).unwrap()
+}
+
+#[test]
+fn loops_count_in_as_many_bits_as_they_need() {
+    for (start, step, on) in [
+        ("0", "add i64 %k, 1", "ult i64 %next, %count"),
+        ("%count", "add i64 %k, -1", "ne i64 %next, 0"),
+        ("%size", "lshr i64 %k, 1", "ugt i64 %k, 1"),
+        ("%half", "lshr i64 %k, 1", "ne i64 %next, 0"),
+        ("1", "shl i64 %k, 1", "ult i64 %next, %size"),
+    ] {
+        let code = counting(start, step, on);
+        assert!(!code.contains(".b64 \t%p") && !code.contains("add.s64"), "{code}");
+        assert!(
+            !code.contains("setp.lt.u64") && !code.contains("setp.ne.b64"),
+            "{code}"
+        );
+    }
+    for (start, step, on) in [
+        ("0", "add i64 %k, 1", "ult i64 %next, %long"),
+        ("%long", "add i64 %k, -1", "ne i64 %next, 0"),
+        // Once more than 32 bits can tell.
+        ("4294967295", "add i64 %k, -1", "ne i64 %next, -1"),
+        ("1", "shl i64 %k, 1", "ult i64 %next, %long"),
+    ] {
+        let code = counting(start, step, on);
+        let is_wide = ["setp.lt.u64", "setp.ne.b64", "setp.eq.b64"]
+            .iter()
+            .any(|compared| code.contains(compared));
+        assert!(is_wide, "{start} {step} {on}: {code}");
+    }
+}
+
+#[test]
+fn loops_that_a_switch_goes_on_with_count_in_32_bits_too() {
+    let text = "
+        declare spir_func i64 @_Z12get_local_idj(i32)
+        define spir_kernel void @k(ptr addrspace(1) %p, i32 %n, i32 %by) {
+          %id = call spir_func i64 @_Z12get_local_idj(i32 0)
+          %start = xor i64 %id, 1023
+          switch i32 %by, label %end [ i32 3, label %loop
+                                       i32 5, label %loop ]
+        loop:
+          %k = phi i64 [ %start, %0 ], [ %start, %0 ], [ %next, %loop ], [ %next, %loop ]
+          %x = load volatile i32, ptr addrspace(1) %p
+          %low = trunc i64 %k to i32
+          %sum = add i32 %x, %low
+          store volatile i32 %sum, ptr addrspace(1) %p
+          %next = lshr i64 %k, 1
+          %way = and i32 %sum, 7
+          switch i32 %way, label %end [ i32 1, label %loop
+                                        i32 2, label %loop ]
+        end:
+          ret void
+        }";
+    let code = String::from_utf8(compile(text, request()).unwrap().code).unwrap();
+    assert!(code.contains("shr.u32") && !code.contains("shr.u64"), "{code}");
+}

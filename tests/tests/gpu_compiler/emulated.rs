@@ -535,6 +535,7 @@ fn collectives_atomics_and_pointers_do_what_the_interpreter_does() {
                 vec![F32(fractions(96)), F32(vec![0.0; 768])],
             ),
             Launch("conversions", row(96), row(32), vec![of(96), none(384)]),
+            Launch("counters", row(96), row(32), vec![of(96), I64(vec![0; 960])]),
             // Next to whole numbers, of which half have no gamma.
             Launch(
                 "gammas",

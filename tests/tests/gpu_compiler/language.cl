@@ -155,6 +155,35 @@ kernel void places(global uint *out) {
   own[5] = get_work_dim();
 }
 
+// Loops that count in 64 bits: what 32 suffice for, and what they do not.
+kernel void counters(global const int *in, global long *out) {
+  size_t i = get_global_id(0), size = get_local_size(0);
+  long n = in[i], sums[10] = {0};
+  ulong edge = 0x100000000ul;
+  for (long k = 0; k < n; ++k)
+    sums[0] += in[k & 31] * k;
+  for (long k = n; k > 0; --k)
+    sums[1] += in[k & 31] * k;
+  for (long k = n; k >= 0; k -= 3)
+    sums[2] += in[k & 31] * k;
+  for (long k = -n; k < n; k += 2)
+    sums[3] += in[k & 31] * k;
+  for (ulong k = edge - n; k < edge + n; k += 7)
+    sums[4] += in[k & 31] ^ k;
+  for (ulong k = edge + n; k > edge - n; k -= 5)
+    sums[5] += in[k & 31] ^ k;
+  for (size_t k = size; k > 0; k /= 2)
+    sums[6] += in[k & 31] * k;
+  for (size_t k = 1; k < size * n; k *= 2)
+    sums[7] += in[k & 31] * k;
+  for (size_t k = n, other = 1; k != 0; --k, other = other * 3 + k)
+    sums[8] += in[k & 31] ^ other;
+  for (size_t k = 0, other = edge - 1; k < n; ++k, other = k & 1 ? other + n : other - n)
+    sums[9] += in[k & 31] ^ other;
+  for (int k = 0; k < 10; ++k)
+    out[10 * i + k] = sums[k];
+}
+
 kernel void gammas(global float *x, global double *y, global int *signs) {
   size_t i = get_global_id(0);
   int sign, other;

@@ -60,10 +60,17 @@ const TRACE_POINTERS: &str = "function(sroa,infer-address-spaces)";
 /// The kernel that isn't compiled, and the reason why.
 pub fn compile(module: &[u8], request: &DeviceRequest) -> Result<DeviceCode, Error> {
     let mut written = Written::new(module, request)?;
-    written.machine.run(&mut written.code, TRACE_POINTERS)?;
-    written
-        .machine
-        .optimize(&mut written.code, request.optimization)?;
+    let (machine, code) = (&written.machine, &mut written.code);
+    machine.run(code, TRACE_POINTERS)?;
+    match request.optimization {
+        0 => machine.optimize(code, 0)?,
+        level => {
+            // Before loops are unrolled, and once more is known.
+            machine.narrow(code)?;
+            machine.optimize(code, level)?;
+            machine.narrow(code)?;
+        }
+    }
     let text = match request.with_text {
         true => written.code.to_text(),
         false => Vec::new(),
