@@ -215,3 +215,22 @@ fn loops_that_a_switch_goes_on_with_count_in_32_bits_too() {
     let code = String::from_utf8(compile(text, request()).unwrap().code).unwrap();
     assert!(code.contains("shr.u32") && !code.contains("shr.u64"), "{code}");
 }
+
+#[test]
+fn products_of_vectors_are_fused_with_their_sum() {
+    let text = "
+        declare spir_func float @_Z3dotDv3_fS_(<3 x float>, <3 x float>)
+        define spir_kernel void @k(ptr addrspace(1) %p) {
+          %x = load <3 x float>, ptr addrspace(1) %p
+          %sum = call spir_func float @_Z3dotDv3_fS_(<3 x float> %x, <3 x float> %x)
+          store float %sum, ptr addrspace(1) %p
+          ret void
+        }";
+    let code = String::from_utf8(compile(text, request()).unwrap().code).unwrap();
+    let count = |instruction: &str| code.matches(instruction).count();
+    assert_eq!(
+        (count("mul."), count("fma.rn.f32"), count("add.")),
+        (1, 2, 0),
+        "{code}"
+    );
+}

@@ -283,6 +283,8 @@ impl FunctionReader<'_, '_> {
         read: impl FnOnce(&mut Self) -> Result<Code>,
     ) -> Result<()> {
         let mut attributes = self.attributes(instruction)?;
+        // OpenCL has it computed with fused products or without, whatever the kernel asks for its own arithmetic.
+        attributes.math.allow_contract |= instruction.opcode == Op::Dot && !attributes.no_contraction;
         self.math = attributes.math;
         let (operation, operands) = read(self)?;
         self.math = FastMath::default();
