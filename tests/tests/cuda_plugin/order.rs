@@ -251,3 +251,49 @@ fn the_event_of_a_command_is_its_own_however_late_it_is_asked_for() {
         assert_eq!((out[0], out[63]), (3, 3));
     }
 }
+
+#[test]
+fn what_a_command_used_is_given_back_when_it_is_known_to_be_over() {
+    need!("clang-22");
+    let test = "order::what_a_command_used_is_given_back_when_it_is_known_to_be_over";
+    if !is_inside(test, &[], &[]) {
+        return;
+    }
+    let stand_in = StandIn::new();
+    let device = devices().remove(0);
+    let context = Context::new(&[&device]).unwrap();
+    for out_of_order in [false, true] {
+        let properties = QueueProperties {
+            out_of_order,
+            ..QueueProperties::default()
+        };
+        let queue = context.queue(&device, properties).unwrap();
+        let fill = |count: usize| {
+            let fill = |_| {
+                let buffer = context.buffer(64).unwrap();
+                queue.fill_buffer(&buffer, &[1], 0, 64, &[]).unwrap()
+            };
+            (0..count).map(fill).collect::<Vec<_>>()
+        };
+        let allocated = || stand_in.calls("cuMemAlloc_v2") - stand_in.calls("cuMemFree_v2");
+        let before = allocated();
+        // Nobody submits more, nor waits for the queue.
+        let events = fill(12);
+        events.iter().for_each(|event| event.wait().unwrap());
+        assert_eq!(allocated(), before, "waited for");
+        // Those before one that is waited for are over, too, in a queue that keeps their order.
+        if !out_of_order {
+            let last = fill(12).pop().unwrap();
+            last.wait().unwrap();
+            assert_eq!(allocated(), before, "in order");
+        }
+        let events = fill(12);
+        for event in &events {
+            while event.status().unwrap() != CommandStatus::Complete {}
+        }
+        assert_eq!(allocated(), before, "asked for");
+        // An event outlives its queue.
+        drop(queue);
+        events.iter().for_each(|event| event.wait().unwrap());
+    }
+}

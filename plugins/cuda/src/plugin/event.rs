@@ -2,11 +2,12 @@
 
 use offkit_pi::ffi::*;
 use offkit_pi::plugin::{Error, Event, Result, StatusCallback};
-use offkit_sync::Arc;
+use offkit_sync::{Arc, Mutex};
 
 use super::Cuda;
 use super::context::Place;
 use super::end::End;
+use super::queue::{State, give_back};
 use super::watcher;
 use crate::driver;
 
@@ -14,6 +15,8 @@ use crate::driver;
 pub(crate) struct CudaEvent {
     end: Arc<End>,
     timed: Option<Timed>,
+    /// What its queue keeps for commands that are not known to be over.
+    queue: Option<Arc<Mutex<State>>>,
 }
 
 /// What is known of the times of a command.
@@ -28,11 +31,18 @@ pub(super) struct Timed {
 
 impl CudaEvent {
     pub(super) fn of(event: Arc<driver::Event>) -> CudaEvent {
-        CudaEvent::new(Arc::new(End::of(event)), None)
+        CudaEvent::new(Arc::new(End::of(event)), None, None)
     }
 
-    pub(super) fn new(end: Arc<End>, timed: Option<Timed>) -> CudaEvent {
-        CudaEvent { end, timed }
+    pub(super) fn new(end: Arc<End>, timed: Option<Timed>, queue: Option<Arc<Mutex<State>>>) -> CudaEvent {
+        CudaEvent { end, timed, queue }
+    }
+
+    /// Somebody is told that the command is over.
+    fn tell(&self) {
+        if let Some(state) = &self.queue {
+            give_back(state);
+        }
     }
 
     pub(super) fn end(&self) -> &End {
@@ -51,7 +61,11 @@ pub(super) fn status(outcome: Option<&driver::Result<()>>) -> pi_event_status {
 
 impl Event<Cuda> for CudaEvent {
     fn status(&self) -> pi_event_status {
-        status(self.end.outcome())
+        let outcome = self.end.outcome();
+        if outcome.is_some() {
+            self.tell();
+        }
+        status(outcome)
     }
 
     fn failure(&self) -> Option<String> {
@@ -67,6 +81,7 @@ impl Event<Cuda> for CudaEvent {
             // The status says it as well.
             tracing::debug!(%error, "waiting for an event");
         }
+        self.tell();
     }
 
     fn profiling(&self, name: pi_profiling_info) -> Result<u64> {

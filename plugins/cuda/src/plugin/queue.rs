@@ -30,10 +30,11 @@ pub(crate) struct CudaQueue {
     context: Ref<CudaContext>,
     place: Arc<Place>,
     is_profiled: bool,
-    state: Mutex<State>,
+    state: Arc<Mutex<State>>,
 }
 
-struct State {
+/// What a queue has submitted.
+pub(super) struct State {
     /// One where commands keep their order.
     lanes: Vec<Lane>,
     /// How many there are to be.
@@ -42,6 +43,21 @@ struct State {
     last: usize,
     /// What everything that comes has to wait for.
     barrier: Option<Arc<Event>>,
+}
+
+fn locked(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Gives back what the commands of a queue use that are over: somebody has heard that one of them is, and a queue without
+/// further commands would keep it.
+pub(super) fn give_back(state: &Mutex<State>) {
+    let mut over = Vec::new();
+    for lane in &mut locked(state).lanes {
+        lane.close_if_recorded(&mut over);
+    }
+    // Not while the queue is locked: the last references to memory may be among it.
+    drop(over);
 }
 
 /// A stream, and what its commands use.
@@ -102,6 +118,18 @@ impl Lane {
             self.marked_by(event);
             self.over(out);
         }
+    }
+
+    /// The same where nobody is about to submit anything: only what was asked for is looked at.
+    fn close_if_recorded(&mut self, out: &mut Vec<Vec<Kept>>) {
+        if let Some(event) = self
+            .last
+            .take_if(|end| end.recorded().is_some())
+            .and_then(|end| end.recorded())
+        {
+            self.marked_by(event);
+        }
+        self.over(out);
     }
 
     /// The end of the command that was just submitted.
@@ -180,17 +208,17 @@ impl CudaQueue {
             context: context.clone(),
             place: Arc::clone(place),
             is_profiled: false,
-            state: Mutex::new(State {
+            state: Arc::new(Mutex::new(State {
                 lanes: vec![Lane::new(stream)],
                 most: 1,
                 last: 0,
                 barrier: None,
-            }),
+            })),
         }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.state)
     }
 
     /// Submits a command to a stream: what it uses.
@@ -467,7 +495,8 @@ impl Queue<Cuda> for CudaQueue {
                     start,
                 });
                 let end = end.unwrap_or_else(|| lane.end());
-                event.create(|| CudaEvent::new(end, timed))?;
+                let submitted = Arc::clone(&queue.state);
+                event.create(|| CudaEvent::new(end, timed, Some(submitted)))?;
             }
             Ok(())
         };
@@ -531,8 +560,9 @@ impl Finishing {
 
 impl Drop for CudaQueue {
     fn drop(&mut self) {
-        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
-        for mut lane in state.lanes.drain(..) {
+        // Events of this queue may still look.
+        let lanes = std::mem::take(&mut self.state().lanes);
+        for mut lane in lanes {
             // Also where all is done: a stream of the host's may be gone when somebody asks.
             lane.close(&mut Vec::new());
             if !lane.has_work() {
