@@ -22,7 +22,7 @@ use std::env;
 use std::ffi::OsStr;
 use std::iter;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
 use offkit_cache::{Cache, Kind, Limits};
@@ -170,6 +170,16 @@ pub fn opencl_driver() -> PathBuf {
 /// The plugin that does what a script says.
 pub fn mock() -> PathBuf {
     library("pi_mock")
+}
+
+/// Runs a prepared command, for a quarter of an hour at most.
+///
+/// # Panics
+///
+/// If it cannot be started, or hangs.
+#[track_caller]
+pub fn output(command: &mut Command) -> Output {
+    limit::output(command, limit::LIMIT)
 }
 
 /// What a program did.
@@ -354,7 +364,7 @@ impl Folder {
     #[track_caller]
     pub fn run_command(&self, command: &mut Command) -> Outcome {
         let command = command.current_dir(self.0.path()).stdin(Stdio::null());
-        let output = limit::output(command, limit::LIMIT);
+        let output = output(command);
         Outcome {
             code: output.status.code().unwrap_or(-1),
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),

@@ -280,11 +280,7 @@ fn compile_registered(folder: &Path, compiler: &Path) -> Result<(), String> {
 }
 
 pub(crate) fn run(command: &mut Command) -> Result<(), String> {
-    let output = command
-        .stdin(Stdio::null())
-        .env_remove("PYTHONPATH")
-        .output()
-        .map_err(|error| error.to_string())?;
+    let output = crate::output(command.stdin(Stdio::null()).env_remove("PYTHONPATH"));
     if output.status.success() {
         return Ok(());
     }

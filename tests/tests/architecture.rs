@@ -72,11 +72,11 @@ struct Package {
 }
 
 fn packages() -> Vec<Package> {
-    let output = Command::new(env!("CARGO"))
-        .args(["metadata", "--no-deps", "--format-version=1", "--offline"])
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .output()
-        .expect("cargo runs");
+    let output = offkit_tests::output(
+        Command::new(env!("CARGO"))
+            .args(["metadata", "--no-deps", "--format-version=1", "--offline"])
+            .current_dir(env!("CARGO_MANIFEST_DIR")),
+    );
     assert!(
         output.status.success(),
         "{}",
@@ -605,19 +605,19 @@ fn a_circle_is_seen() {
 
 /// The features of each package, in the tree of these kinds of dependencies.
 fn features(kinds: &str) -> BTreeSet<String> {
-    let output = Command::new(env!("CARGO"))
-        .args([
-            "tree",
-            "--workspace",
-            "--offline",
-            "--prefix=none",
-            "--format={p} [{f}]",
-            "--edges",
-            kinds,
-        ])
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .output()
-        .expect("cargo runs");
+    let output = offkit_tests::output(
+        Command::new(env!("CARGO"))
+            .args([
+                "tree",
+                "--workspace",
+                "--offline",
+                "--prefix=none",
+                "--format={p} [{f}]",
+                "--edges",
+                kinds,
+            ])
+            .current_dir(env!("CARGO_MANIFEST_DIR")),
+    );
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{error}");
     let text = String::from_utf8_lossy(&output.stdout);

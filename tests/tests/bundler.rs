@@ -10,11 +10,7 @@ const HOST: &str = "host-x86_64-unknown-linux-gnu";
 
 /// Runs a bundler in a folder.
 fn run(program: &Path, arguments: &[&str], folder: &Path) -> Outcome {
-    let output = Command::new(program)
-        .args(arguments)
-        .current_dir(folder)
-        .output()
-        .expect("the program starts");
+    let output = offkit_tests::output(Command::new(program).args(arguments).current_dir(folder));
     Outcome {
         code: output.status.code().unwrap_or(-1),
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),

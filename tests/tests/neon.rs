@@ -168,7 +168,7 @@ fn code_for_neon_does_what_the_interpreter_does() {
             folder.write("job", job(&compiled, variant));
             let mut run = Command::new("qemu-aarch64");
             run.arg(folder.path("run")).arg(folder.path("job"));
-            let output = run.output().unwrap();
+            let output = offkit_tests::output(&mut run);
             let what = format!("{kernel} with {level:?} passes: {output:?}");
             assert!(output.status.success(), "{what}");
             let (result, input) = output.stdout.split_at(expected.len());
