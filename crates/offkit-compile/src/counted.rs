@@ -3,7 +3,7 @@
 use offkit_kernel::ir::{ConstantId, Function, Instruction, Module, Operand, Operation, Terminator, ValueId};
 use offkit_spirv::grammar::Op;
 
-use crate::definitions::{Definition, Definitions};
+use crate::definitions::{Definition, Definitions, next_of};
 use crate::graph::{Graph, Loop};
 
 /// How far what a bound is computed from is followed.
@@ -135,14 +135,11 @@ impl<'f> Look<'f> {
 
     /// Whether each way back to the head of the loop steps a phi of it.
     fn is_counter(&self, value: ValueId) -> bool {
-        let head = &self.function.blocks[self.found.header];
-        let Some(phi) = head.phis.iter().find(|phi| phi.result == value) else {
+        let Some(mut back) = next_of(self.function, self.found, value) else {
             return false;
         };
-        let back = phi.incoming.iter();
-        let mut back = back.filter(|(from, _)| self.found.contains(from.0 as usize));
-        back.all(|(_, operand)| {
-            let step = self.instruction(*operand);
+        back.all(|operand| {
+            let step = self.instruction(operand);
             step.and_then(|step| self.stepped(step)) == Some(value)
         })
     }

@@ -2,6 +2,8 @@
 
 use offkit_kernel::ir::{BlockId, Function, Instruction, Operand, ValueId};
 
+use crate::graph::Loop;
+
 /// What defines a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Definition {
@@ -73,4 +75,17 @@ pub fn reads(function: &Function, block: BlockId) -> impl Iterator<Item = Operan
         .copied()
         .chain(code.terminator.operand())
         .chain(given)
+}
+
+/// What the rounds of a loop make of a phi of its head for the next one; nothing for other values.
+pub(crate) fn next_of<'f>(
+    function: &'f Function,
+    found: &'f Loop,
+    value: ValueId,
+) -> Option<impl Iterator<Item = Operand> + 'f> {
+    let phis = &function.blocks[found.header].phis;
+    let phi = phis.iter().find(|phi| phi.result == value)?;
+    let back = phi.incoming.iter();
+    let back = back.filter(|(from, _)| found.contains(from.0 as usize));
+    Some(back.map(|(_, operand)| *operand))
 }

@@ -82,8 +82,7 @@ impl Plan {
                 break (shapes, regions);
             }
         };
-        let reads_rows =
-            variant.width > 1 && reads_rows(module, &function, (&graph, &rounds), &definitions, &shapes);
+        let reads_rows = variant.width > 1 && reads_rows(module, &function, &rounds, &definitions, &shapes);
         let counted = rounds.loops.iter();
         let counted = counted.filter(|found| is_counted(module, &function, &graph, &definitions, found));
         let counted: HashSet<_> = counted.map(|found| BlockId(found.header as u32)).collect();

@@ -7,8 +7,8 @@
 use offkit_kernel::ir::{Function, Instruction, Module, Operand, Operation, ValueId, scalar_size};
 use offkit_spirv::grammar::{Op, OpenclStd100Op as Cl};
 
-use crate::definitions::{Definition, Definitions};
-use crate::graph::{Graph, Loop, Rounds};
+use crate::definitions::{Definition, Definitions, next_of};
+use crate::graph::{Loop, Rounds};
 use crate::shapes::{Shape, Shapes};
 
 /// With fewer rows, a sum that each round adds to is what a work-item alone waits for.
@@ -21,7 +21,7 @@ const DEEPEST: u32 = 8;
 pub(crate) fn reads_rows(
     module: &Module,
     function: &Function,
-    (graph, rounds): (&Graph, &Rounds),
+    rounds: &Rounds,
     definitions: &Definitions,
     shapes: &Shapes,
 ) -> bool {
@@ -35,7 +35,6 @@ pub(crate) fn reads_rows(
             let look = Look {
                 module,
                 function,
-                graph,
                 definitions,
                 shapes,
                 found,
@@ -48,7 +47,6 @@ pub(crate) fn reads_rows(
 struct Look<'f> {
     module: &'f Module,
     function: &'f Function,
-    graph: &'f Graph,
     definitions: &'f Definitions,
     shapes: &'f Shapes,
     found: &'f Loop,
@@ -143,16 +141,13 @@ impl Look<'_> {
 
     /// How much more a phi of the loop's head is in each round.
     fn counter(&self, value: ValueId) -> Option<i64> {
-        let phis = &self.function.blocks[self.found.header].phis;
-        let phi = phis.iter().find(|phi| phi.result == value)?;
-        let back = phi.incoming.iter();
-        let mut back = back.filter(|(from, _)| self.graph.is_back(from.0 as usize, self.found.header));
-        let (_, next) = back.next()?;
+        let mut back = next_of(self.function, self.found, value)?;
+        let next = back.next()?;
         if back.next().is_some() {
             return None;
         }
         let instruction = match next {
-            Operand::Value(next) => self.definitions.instruction(self.function, *next)?,
+            Operand::Value(next) => self.definitions.instruction(self.function, next)?,
             Operand::Constant(_) => return None,
         };
         match (&instruction.operation, &instruction.operands[..]) {
