@@ -31,6 +31,7 @@ pub(crate) struct SharedObject {
 /// A part of an object, where it was loaded.
 struct Segment {
     memory: Range<u64>,
+    is_constant: bool,
     /// How much of it comes from the file; the rest was zero.
     file_size: u64,
 }
@@ -207,6 +208,16 @@ impl SharedObject {
         segments.any(|segment| segment.memory.contains(&(address as u64)))
     }
 
+    /// The part of the object around an address that was loaded from its file and does not change.
+    pub(crate) fn around(&self, address: usize) -> Option<Range<usize>> {
+        let constant = self.segments.iter().filter(|segment| segment.is_constant);
+        let mut ranges = constant.filter_map(|segment| {
+            let start = usize::try_from(segment.memory.start).ok()?;
+            Some(start..start.checked_add(usize::try_from(segment.file_size).ok()?)?)
+        });
+        ranges.find(|range| range.contains(&address))
+    }
+
     /// The whole name of a needed library that begins like this.
     pub(crate) fn needs(&self, name: &str) -> Option<&str> {
         let mut needed = self.needed.iter();
@@ -248,6 +259,7 @@ unsafe extern "C" fn note(info: *mut libc::dl_phdr_info, _: usize, data: *mut c_
         let start = base.wrapping_add(header.p_vaddr);
         Segment {
             memory: start..start.wrapping_add(header.p_memsz),
+            is_constant: header.p_flags & (libc::PF_R | libc::PF_W) == libc::PF_R,
             file_size: header.p_filesz,
         }
     });

@@ -172,12 +172,12 @@ struct Program {
 enum Form {
     /// A descriptor of SYCL images, and its number among those of the file.
     Sycl { address: u64, number: usize },
-    /// Files in memory: an offload binary, or OpenMP's images.
+    /// Files in memory: an offload binary, or those that OpenMP's images are in.
     Files(Vec<Bytes>),
 }
 
 /// Bytes of this process.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 struct Bytes {
     address: usize,
     size: usize,
@@ -410,6 +410,28 @@ unsafe extern "C" fn __sycl_unregister_lib(registered: *const c_void, size: usiz
     });
 }
 
+/// The offload binary that an image of OpenMP is in. Clang registers the image alone, and what it is for stands around it,
+/// as in the file.
+///
+/// # Safety
+///
+/// What was loaded of the object around the image must be there, and stay as it is while this runs.
+unsafe fn packaged(object: &SharedObject, image: Bytes) -> Option<Bytes> {
+    let around = object.around(image.address)?;
+    let start = image.address.checked_sub(around.start)?;
+    let segment = Bytes {
+        address: around.start,
+        size: around.len(),
+    };
+    // SAFETY: by the caller's promise.
+    let memory = unsafe { segment.get() };
+    let binary = offload_binary::around(memory, start..start.checked_add(image.size)?)?;
+    Some(Bytes {
+        address: around.start.checked_add(binary.start)?,
+        size: binary.len(),
+    })
+}
+
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __tgt_register_lib(registered: *const openmp::Descriptor) {
     quietly(|| {
@@ -432,11 +454,19 @@ unsafe extern "C" fn __tgt_register_lib(registered: *const openmp::Descriptor) {
                 .as_ref()
                 .map_or(&[][..], |descriptor| descriptor.images())
         };
-        let files = images.iter().map(|image| Bytes {
-            address: image.start.expose_provenance(),
-            size: image.end.addr().saturating_sub(image.start.addr()),
-        });
-        let files = files.filter(|file| file.size > 0).collect();
+        let mut files: Vec<Bytes> = Vec::new();
+        for image in images {
+            let bytes = Bytes {
+                address: image.start.expose_provenance(),
+                size: image.end.addr().saturating_sub(image.start.addr()),
+            };
+            // SAFETY: the object is loaded and constant here, and it is there until this is taken back.
+            let file = unsafe { packaged(&object, bytes) }.unwrap_or(bytes);
+            // A binary may have several images.
+            if file.size > 0 && !files.contains(&file) {
+                files.push(file);
+            }
+        }
         PROGRAMS.register(registered.addr(), &object, |_| Form::Files(files));
     });
 }

@@ -11,6 +11,7 @@
 //! put them there; between them a linker may leave zeros.
 
 mod ahead;
+mod around;
 mod check;
 #[cfg(feature = "write")]
 mod edit;
@@ -35,6 +36,7 @@ use crate::chunks::Chunks;
 use crate::reading::Reading;
 use crate::source::Source;
 
+pub use around::around;
 pub(crate) use check::check;
 pub(crate) use format::{FORMAT, extent};
 pub(crate) use inflate::inflated;

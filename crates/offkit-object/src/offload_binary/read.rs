@@ -1,5 +1,7 @@
 //! Reading offload binaries.
 
+use std::ops::Range;
+
 use offkit_image::{Error, ErrorKind, Strings};
 
 use super::inflate::Compressed;
@@ -69,6 +71,14 @@ impl<'data> Outline<'data> {
             is_cut,
             entries: reading.accept(entries)?.unwrap_or_default(),
         })
+    }
+
+    /// Whether one of the first entries has an image in exactly that part of the binary.
+    pub(super) fn has_image_at(&self, place: &Range<usize>) -> bool {
+        const MOST: usize = 1 << 12;
+        let (start, size) = (place.start as u64, place.len() as u64);
+        let mut entries = self.entries.iter().take(MOST);
+        entries.any(|entry| entry.image_offset.get() == start && entry.image_size.get() == size)
     }
 
     pub(super) fn has_entries(&self) -> bool {
