@@ -1,5 +1,6 @@
 //! Why something is not in the cache.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -86,25 +87,55 @@ impl Cache {
     }
 }
 
-/// In what two keys differ, input by input.
+/// In what two keys differ, input by input. A name may come several times: what its values begin and end with in both is
+/// not told, nor are other ones than those that came in between, were taken out or changed.
 fn differences(then: &Key, now: &Key) -> Vec<Difference> {
-    let value = |key: &Key, name: &str| {
-        let input = key.inputs.iter().find(|input| input.name == name);
-        input.map(|input| input.value.clone())
-    };
-    let gone = then
-        .inputs
-        .iter()
-        .filter(|input| value(now, &input.name).is_none());
-    let all = now.inputs.iter().chain(gone);
-    let compared = all.map(|input| Difference {
-        name: input.name.clone(),
-        then: value(then, &input.name),
-        now: value(now, &input.name),
-    });
-    compared
-        .filter(|difference| difference.then != difference.now)
-        .collect()
+    let mut names: Vec<&str> = Vec::new();
+    let mut values: HashMap<&str, [Vec<&str>; 2]> = HashMap::new();
+    for (key, side) in [(now, 1), (then, 0)] {
+        for input in &key.inputs {
+            let of_name = values.entry(&input.name).or_insert_with(|| {
+                names.push(&input.name);
+                Default::default()
+            });
+            let [old, new] = of_name;
+            match side {
+                0 => old.push(&input.value),
+                _ => new.push(&input.value),
+            }
+        }
+    }
+    let mut found = Vec::new();
+    for name in names {
+        let Some([then, now]) = values.get(name) else {
+            continue;
+        };
+        let (then, now) = without_what_is_common(then, now);
+        for place in 0..then.len().max(now.len()) {
+            let value = |side: &[&str]| side.get(place).map(|&value| value.to_owned());
+            found.push(Difference {
+                name: name.to_owned(),
+                then: value(then),
+                now: value(now),
+            });
+        }
+    }
+    found
+}
+
+/// What is between the beginning and the end that two lists have in common.
+fn without_what_is_common<'l, T: PartialEq>(mut one: &'l [T], mut other: &'l [T]) -> (&'l [T], &'l [T]) {
+    while let (Some((a, one_rest)), Some((b, other_rest))) = (one.split_first(), other.split_first())
+        && a == b
+    {
+        (one, other) = (one_rest, other_rest);
+    }
+    while let (Some((a, one_rest)), Some((b, other_rest))) = (one.split_last(), other.split_last())
+        && a == b
+    {
+        (one, other) = (one_rest, other_rest);
+    }
+    (one, other)
 }
 
 impl fmt::Display for Difference {
@@ -131,11 +162,56 @@ impl fmt::Display for Why {
                     .collect();
                 formatter.write_str(&files.join("; "))
             }
+            Self::Differs { differences, .. } if differences.is_empty() => {
+                formatter.write_str("what it is made of comes in another order")
+            }
             Self::Differs { differences, .. } => {
                 let all: Vec<_> = differences.iter().map(ToString::to_string).collect();
                 formatter.write_str(&all.join("; "))
             }
             Self::Never => formatter.write_str("nothing like it has been kept"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Kind, Limits};
+
+    fn key(inputs: &[(&str, &str)]) -> Key {
+        let new = Key::new(Kind::Program, "program");
+        inputs
+            .iter()
+            .fold(new, |key, (name, value)| key.text(*name, value))
+    }
+
+    #[test]
+    fn every_input_of_a_name_is_compared() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::at(folder.path().join("offkit"), Limits::default());
+        let image = |value| ("image", value);
+        let kept = [("device", "gpu"), image("a"), image("b"), image("c")];
+        cache.put(&key(&kept), &[], b"");
+        let why = |inputs: &[(&str, &str)]| cache.why(&key(inputs)).to_string();
+        let device = ("device", "gpu");
+        assert_eq!(why(&kept), "it is in the cache");
+        assert_eq!(
+            why(&[device, image("a"), image("b"), image("d")]),
+            "image changed: it was `c` and is `d`"
+        );
+        assert_eq!(why(&[device, image("a"), image("b")]), "image is gone");
+        assert_eq!(
+            why(&[device, image("a"), image("x"), image("b"), image("c")]),
+            "image is new"
+        );
+        assert_eq!(
+            why(&[device, image("b"), image("a"), image("c")]),
+            "image changed: it was `a` and is `b`; image changed: it was `b` and is `a`"
+        );
+        assert_eq!(
+            why(&[image("a"), image("b"), image("c"), device]),
+            "what it is made of comes in another order"
+        );
     }
 }
