@@ -22,6 +22,9 @@ pub struct FileId {
 }
 
 /// What was found out about files by this process.
+///
+/// The standard library's lock, which can be made in a constant, and without a model: nobody waits for it, whoever does not
+/// get it asks the disk, and what two threads find out at once is the same.
 static KNOWN: Mutex<Option<HashMap<PathBuf, Option<String>>>> = Mutex::new(None);
 
 impl FileId {

@@ -7,10 +7,10 @@
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use offkit_host::private;
+use offkit_sync::{AtomicU64, Ordering};
 use tempfile::NamedTempFile;
 
 use crate::entry::{Entry, Header, header_of};
@@ -29,7 +29,9 @@ const IN_USE: Duration = Duration::from_secs(3600);
 pub(crate) struct Folder {
     path: PathBuf,
     limits: Limits,
-    /// How many bytes may be written before there is to be tidied up: none at first.
+    /// How many bytes may be written before there is to be tidied up: none at first. An estimate, for other processes write
+    /// too. Threads that meet here tidy up twice, or write some more before that; nothing else hangs on it, and so there is
+    /// no model of it.
     left: AtomicU64,
 }
 

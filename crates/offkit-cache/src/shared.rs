@@ -6,10 +6,14 @@
 //! before the claims go, and looked for once more after one was created, so that nobody makes what is there. What a
 //! machine has half written has another digest, and is a miss.
 
+#[cfg(all(test, loom))]
+mod models;
+
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use std::{process, thread};
+
+use offkit_sync::{AtomicBool, Ordering};
 
 use crate::entry::{BadEntry, Entry};
 use crate::key::Digest;
@@ -109,40 +113,76 @@ impl Shared {
     /// be made as well: the store fails, or whoever was to make the entry could not, and nobody waits in turn for what
     /// cannot be made or kept.
     pub(crate) fn claim(&self, name: Digest) -> Result<Entry, Option<Claim<'_>>> {
-        let mut turn = 0;
+        let mut waiting = Waiting::default();
         loop {
-            let place = place(name, turn);
-            let owner = format!("process {}\n", process::id());
-            let is_ours = self.ask(|store| store.create(&place, owner.as_bytes()));
-            if is_ours.ok_or(None)? {
-                let claim = Claim {
-                    shared: self,
-                    name,
-                    turn,
-                };
-                // Whoever made it was done a moment ago.
-                return self.fetch(name).ok_or(Some(claim));
+            match self.turn(name, &mut waiting) {
+                Turn::Take(entry) => return Ok(entry),
+                Turn::Make(claim) => return Err(claim),
+                Turn::Wait(pause) => thread::sleep(pause),
             }
-            if !self.is_abandoned(&place) {
-                return self.fetch(name).ok_or(None);
-            }
-            turn = turn.saturating_add(1);
         }
     }
 
-    /// Waits until a claim is gone; whether it is still there when patience is at its end.
-    fn is_abandoned(&self, place: &str) -> bool {
-        let (start, mut pause) = (Instant::now(), FIRST_PAUSE);
-        while self.ask(|store| store.read(place)).is_some() {
-            let left = self.patience.saturating_sub(start.elapsed());
-            if left.is_zero() {
-                return true;
+    /// What whoever misses an entry does next. Never waits itself, so that the models can choose who comes when.
+    fn turn(&self, name: Digest, waiting: &mut Waiting) -> Turn<'_> {
+        loop {
+            let place = place(name, waiting.turn);
+            let Some((since, pause)) = waiting.since else {
+                let owner = format!("process {}\n", process::id());
+                match self.ask(|store| store.create(&place, owner.as_bytes())) {
+                    None => return Turn::Make(None),
+                    Some(true) => {
+                        let claim = Claim {
+                            shared: self,
+                            name,
+                            turn: waiting.turn,
+                        };
+                        // Whoever made it was done a moment ago.
+                        return self.take_or_make(name, Some(claim));
+                    }
+                    Some(false) => waiting.since = Some((Instant::now(), FIRST_PAUSE)),
+                }
+                continue;
+            };
+            if self.ask(|store| store.read(&place)).is_none() {
+                return self.take_or_make(name, None);
             }
-            thread::sleep(pause.min(left));
-            pause = pause.saturating_mul(2).min(LONGEST_PAUSE);
+            let left = self.patience.saturating_sub(since.elapsed());
+            if left.is_zero() {
+                *waiting = Waiting {
+                    turn: waiting.turn.saturating_add(1),
+                    since: None,
+                };
+                continue;
+            }
+            waiting.since = Some((since, pause.saturating_mul(2).min(LONGEST_PAUSE)));
+            return Turn::Wait(pause.min(left));
         }
-        false
     }
+
+    fn take_or_make<'a>(&'a self, name: Digest, claim: Option<Claim<'a>>) -> Turn<'a> {
+        self.fetch(name).map_or_else(|| Turn::Make(claim), Turn::Take)
+    }
+}
+
+/// How far somebody is who waits for what another one makes.
+#[derive(Debug, Default)]
+struct Waiting {
+    /// How many claims were given up.
+    turn: u32,
+    /// Since when the claim of this turn is waited for, and how long the next pause is.
+    since: Option<(Instant, Duration)>,
+}
+
+/// What is to be done next.
+#[derive(Debug)]
+enum Turn<'a> {
+    /// The entry is there.
+    Take(Entry),
+    /// It is to be made.
+    Make(Option<Claim<'a>>),
+    /// Somebody else makes it: it is to be asked again after a while.
+    Wait(Duration),
 }
 
 /// Where the claims of an entry are: the first one, the one after that was abandoned, and so on.

@@ -20,6 +20,10 @@ const INTERRUPTED: i32 = 130;
 const ATTEMPTS: usize = 1000;
 
 /// What is removed when the program is stopped.
+///
+/// The standard library's lock, which can be made in a constant. There is no model of it: it is the only one that is held
+/// while a path is noted, forgotten or removed, so that threads pass here one after another, and what could go wrong is in
+/// the order of system calls under it.
 static KEPT: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 fn kept() -> MutexGuard<'static, Vec<PathBuf>> {
@@ -41,7 +45,8 @@ fn stop() {
     std::process::exit(INTERRUPTED);
 }
 
-/// Whether the program has said that its signals may be handled here.
+/// Whether the program has said that its signals may be handled here. It says so once, and who sees it late keeps a file as
+/// a library does: no other memory hangs on it, so it is relaxed and has no model.
 static HANDLES_SIGNALS: AtomicBool = AtomicBool::new(false);
 
 /// Says that this process is a program of offkit, which is stopped by signals as this module wants it. The handlers

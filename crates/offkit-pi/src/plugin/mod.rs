@@ -73,6 +73,8 @@ pub use usm::UsmAllocation;
 pub use error::get_last_error;
 #[doc(hidden)]
 pub use init::initialise;
+#[doc(hidden)]
+pub use offkit_sync::LazyLock;
 
 use crate::table::Function;
 use std::sync::Arc;
@@ -169,8 +171,8 @@ macro_rules! define_plugin {
     ($(#[$attribute:meta])* $visibility:vis const $name:ident: $plugin:ty;) => {
         impl $crate::plugin::Registered for $plugin {
             fn state() -> &'static $crate::plugin::State<Self> {
-                static STATE: ::std::sync::LazyLock<$crate::plugin::State<$plugin>> =
-                    ::std::sync::LazyLock::new(::core::default::Default::default);
+                static STATE: $crate::plugin::LazyLock<$crate::plugin::State<$plugin>> =
+                    $crate::plugin::LazyLock::new(::core::default::Default::default);
                 &STATE
             }
         }
