@@ -49,12 +49,15 @@ pub(super) fn compile(spirv: &[u8], device: &CudaDevice, level: u8) -> Result<Ve
     };
     let worker = Worker::find_near(program::own_folder(WORKER_PROGRAM).as_deref()).map_err(explained)?;
     let key = key(spirv, &request, &worker);
-    if let Some(kept) = key.as_ref().and_then(|key| Cache::user().get(key)) {
-        return Ok(kept.to_vec());
-    }
+    // Where many machines share a cache, one of them compiles.
+    let missing = match key.as_ref().map(|key| Cache::user().get_or_claim(key)) {
+        Some(Ok(kept)) => return Ok(kept.to_vec()),
+        Some(Err(missing)) => Some(missing),
+        None => None,
+    };
     let made = make_apart(spirv, request, &worker)?;
-    if let (Some(key), Some(libraries)) = (&key, made.libraries) {
-        Cache::user().put(key, &libraries, &made.ptx);
+    if let (Some(missing), Some(libraries)) = (missing, made.libraries) {
+        missing.put(&libraries, &made.ptx);
     }
     Ok(made.ptx)
 }
@@ -97,14 +100,34 @@ fn key(spirv: &[u8], request: &DeviceRequest, worker: &Path) -> Option<Key> {
     if !Cache::user().is_on() {
         return None;
     }
-    let worker = FileId::of(worker)?;
-    let key = Key::new(Kind::Kernel, request.processor.as_str())
+    Some(key_with(spirv, request, FileId::of(worker)?))
+}
+
+/// The key with this worker. A field that is not looked at here is an error of the compiler's.
+fn key_with(spirv: &[u8], request: &DeviceRequest, worker: FileId) -> Key {
+    let DeviceRequest {
+        kernels,
+        specialization,
+        triple,
+        processor,
+        features,
+        optimization,
+        with_text,
+    } = request;
+    // Another copy of the same worker makes the same.
+    let FileId { path: _, identity } = worker;
+    Key::new(Kind::Kernel, processor.as_str())
         .text("offkit", env!("CARGO_PKG_VERSION"))
         .text("protocol", PROTOCOL_VERSION)
-        .text("worker", worker.identity)
+        .text("worker", identity)
         .text("module", Digest::of(spirv))
-        .text("request", format_args!("{request:?}"));
-    Some(key)
+        .text("kernels", format_args!("{kernels:?}"))
+        .text("specialization constants", format_args!("{specialization:?}"))
+        .text("triple", triple)
+        .text("processor", processor)
+        .text("features", features)
+        .text("optimization", optimization)
+        .text("with text", with_text)
 }
 
 /// An error in words, with what can be done.
@@ -116,5 +139,73 @@ fn explained(error: WorkerError) -> String {
              with {WORKER_VARIABLE} where it is"
         ),
         false => words,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[derive(Clone)]
+    struct Made {
+        spirv: Vec<u8>,
+        request: DeviceRequest,
+        worker: FileId,
+    }
+
+    impl Made {
+        fn key(&self) -> Key {
+            key_with(&self.spirv, &self.request, self.worker.clone())
+        }
+    }
+
+    #[test]
+    fn whatever_ptx_is_made_of_makes_another_key() {
+        let base = Made {
+            spirv: b"module".to_vec(),
+            request: DeviceRequest {
+                kernels: vec!["f".to_owned(), "g".to_owned()],
+                specialization: [(1, 2)].into(),
+                triple: triples::NVPTX64.to_owned(),
+                processor: "sm_90".to_owned(),
+                features: "+ptx80".to_owned(),
+                optimization: 3,
+                with_text: false,
+            },
+            worker: FileId {
+                path: "worker".into(),
+                identity: "1".to_owned(),
+            },
+        };
+        type Change = fn(&mut Made);
+        let changes: &[Change] = &[
+            |made| made.spirv.push(0),
+            |made| made.request.kernels.swap(0, 1),
+            |made| made.request.kernels.truncate(1),
+            |made| made.request.kernels = vec!["f\", \"g".to_owned()],
+            |made| made.request.specialization = [(2, 2)].into(),
+            |made| made.request.specialization = [(1, 3)].into(),
+            |made| made.request.specialization.clear(),
+            |made| made.request.triple.push('2'),
+            |made| made.request.processor.push('a'),
+            |made| made.request.features.clear(),
+            |made| made.request.optimization = 2,
+            |made| made.request.with_text = true,
+            |made| made.worker.identity.push('2'),
+        ];
+        let mut seen = BTreeSet::from([base.key().digest()]);
+        for (number, change) in changes.iter().enumerate() {
+            let mut other = base.clone();
+            change(&mut other);
+            assert!(
+                seen.insert(other.key().digest()),
+                "change {number} makes no key of its own"
+            );
+        }
+        let mut moved = base.clone();
+        moved.worker.path.push("elsewhere");
+        assert_eq!(moved.key(), base.key());
     }
 }
