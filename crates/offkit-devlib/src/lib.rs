@@ -36,6 +36,7 @@
 mod abi;
 pub mod build;
 pub mod code;
+mod compiler;
 mod device_type;
 mod layouts;
 pub mod manifest;
@@ -46,6 +47,7 @@ mod shipped;
 
 pub use abi::{Abi, AbiClash};
 pub use code::{Input, ReadError};
+pub use compiler::with_compiler;
 pub use device_type::{DeviceType, device_type};
 pub use naming::{library_file, library_path};
 pub use processor_options::processor_options;

@@ -13,6 +13,7 @@ use offkit_image::target::triples;
 use offkit_object::Target;
 
 use crate::build::{Build, BuildError};
+use crate::compiler::with_compiler;
 use crate::library_path;
 use crate::manifest::{MANIFEST_FILE, Manifest, ManifestError};
 
@@ -97,16 +98,16 @@ pub(crate) fn folder(
         return Ok(Some(installed));
     }
     let clang = clang::find()?;
-    let manifest = manifest(sources)?;
-    let key = key(
+    let made = MadeOf {
         library,
-        &manifest,
+        manifest: &manifest(sources)?,
         sources,
-        &own,
-        variant.as_deref(),
-        &clang,
+        target: &own,
+        variant: variant.as_deref(),
+        clang: &clang,
         folders,
-    );
+    };
+    let key = made.key();
     let folder = Cache::user().folder(&key, || build(sources, &own, variant.clone(), clang, folders))?;
     Ok(Some(match &variant {
         Some(variant) => folder.join(variant),
@@ -136,34 +137,52 @@ fn manifest(sources: Sources) -> Result<Manifest, ManifestError> {
     Manifest::parse(Path::new(MANIFEST_FILE), text.map_or("", |(_, text)| text))
 }
 
-/// All that a library is made of. Of programs and of vendors' files it is where they are, their size and time: to ask
-/// a compiler for its version takes as long as a link.
-fn key(
-    library: &str,
-    manifest: &Manifest,
-    sources: Sources,
-    target: &Target,
-    variant: Option<&str>,
-    clang: &Path,
-    folders: &[PathBuf],
-) -> Key {
-    let mut key = Key::new(Kind::DeviceLibrary, format!("{library} for {target}"))
-        .text("offkit", env!("CARGO_PKG_VERSION"))
-        .text("target", target)
-        .text("variant", variant.unwrap_or_default())
-        .file("clang", clang);
-    for (name, text) in sources {
-        key = key.bytes(format!("source {name}"), text.as_bytes());
+/// All that a library is made of.
+#[derive(Clone)]
+struct MadeOf<'a> {
+    /// Its name, for people: all of it is in the sources.
+    library: &'a str,
+    /// The manifest, which is among the sources: it says which files of vendors are looked for.
+    manifest: &'a Manifest,
+    sources: &'a [(&'a str, &'a str)],
+    target: &'a Target,
+    variant: Option<&'a str>,
+    clang: &'a Path,
+    /// Folders where vendors' files may be.
+    folders: &'a [PathBuf],
+}
+
+impl MadeOf<'_> {
+    /// The key. Of programs and of vendors' files it has where they are, their size and time: to ask a compiler for its version
+    /// takes as long as a link. A field that is not looked at here is an error of the compiler's.
+    fn key(&self) -> Key {
+        let Self {
+            library,
+            manifest,
+            sources,
+            target,
+            variant,
+            clang,
+            folders,
+        } = *self;
+        let key = Key::new(Kind::DeviceLibrary, format!("{library} for {target}"))
+            .text("offkit", env!("CARGO_PKG_VERSION"))
+            .text("target", target)
+            .text("variant", variant.unwrap_or_default());
+        let mut key = with_compiler(key, "clang", clang);
+        for (name, text) in sources {
+            key = key.bytes(format!("source {name}"), text.as_bytes());
+        }
+        let settings = manifest.settings(target);
+        let vendors = settings.providers.iter().flat_map(|provider| {
+            let folders = folders.iter().chain(&provider.folders);
+            folders.filter_map(|folder| Some(folder.join(provider.file.as_ref()?)))
+        });
+        for path in vendors.filter(|path| path.is_file()) {
+            key = key.file(format!("vendor's library {}", path.display()), &path);
+        }
+        key
     }
-    let settings = manifest.settings(target);
-    let vendors = settings.providers.iter().flat_map(|provider| {
-        let folders = folders.iter().chain(&provider.folders);
-        folders.filter_map(|folder| Some(folder.join(provider.file.as_ref()?)))
-    });
-    for path in vendors.filter(|path| path.is_file()) {
-        key = key.file(format!("vendor's library {}", path.display()), &path);
-    }
-    key
 }
 
 /// Builds a library: its files, by their paths in a folder that `-L` names.
@@ -210,4 +229,103 @@ fn collect(root: &Path, within: &Path, files: &mut Vec<(PathBuf, File)>) -> io::
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn whatever_a_library_is_made_of_makes_another_key() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, text).unwrap();
+            path
+        };
+        let (clang, other_clang) = (file("clang", "one"), file("clang-22", "other"));
+        let manifest_text = "name = \"m\"\ntargets = [\"sm_90\"]\nsources = [\"m.c\"]\n\
+             [[target.nvptx.providers]]\nname = \"libdevice\"\nfile = \"libdevice.10.bc\"\nflags = []\n";
+        let manifest = Manifest::parse(Path::new(MANIFEST_FILE), manifest_text).unwrap();
+        let sources = [(MANIFEST_FILE, manifest_text), ("m.c", "double sin(double);")];
+        let (one, two) = (folder.path().join("one"), folder.path().join("two"));
+        for name in ["one", "two"] {
+            file(&format!("{name}/libdevice.10.bc"), name);
+        }
+        file("one/other.bc", "other");
+        let folders = [one, folder.path().join("none")];
+        let target = Target::new(triples::NVPTX64, "sm_90");
+        let base = MadeOf {
+            library: "m",
+            manifest: &manifest,
+            sources: &sources,
+            target: &target,
+            variant: None,
+            clang: &clang,
+            folders: &folders,
+        };
+        let other_text = manifest_text.replace("libdevice.10.bc", "other.bc");
+        let without = Manifest::parse(Path::new(MANIFEST_FILE), &other_text).unwrap();
+        let others = [
+            MadeOf {
+                manifest: &without,
+                ..base.clone()
+            },
+            MadeOf {
+                sources: &[sources[0], ("m.c", "double cos(double);")],
+                ..base.clone()
+            },
+            MadeOf {
+                sources: &[sources[0], ("n.c", "double sin(double);")],
+                ..base.clone()
+            },
+            MadeOf {
+                sources: &sources[..1],
+                ..base.clone()
+            },
+            MadeOf {
+                target: &Target::new(triples::NVPTX64, "sm_80"),
+                ..base.clone()
+            },
+            MadeOf {
+                variant: Some("dpcpp"),
+                ..base.clone()
+            },
+            MadeOf {
+                clang: &other_clang,
+                ..base.clone()
+            },
+            MadeOf {
+                folders: &[two],
+                ..base.clone()
+            },
+            MadeOf {
+                folders: &[],
+                ..base.clone()
+            },
+        ];
+        let mut seen = BTreeSet::from([base.key().digest()]);
+        for (number, other) in others.iter().enumerate() {
+            assert!(
+                seen.insert(other.key().digest()),
+                "change {number} makes no key of its own"
+            );
+        }
+        // It is the sources that count, and vendors' files that are there.
+        let named = MadeOf {
+            library: "other",
+            ..base.clone()
+        };
+        assert_eq!(named.key().digest(), base.key().digest());
+        let searched = MadeOf {
+            folders: &folders[..1],
+            ..base.clone()
+        };
+        assert_eq!(searched.key().digest(), base.key().digest());
+        file("one/libdevice.10.bc", "a new release");
+        assert!(seen.insert(base.key().digest()));
+    }
 }

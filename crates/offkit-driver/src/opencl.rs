@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, io, thread};
 
 use offkit_cache::{Key, Kind};
+use offkit_devlib::with_compiler;
 use offkit_host::clang;
 use offkit_link::device_link::{DeviceLink, Input, LinkError};
 use offkit_llvm::Worker;
@@ -136,10 +137,8 @@ impl Source<'_> {
         {
             return None;
         }
-        let mut key = Key::new(Kind::OpenclC, NAME)
-            .text("offkit", env!("CARGO_PKG_VERSION"))
-            .file("clang", clang)
-            .file("worker", worker);
+        let key = Key::new(Kind::OpenclC, NAME).text("offkit", env!("CARGO_PKG_VERSION"));
+        let mut key = with_compiler(with_compiler(key, "clang", clang), "worker", worker);
         for (number, option) in (1_usize..).zip(options) {
             key = key.text(format!("option {number}"), option.display());
         }

@@ -41,13 +41,7 @@ impl Support {
     /// same command line leads to the same commands.
     pub(crate) fn find(program: &Path, clang: &Path) -> io::Result<Self> {
         let clang = std::path::absolute(clang).unwrap_or_else(|_| clang.to_owned());
-        let mut key = Key::new(Kind::Driver, program.display().to_string())
-            .text("offkit", env!("CARGO_PKG_VERSION"))
-            .text("program", program.display())
-            .text("clang", clang.display());
-        for &(name, text) in HEADERS {
-            key = key.bytes(name, text.as_bytes());
-        }
+        let key = key(program, &clang, HEADERS);
         let folder = Cache::user().folder(&key, || {
             let suffix = std::env::consts::EXE_SUFFIX;
             let tool = |name: &str| PathBuf::from(format!("bin/{name}{suffix}"));
@@ -75,11 +69,43 @@ impl Support {
     }
 }
 
+/// All that the files are made of. Links lead to programs, whatever these are by now.
+fn key(program: &Path, clang: &Path, headers: &[(&str, &str)]) -> Key {
+    let mut key = Key::new(Kind::Driver, program.display().to_string())
+        .text("offkit", env!("CARGO_PKG_VERSION"))
+        .text("program", program.display())
+        .text("clang", clang.display());
+    for &(name, text) in headers {
+        key = key.bytes(name, text.as_bytes());
+    }
+    key
+}
+
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
     use std::fs;
 
     use super::*;
+
+    #[test]
+    fn whatever_the_files_are_made_of_makes_another_key() {
+        let (program, clang) = (Path::new("/usr/bin/offkit"), Path::new("/usr/bin/clang-22"));
+        let headers = [("a.h", "a"), ("b.h", "b")];
+        let other = Path::new("/usr/local/bin/other");
+        let keys = [
+            key(program, clang, &headers),
+            key(other, clang, &headers),
+            key(program, other, &headers),
+            key(other, program, &headers),
+            key(program, clang, &headers[..1]),
+            key(program, clang, &[("a.h", "a"), ("b.h", "c")]),
+            key(program, clang, &[("a.h", "a"), ("c.h", "b")]),
+            key(program, clang, &[("b.h", "b"), ("a.h", "a")]),
+        ];
+        let digests: BTreeSet<_> = keys.iter().map(Key::digest).collect();
+        assert_eq!(digests.len(), keys.len());
+    }
 
     #[test]
     fn every_header_comes_along() {
