@@ -90,6 +90,7 @@ macro_rules! define_functions {
             pub const ALL: &'static [Revision] = &[$(Revision::$name, $(Revision::$later,)*)*];
 
             /// The function.
+            #[inline]
             pub const fn function(self) -> Function {
                 match self { $(Revision::$name $(| Revision::$later)* => Function::$name,)* }
             }

@@ -243,10 +243,17 @@ impl Plugin {
     }
 
     /// Turns the result of a call into a `Result`, with the plugin's own words if it failed.
+    #[inline]
     pub(crate) fn check(&self, function: Function, result: pi_result) -> Result<()> {
-        if result.is_success() {
-            return Ok(());
+        match result.is_success() {
+            true => Ok(()),
+            false => self.explain(function, result),
         }
+    }
+
+    /// What the plugin says of a result that is none of success; nothing is wrong where it only warns.
+    #[cold]
+    fn explain(&self, function: Function, result: pi_result) -> Result<()> {
         let (result, message) = match (result, self.api().piPluginGetLastError) {
             (PI_PLUGIN_SPECIFIC_ERROR, Some(get)) => plugin_specific_error(get),
             (result, _) => (result, self.last_message()),

@@ -14,7 +14,7 @@ use super::{
 use super::{queue::*, rect::*, revisions::*, state::*, usm::*};
 use crate::ffi::*;
 use crate::functions::for_each_function;
-use crate::table::{Api, Layout, Revision, Slot, version_text};
+use crate::table::{Api, Function, Layout, Revision, Slot, version_text};
 use core::ffi::{c_char, c_int, c_uint, c_void};
 
 /// Calls what does the work of a function, and hands over what it returns.
@@ -53,11 +53,11 @@ macro_rules! export {
             $($parameter: $type,)*
             $($($last: $last_type,)*)?
         ) -> pi_result {
-            let function = Revision::$name.function();
+            const FUNCTION: Function = Revision::$name.function();
             // SAFETY: the host passes arguments as the interface says.
             #[allow(unused_unsafe, reason = "some functions are safe")]
             let body = || unsafe { perform!($name($($parameter)*) $($how($($last)*))?) };
-            let result = guard(function, || P::call(function, body));
+            let result = guard(FUNCTION, || P::call(FUNCTION, body));
             if WORDS { with_words(result) } else { result }
         }
     };
