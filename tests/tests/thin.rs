@@ -3,10 +3,10 @@
 
 use std::process::Command;
 
-use offkit_tests::cuda::CUOBJDUMP;
+use offkit_tests::cuda::{CUOBJDUMP, Cuda};
 use offkit_tests::packages::python;
 use offkit_tests::workshop::{LINKED, Workshop, fatbins};
-use offkit_tests::{offkit, tool};
+use offkit_tests::{Folder, offkit, tool};
 
 /// Every way to link that changes how pointers are stored, or what is where.
 const LINKS: [(&str, &str); 9] = [
@@ -330,6 +330,41 @@ fn what_would_be_lost_is_an_error_or_said() {
     assert_eq!(report["devices"][0]["native"], 3);
     assert_eq!(report["size_before"], workshop.size("lib.so"));
     assert!(report["size_after"].as_u64() < report["size_before"].as_u64());
+}
+
+#[test]
+fn kernels_of_compressed_cubins_are_compared() {
+    let Some(cuda) = Cuda::get() else { return };
+    let folder = Folder::new();
+    let kernel = |name: &str| format!(".visible .entry {name}(.param .u64 x) {{ ret; }}\n");
+    let function = ".visible .func helper() { ret; }\n".to_owned();
+    // Only kernels are in the first ones, so that the names of sections tell them; in the others there is a function.
+    for (others, options) in [(String::new(), [].as_slice()), (function, &["-c"])] {
+        for (cubin, arch, kernels) in [
+            ("80", "sm_80", ["one", "two"].as_slice()),
+            ("86", "sm_86", &["one"]),
+        ] {
+            let kernels: String = kernels.iter().map(|name| kernel(name)).collect();
+            let ptx = format!(".version 7.8\n.target sm_80\n.address_size 64\n{kernels}{others}");
+            folder.write("k.ptx", ptx);
+            cuda.cubin(&folder, "k.ptx", arch, cubin, options);
+        }
+        let images = [
+            ("elf", "sm_80", "80".to_owned()),
+            ("elf", "sm_86", "86".to_owned()),
+        ];
+        let compressed = ["--compress-all", "--compress-mode=size"];
+        cuda.fatbin(&folder, "k.fatbin", &compressed, &images);
+        let listed = folder.offkit("ls --json k.fatbin").json();
+        assert_eq!(listed[0]["compression"], "zstd", "{listed:?}");
+        folder.offkit("thin k.fatbin --drop sm_86 -o thin.fatbin").ok();
+        let failed = folder.offkit("thin k.fatbin --drop sm_80 -o no.fatbin").fails(1);
+        assert!(
+            failed.contains("1 kernel would be left without any code"),
+            "{failed}"
+        );
+        assert!(failed.contains("two in k.fatbin"), "{failed}");
+    }
 }
 
 #[test]

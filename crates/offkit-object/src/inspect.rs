@@ -23,6 +23,8 @@ use crate::source::Source;
 use findings::Findings;
 
 pub use bitcode::{FunctionType, embedded_in_bitcode, function_types};
+#[cfg(feature = "write")]
+pub(crate) use cubin::section_names::SectionNames;
 
 /// What the bytes of an image say, found out once for each.
 ///

@@ -104,6 +104,16 @@ pub(crate) mod zstd {
         None
     }
 
+    #[cfg(all(feature = "inspect", feature = "write"))]
+    pub(crate) fn front(
+        _: &[u8],
+        _: u64,
+        _: &mut Vec<u8>,
+        _: &mut dyn FnMut(&[u8]) -> bool,
+    ) -> std::io::Result<()> {
+        Err(std::io::ErrorKind::Unsupported.into())
+    }
+
     pub(crate) fn frame_size(_: &[u8]) -> Result<u64, Error> {
         Err(missing())
     }

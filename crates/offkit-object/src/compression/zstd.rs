@@ -1,7 +1,7 @@
 //! Zstandard.
 
 use std::cell::RefCell;
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 
 use offkit_image::{Compression, Error};
 use zstd::stream::read::Decoder;
@@ -17,13 +17,14 @@ pub(crate) fn inflate(bytes: impl Read, size: Option<u64>, limit: u64) -> Result
 /// than 30 times. Memory that nothing is written to is never there.
 const BELIEVED: u64 = 256;
 
+thread_local! {
+    // Setting one up takes as long as some ten KiB.
+    static CONTEXT: RefCell<zstd_safe::DCtx<'static>> = RefCell::new(zstd_safe::DCtx::create());
+}
+
 /// The same for bytes that are all there: in one call into memory of the right size, where the promise is no larger than
 /// usual; `None` where it is. What comes out of a stream is copied once more, and moved as it grows.
 pub(crate) fn inflate_at_once(bytes: &[u8], size: u64, out: &mut Vec<u8>) -> Option<Result<(), Error>> {
-    thread_local! {
-        // Setting one up takes as long as some ten KiB.
-        static CONTEXT: RefCell<zstd_safe::DCtx<'static>> = RefCell::new(zstd_safe::DCtx::create());
-    }
     if size > (bytes.len() as u64).saturating_mul(BELIEVED) {
         return None;
     }
@@ -48,6 +49,32 @@ pub(crate) fn head(bytes: &[u8], most: usize) -> Option<Vec<u8>> {
     let decoder = Decoder::with_buffer(bytes).ok()?;
     decoder.take(most as u64).read_to_end(&mut head).ok()?;
     Some(head)
+}
+
+/// Unpacks the beginning of a stream, no more than `most` bytes, until `is_enough` says so of what came out.
+#[cfg(all(feature = "inspect", feature = "write"))]
+pub(crate) fn front(
+    bytes: &[u8],
+    most: u64,
+    out: &mut Vec<u8>,
+    is_enough: &mut dyn FnMut(&[u8]) -> bool,
+) -> io::Result<()> {
+    /// No block of a stream is larger.
+    const PIECE: usize = 1 << 17;
+    out.clear();
+    CONTEXT.with_borrow_mut(|context| {
+        // What another stream left in it, of which only the beginning was wanted.
+        context
+            .reset(zstd_safe::ResetDirective::SessionOnly)
+            .map_err(|code| io::Error::other(zstd_safe::get_error_name(code)))?;
+        let mut stream = Decoder::with_context(bytes, context).take(most);
+        loop {
+            let piece = (&mut stream).take(PIECE as u64).read_to_end(out)?;
+            if is_enough(out) || piece < PIECE {
+                return Ok(());
+            }
+        }
+    })
 }
 
 /// The size of the frame at the start of `bytes`.

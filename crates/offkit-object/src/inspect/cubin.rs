@@ -1,5 +1,8 @@
 //! cubin: NVIDIA's machine code.
 
+#[cfg(feature = "write")]
+pub(crate) mod section_names;
+
 use std::collections::HashMap;
 
 use compact_str::{CompactString, ToCompactString};

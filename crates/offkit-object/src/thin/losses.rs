@@ -4,10 +4,10 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use offkit_image::target::{Device, DriverVersion, Verdict};
-use offkit_image::{Code, DeviceImage, Limits, Location, Storage, Target};
+use offkit_image::{Code, Compression, DeviceImage, ImageFormat, Limits, Location, Storage, Target};
 
-use crate::compression::inflate_whole_into;
-use crate::inspect::Inspect;
+use crate::compression::{inflate_whole_into, zstd};
+use crate::inspect::{Inspect, SectionNames};
 use crate::parallel;
 
 /// What it costs to leave images out of a file.
@@ -112,28 +112,48 @@ fn choose(images: &[&DeviceImage<'_>], device: &Device) -> Option<Verdict> {
 
 /// The names of an image's kernels. What comes out of decompression is not kept.
 fn names(image: &DeviceImage<'_>, limits: &Limits) -> Vec<String> {
-    /// So much is kept for the next image.
-    const KEPT: usize = 1 << 26;
-    thread_local! {
-        /// New memory for each would come page by page.
-        static CONTENT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
-    }
     let (Storage::Compressed(method), None) = (image.storage(), image.code.at_hand()) else {
         return image.kernels(limits);
     };
+    with_memory(|content| {
+        let mut own = image.clone();
+        own.code = match inflate_whole_into(content, method, image.stored_bytes(), image.size()) {
+            Ok(()) => Code::from(content.as_slice()),
+            // Only what the container tells, if anything.
+            Err(_) => Code::from(b"".as_slice()),
+        };
+        own.kernels(limits)
+    })
+}
+
+/// The same by the first bytes of the image; `None` where these do not tell.
+fn names_in_front(image: &DeviceImage<'_>) -> Option<Vec<String>> {
+    let is_told = !image.kernels.is_empty() || image.code.at_hand().is_some();
+    let is_stream = image.storage() == Storage::Compressed(Compression::Zstd);
+    if is_told || !is_stream || image.format != ImageFormat::Cubin {
+        return None;
+    }
+    with_memory(|front| {
+        let mut names = SectionNames::default();
+        let mut is_enough = |front: &[u8]| names.are_in(front);
+        zstd::front(image.stored_bytes(), image.size(), front, &mut is_enough).ok()?;
+        names.kernels(front)
+    })
+}
+
+/// Lends the memory that the last image was unpacked to: new memory for each would come page by page.
+fn with_memory<R>(work: impl FnOnce(&mut Vec<u8>) -> R) -> R {
+    /// So much is kept for the next image.
+    const KEPT: usize = 1 << 26;
+    thread_local! {
+        static CONTENT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    }
     let mut content = CONTENT.take();
-    let mut own = image.clone();
-    own.code = match inflate_whole_into(&mut content, method, image.stored_bytes(), image.size()) {
-        Ok(()) => Code::from(content.as_slice()),
-        // Only what the container tells, if anything.
-        Err(_) => Code::from(b"".as_slice()),
-    };
-    let names = own.kernels(limits);
-    drop(own);
+    let result = work(&mut content);
     if content.capacity() <= KEPT {
         CONTENT.set(content);
     }
-    names
+    result
 }
 
 /// The kernels of images that go which no image has that stays.
@@ -142,15 +162,29 @@ fn lost_kernels(
     going: &[&DeviceImage<'_>],
     limits: &Limits,
 ) -> BTreeSet<String> {
-    let names = |image: &DeviceImage<'_>| names(image, limits);
-    let mut lost: BTreeSet<String> = going.iter().flat_map(|image| names(image)).collect();
-    for image in staying {
-        if lost.is_empty() {
+    let in_front = |image: &DeviceImage<'_>| names_in_front(image).unwrap_or_else(|| names(image, limits));
+    let lost = without(going, staying, in_front);
+    // Before anybody is told of a loss, it is made sure of.
+    match lost.is_empty() {
+        true => lost,
+        false => without(going, staying, |image| names(image, limits)),
+    }
+}
+
+/// The names of the ones without those of the others.
+fn without(
+    ones: &[&DeviceImage<'_>],
+    others: &[&DeviceImage<'_>],
+    names: impl Fn(&DeviceImage<'_>) -> Vec<String>,
+) -> BTreeSet<String> {
+    let mut left: BTreeSet<String> = ones.iter().flat_map(|image| names(image)).collect();
+    for image in others {
+        if left.is_empty() {
             break;
         }
         for name in names(image) {
-            lost.remove(&name);
+            left.remove(&name);
         }
     }
-    lost
+    left
 }
