@@ -2,7 +2,9 @@
 
 #![cfg(unix)]
 
-use offkit_tests::{Folder, need, tool};
+use std::process::Command;
+
+use offkit_tests::{Folder, need, offkit, tool};
 
 #[track_caller]
 fn says(text: &str, parts: &[&str]) {
@@ -186,4 +188,30 @@ fn libraries_that_a_program_needs_are_listed_with_it() {
         &outcome.stderr,
         &["libgone.so was not found, and not looked into"],
     );
+    // The members of a package find each other, wherever they are in it.
+    let python = tool("python3").unwrap();
+    folder
+        .run(python, ["-m", "zipfile", "-c", "app.whl", "app", "lib"])
+        .ok();
+    let outcome = folder.offkit("ls --needed --json app.whl");
+    assert_eq!((outcome.code, outcome.json().len()), (0, 1), "{}", outcome.stderr);
+    says(
+        &outcome.stderr,
+        &["libgone.so was not found", "app.whl!app needs it"],
+    );
+    assert!(!outcome.stderr.contains("liba.so"), "{}", outcome.stderr);
+    // What a package lacks is where the loader finds it.
+    std::fs::create_dir(folder.path("elsewhere")).unwrap();
+    std::fs::copy(folder.path("lib/liba.so"), folder.path("elsewhere/libgone.so")).unwrap();
+    for (words, code) in [("ls", 0), ("check --targets sm_52 --driver 550", 0)] {
+        let mut command = Command::new(offkit());
+        command
+            .args(words.split_whitespace())
+            .args(["--needed", "--json", "app.whl"])
+            .env("LD_LIBRARY_PATH", folder.path("elsewhere"));
+        let outcome = folder.run_command(&mut command);
+        assert_eq!(outcome.code, code, "{outcome:#?}");
+        says(&outcome.stdout, &["elsewhere/libgone.so"]);
+        assert!(!outcome.stderr.contains("libgone.so"), "{}", outcome.stderr);
+    }
 }

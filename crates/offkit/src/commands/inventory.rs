@@ -70,7 +70,8 @@ pub(super) fn add_needed(
     let given: HashSet<PathBuf> = files.iter().map(|file| whole(file)).collect();
     let mut followed: HashSet<String> = given.iter().map(|file| name(file)).collect();
     let mut inputs = Vec::new();
-    for library in files.iter().flat_map(|file| libraries_of(file).found) {
+    let paths: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
+    for library in libraries_of(&paths, inventory).found {
         if !given.contains(&whole(&library)) && followed.insert(name(&library)) {
             inputs.push(Input::of(library, true));
         }

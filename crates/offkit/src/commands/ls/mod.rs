@@ -12,6 +12,7 @@ use clap::Args;
 use std::path::Path;
 use std::path::PathBuf;
 
+use offkit_inventory::{Depth, Inventory};
 use offkit_object::{DeviceImage, Item, Problem, looks_like_device_code};
 
 use super::Source;
@@ -38,7 +39,7 @@ pub(crate) struct Ls {
     /// Files or folders to look into, or locations in files, `FILE!0/ir/0`; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// List the shared libraries that a program needs, too, and what these need
+    /// List the shared libraries that a program or a package's members need, too, and what these need
     #[arg(long)]
     needed: bool,
     /// Show the kernels of each image with their arguments
@@ -74,6 +75,7 @@ pub(crate) fn run(options: &Ls, terminal: Terminal) -> Result<(), Failure> {
         terminal,
         selection: Selection::new(&options.filter),
         sums: Sums::default(),
+        inside: Inventory::default(),
     };
     for path in &options.files {
         if path.is_dir() {
@@ -102,12 +104,15 @@ struct Lister<'a> {
     selection: Selection<'a>,
     /// Of all files; for JSON only, as a tree has its own.
     sums: Sums,
+    /// The libraries in the file that was listed last, where those that they need are wanted.
+    inside: Inventory,
 }
 
 impl Lister<'_> {
-    /// Lists the libraries that a program needs and that have device code inside.
-    fn needed(&mut self, program: &Path) {
-        let libraries = libraries_of(program);
+    /// Lists the libraries that a program, or the members of a package need, and that have device code inside.
+    fn needed(&mut self, file: &Path) {
+        let inside = std::mem::take(&mut self.inside);
+        let libraries = libraries_of(&[file], &inside);
         for path in &libraries.found {
             if let Err(failure) = self.file(path, true) {
                 self.selection.fail(&failure, self.terminal);
@@ -115,8 +120,7 @@ impl Lister<'_> {
         }
         for (name, needed_by) in &libraries.missing {
             self.terminal.warning(format_args!(
-                "{name} was not found, and not looked into: {} needs it",
-                needed_by.display()
+                "{name} was not found, and not looked into: {needed_by} needs it"
             ));
         }
     }
@@ -149,6 +153,7 @@ impl Lister<'_> {
     fn file(&mut self, path: &Path, is_in_folder: bool) -> Result<usize, Failure> {
         /// Enough to tell what a file is.
         const HEAD: usize = 1 << 10;
+        self.inside = Inventory::default();
         let source = Source::open(path)?;
         if is_in_folder && !looks_like_device_code(source.content.get(..HEAD).unwrap_or(&source.content)) {
             return Ok(0);
@@ -172,11 +177,18 @@ impl Lister<'_> {
             problems: Vec::new(),
         };
         let progress = self.terminal.progress();
+        let mut libraries = Inventory::default();
+        let mut collector = libraries.collect(source.place.file(), &source.content, Depth::Headers, &());
         source.walk(&options.limits, &mut |item| {
+            if options.needed && matches!(item, Item::Container(_)) {
+                collector.add(item);
+            }
             listing.add(item);
             progress.images(path, listing.images);
         });
+        collector.finish();
         drop(progress);
+        self.inside = libraries;
         listing.result?;
         // An image may be there without being wanted.
         if listing.images == 0 && !source.place.is_file() {
