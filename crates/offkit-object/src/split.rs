@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use offkit_image::{Compression, Error, ErrorKind, Limits, Location};
 
 use crate::compression::{inflate_whole, zlib, zstd};
+use crate::part::Content;
 use crate::reading::Reading;
 use crate::thin::{self, Thinning};
 use delta::{Old, Part};
@@ -97,7 +98,8 @@ impl<'data> Split<'data> {
             headed,
             inexact: Vec::new(),
         };
-        let steps = cook.steps(self.bytes, &self.pieces, host)?;
+        let whole = Location::of_file(self.file_name.as_str());
+        let steps = cook.steps((&whole, Content::File), self.bytes, &self.pieces, host)?;
         let recipe = recipe::write(self.bytes.len() as u64, &steps)?;
         Ok((recipe, cook.inexact))
     }
@@ -124,13 +126,19 @@ struct Cook<'c, 'data> {
 }
 
 impl Cook<'_, '_> {
-    fn steps(&mut self, bytes: &[u8], pieces: &[Piece], host: &[u8]) -> Result<Vec<Step>, Error> {
+    /// The steps that make the bytes at `whole`, of which it is known what they are, with what is there in the host file.
+    fn steps(
+        &mut self,
+        (whole, meant): (&Location, Content),
+        bytes: &[u8],
+        pieces: &[Piece],
+        host: &[u8],
+    ) -> Result<Vec<Step>, Error> {
         let packed = pieces
             .iter()
             .filter(|piece| matches!(piece.kind, Kind::Packed { .. }));
         let places: Vec<Location> = packed.map(|piece| piece.location.clone()).collect();
-        let name = &self.split.file_name;
-        let beside = pieces::compressed_parts(name, host, &places, &self.split.limits);
+        let beside = pieces::compressed_parts(whole, host, meant, &places, &self.split.limits);
         let mut old = Old::new(host);
         let mut steps = Vec::new();
         let mut done = 0;
@@ -155,6 +163,7 @@ impl Cook<'_, '_> {
                 }
                 Kind::Packed {
                     compression,
+                    meant,
                     content,
                     pieces,
                 } => {
@@ -173,7 +182,7 @@ impl Cook<'_, '_> {
                         compression: *compression,
                         exactly,
                         size: stored.len() as u64,
-                        steps: self.steps(content, pieces, &base)?,
+                        steps: self.steps((&piece.location, *meant), content, pieces, &base)?,
                     })
                 }
             });

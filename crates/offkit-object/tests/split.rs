@@ -171,6 +171,33 @@ proptest! {
 }
 
 #[test]
+fn what_stays_in_packed_parts_of_packed_parts_is_not_in_the_recipe() {
+    let compressed = |entries: Vec<BundleEntry<'_>>| {
+        let bundle = Bundle { entries }.write(16).unwrap();
+        CompressedBundle::write(&bundle, CompressedVersion::V3, Compression::Zstd, None).unwrap()
+    };
+    let noise = |seed: u32| -> Vec<u8> {
+        let next = |state: &u32| Some(state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223));
+        std::iter::successors(Some(seed), next)
+            .map(|state| (state >> 24) as u8)
+            .take(20_000)
+            .collect()
+    };
+    let (code, image) = (noise(1), noise(2));
+    let inner = compressed(vec![
+        BundleEntry::new("host-x86_64-unknown-linux-gnu-", code.as_slice()),
+        BundleEntry::new("hipv4-amdgcn-amd-amdhsa--gfx942", image.as_slice()),
+    ]);
+    let file = compressed(vec![BundleEntry::new(
+        "hipv4-amdgcn-amd-amdhsa--gfx90a",
+        inner.as_slice(),
+    )]);
+    check(&file);
+    let recipe = split(&file).unwrap().recipe;
+    assert!(recipe.len() < code.len() / 4, "{}", recipe.len());
+}
+
+#[test]
 fn damaged_files_are_refused_or_come_together_again() {
     for (name, file) in samples() {
         for length in (0..file.len()).step_by(7) {

@@ -31,6 +31,8 @@ pub(super) enum Kind {
     /// Something compressed, with images in it.
     Packed {
         compression: Compression,
+        /// What is in it, as what it is a part of says.
+        meant: Content,
         content: Vec<u8>,
         pieces: Vec<Piece>,
     },
@@ -104,6 +106,7 @@ impl<'l> Pieces<'l> {
             location: location.clone(),
             kind: Kind::Packed {
                 compression: Compression::Zstd,
+                meant: Content::File,
                 content: tar,
                 pieces,
             },
@@ -191,6 +194,7 @@ impl<'l> Pieces<'l> {
             } else {
                 Kind::Packed {
                     compression: coding.compression,
+                    meant: part.content,
                     pieces: self.within(Source::new(&content), part.content, node, &place, inner)?,
                     content,
                 }
@@ -237,27 +241,25 @@ fn around(source: Source<'_>, entry: Option<&Range<u64>>, stored: Source<'_>) ->
     made.unwrap_or_default()
 }
 
-/// The compressed parts of a file at these places, as far as they are there.
+/// The compressed parts at these places, as far as they are there, of what is at `whole`: of a file, or of what came out
+/// of a compressed part of one.
 pub(super) fn compressed_parts(
-    file_name: &str,
+    whole: &Location,
     bytes: &[u8],
+    meant: Content,
     places: &[Location],
     limits: &Limits,
 ) -> BTreeMap<Location, Stored> {
+    let depth = whole.parts().count();
     let mut tree = Node::default();
-    places.iter().for_each(|place| tree.add(place));
+    for place in places {
+        let below = place.parts().skip(depth);
+        let file = Location::of_file(whole.file());
+        tree.add(&below.fold(file, |place, part| place.join(&*part)));
+    }
     let mut found = BTreeMap::new();
     if !places.is_empty() {
-        let whole = Location::of_file(file_name);
-        add_compressed(
-            Source::new(bytes),
-            Content::File,
-            &mut tree,
-            &whole,
-            limits,
-            0,
-            &mut found,
-        );
+        add_compressed(Source::new(bytes), meant, &mut tree, whole, limits, 0, &mut found);
     }
     found
 }
