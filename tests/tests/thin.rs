@@ -1,6 +1,7 @@
 //! `offkit thin` on programs that clang, NVIDIA's assembler and the system's linkers make: the result is loaded, and
 //! listed by the vendors' own tools.
 
+use std::path::Path;
 use std::process::Command;
 
 use offkit_tests::cuda::{CUOBJDUMP, Cuda};
@@ -310,7 +311,7 @@ fn what_would_be_lost_is_an_error_or_said() {
     // Where there are no temporary files, memory does.
     let mut command = Command::new(offkit());
     command
-        .args(["thin", "lib.so", "--drop", "sm_86", "--dry-run"])
+        .args(["thin", "lib.so", "--recompress", "zstd", "--dry-run"])
         .env("TMPDIR", "/nonexistent");
     workshop.folder.run_command(&mut command).ok();
     // A program without device code is told apart from one where there is nothing to do.
@@ -324,11 +325,19 @@ fn what_would_be_lost_is_an_error_or_said() {
     let said = workshop
         .folder
         .offkit("thin lib.so --drop sm_86 --dry-run --json");
-    let report = &said.json()[0];
+    let report = said.json().remove(0);
+    // What it would be is counted, and written nowhere: no file may grow.
+    let limited = "ulimit -f 0; exec \"$0\" thin lib.so --drop sm_86 --dry-run --json";
+    let said = workshop
+        .folder
+        .run("sh", [Path::new("-c"), Path::new(limited), &offkit()]);
+    assert_eq!(said.json()[0], report);
     assert_eq!(report["written"], false);
     assert_eq!(report["devices"][0]["device"], "sm_86");
     assert_eq!(report["devices"][0]["native"], 3);
     assert_eq!(report["size_before"], workshop.size("lib.so"));
+    workshop.folder.offkit("thin lib.so --drop sm_86 -o thin.so").ok();
+    assert_eq!(report["size_after"], workshop.size("thin.so"));
     assert!(report["size_after"].as_u64() < report["size_before"].as_u64());
 }
 

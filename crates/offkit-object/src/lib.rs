@@ -174,6 +174,6 @@ pub use syclbin::{AbstractModule, IrModule, IrType, NativeImage, SyclBin, SyclBi
 #[cfg(all(feature = "inspect", feature = "write"))]
 pub use thin::{DeviceLoss, Losses};
 #[cfg(feature = "write")]
-pub use thin::{ThinDraft, Thinned, Thinning, thin, thin_draft};
+pub use thin::{ThinDraft, Thinned, Thinning, least_driver_to_unpack, thin, thin_draft};
 pub use verify::verify;
 pub use walk::{Container, Item, Program, RunningDescriptor, walk, walk_names, walk_sparing};

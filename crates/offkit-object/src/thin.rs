@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 
 use offkit_image::PartName as Name;
 use offkit_image::target::{Device, DriverVersion};
-use offkit_image::{ContainerKind, Error, ErrorKind, Limits, Location, Problem};
+use offkit_image::{ContainerKind, DeviceImage, Error, ErrorKind, Limits, Location, Problem};
 
 use crate::chunks::Chunks;
 use crate::container;
@@ -593,6 +593,13 @@ impl Thinner<'_> {
     }
 }
 
+/// The oldest driver that reads an image as it is compressed, where that is more than its device needs.
+#[must_use]
+pub fn least_driver_to_unpack(image: &DeviceImage<'_>) -> Option<DriverVersion> {
+    image.compression()?;
+    image.runs_on(&Device::new(image.target.clone())).least_driver
+}
+
 /// The images of a file as far as they must stay the same, in order, and the number of problems.
 #[derive(Debug)]
 struct Inventory {
@@ -627,10 +634,7 @@ impl Inventory {
                     // What was compressed anew was compared when it was made.
                     let stored = (!thinning.recompress).then(|| Stored::of(&image, bytes));
                     inventory.images.push((hasher.finish(), stored));
-                    if image.compression().is_some() {
-                        let verdict = image.runs_on(&Device::new(image.target.clone()));
-                        inventory.least_driver = inventory.least_driver.max(verdict.least_driver);
-                    }
+                    inventory.least_driver = inventory.least_driver.max(least_driver_to_unpack(&image));
                 }
                 Item::Problem(_) => inventory.problems = inventory.problems.saturating_add(1),
                 _ => {}

@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use clap::Args;
 use offkit_object::target::{DriverVersion, Family};
 use offkit_object::{
-    DeviceImage, ImageFormat, Losses, Problem, Target, ThinDraft, Thinning, images, range_within,
+    DeviceImage, ImageFormat, Losses, Problem, Target, ThinDraft, Thinning, images, least_driver_to_unpack,
+    range_within,
 };
 use serde_json::{Value, json};
 
@@ -121,6 +122,8 @@ pub(crate) fn run(options: &Thin, terminal: Terminal) -> Result<(), Failure> {
     let output = options.output.as_deref().filter(|_| !options.dry_run);
     // With another version it is not yet what is to be there.
     let beside = output.filter(|_| options.local_version.is_none());
+    // Nobody reads what a dry run would write, unless it says how images are compressed.
+    let is_counted = options.dry_run && !thinning.recompress && options.local_version.is_none();
     let compare = || {
         let losses = Losses::of(&found, goes, &limits);
         source.passed(&source.content);
@@ -135,9 +138,12 @@ pub(crate) fn run(options: &Thin, terminal: Terminal) -> Result<(), Failure> {
         let draft =
             offkit_object::thin_draft(whole.file(), &source.content, &dropped, thinning, &limits, &tell);
         let draft = draft.map_err(failed)?;
+        if is_counted {
+            return Ok((draft, None));
+        }
         progress.step("writing");
         let staged = Staged::write(beside, &draft.chunks.slices(), &|piece| source.passed(piece));
-        Ok((draft, staged.map_err(Failure::input)?))
+        Ok((draft, Some(staged.map_err(Failure::input)?)))
     };
     progress.step("comparing kernels");
     // To write what is to be thrown away where kernels would be lost costs nothing beside comparing them, unless it is
@@ -162,42 +168,42 @@ pub(crate) fn run(options: &Thin, terminal: Terminal) -> Result<(), Failure> {
         false => Ok(is_allowed?),
     };
     progress.step("thinning");
-    let made: Result<(ThinDraft<'_>, Staged), Failure> = made.unwrap_or_else(make);
+    let made: Result<(ThinDraft<'_>, Option<Staged>), Failure> = made.unwrap_or_else(make);
     let (draft, staged) = match (made, is_allowed.as_ref()) {
         (Err(error), Ok(())) => return Err(error),
         (Err(_), Err(_)) => return is_allowed,
         (Ok(made), _) => made,
     };
-    progress.step("reading back");
-    let new = staged.content();
-    let least_driver = draft.check(new, &Mapped(&source.content), &Mapped(new));
-    let thinned = Thinned {
-        size: new.len() as u64,
-        least_driver: least_driver.map_err(failed)?,
+    let mut thinned = Thinned {
+        size: draft.chunks.len(),
+        least_driver: None,
         kept_size: &draft.kept_size,
         not_recompressed: &draft.not_recompressed,
     };
-    let thinned = match &options.local_version {
+    match staged {
         None => {
-            if let Some(output) = output {
+            let staying = found.iter().filter(|image| !goes(image));
+            thinned.least_driver = staying.filter_map(least_driver_to_unpack).max();
+        }
+        Some(staged) => {
+            progress.step("reading back");
+            let new = staged.content();
+            let least_driver = draft.check(new, &Mapped(&source.content), &Mapped(new));
+            thinned.least_driver = least_driver.map_err(failed)?;
+            if let Some(label) = &options.local_version {
+                let versioned = offkit_object::zip::with_local_version(new, label, &limits);
+                let (bytes, _) = versioned.map_err(failed)?;
+                drop(staged);
+                if let Some(output) = output {
+                    files::replace(output, &[&bytes]).map_err(Failure::input)?;
+                }
+                thinned.size = bytes.len() as u64;
+            } else if let Some(output) = output {
                 let placed = staged.put_in_place(output, files::durability(output, &source.path));
                 placed.map_err(Failure::input)?;
             }
-            thinned
         }
-        Some(label) => {
-            let versioned = offkit_object::zip::with_local_version(new, label, &limits);
-            let (bytes, _) = versioned.map_err(failed)?;
-            drop(staged);
-            if let Some(output) = output {
-                files::replace(output, &[&bytes]).map_err(Failure::input)?;
-            }
-            Thinned {
-                size: bytes.len() as u64,
-                ..thinned
-            }
-        }
-    };
+    }
     drop(progress);
     if let Some(output) = output {
         keep_mode(&source.path, output)?;
