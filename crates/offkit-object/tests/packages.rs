@@ -338,3 +338,20 @@ fn what_is_compressed_again_and_again_ends_at_the_limit() {
     assert!(contents.images.is_empty());
     assert_eq!(contents.problems[0].error.kind(), ErrorKind::LimitExceeded);
 }
+
+#[test]
+fn a_stream_that_failed_is_not_read_on() {
+    // Damaged so that the decoder of xz never ended when it was read on behind its error.
+    let file = [
+        253, 55, 122, 88, 90, 0, 0, 4, 230, 214, 180, 70, 2, 0, 33, 1, 22, 0, 0, 0, 116, 47, 229, 163, 1, 0,
+        105, 0, 0, 0, 0, 209, 0, 39, 139, 138, 7, 132, 233, 145, 203, 198, 203, 143, 239, 126, 17, 37, 197,
+        210, 62, 83, 233, 70, 100, 225, 244, 178, 189, 220, 191, 182, 36, 36, 30, 254, 143, 167, 186, 249,
+        75, 6, 220, 81, 35, 144, 75, 96, 66, 230, 29, 178, 233, 145, 203, 198, 203, 143, 239, 126, 17, 37,
+        197, 210, 62, 83, 233, 70, 100, 225, 244, 178, 189, 220, 191, 182, 36, 36, 30, 254, 143, 167, 186,
+        249, 75, 6, 220, 81, 35, 144, 75, 242, 23, 126, 59, 25, 7, 191, 163, 246, 15, 0, 0, 191, 76, 28, 179,
+        177, 196, 103, 251, 2, 0, 0, 0, 0, 4, 89, 90,
+    ];
+    let contents = read(&file);
+    assert!(contents.images.is_empty());
+    assert!(!contents.problems.is_empty());
+}

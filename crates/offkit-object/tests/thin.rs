@@ -168,3 +168,16 @@ fn a_place_without_an_image_is_an_error() {
         assert_eq!(error.message(), "no image at this location", "{place}");
     }
 }
+
+#[test]
+fn a_list_of_images_that_is_larger_than_its_program_is_refused() {
+    let mut program = include_bytes!("../../../fuzz/seeds/thin/sycl_wrapped-program-x86-64-v1").to_vec();
+    let images = offkit_object::read("file", &program, &limits()).images;
+    let first = images[0].location.clone();
+    // The header of the section `.tgtimg`: where its address and its size are.
+    let header = 0x5b0 + 3 * 64;
+    program[header + 16..][..8].copy_from_slice(&[0x11; 8]);
+    program[header + 32..][..8].copy_from_slice(&(u64::MAX / 2).to_le_bytes());
+    let error = thin(&program, &[first]).unwrap_err();
+    assert_eq!(error.message(), "a table of the program is cut off");
+}

@@ -268,7 +268,10 @@ impl Program {
         const ROW: u64 = 16;
         const ADDRESS: u64 = 16;
         const SIZE: u64 = 32;
+        // No two lists share bytes, unless the program is damaged.
+        let mut left = self.bytes.len() as u64;
         for &(list, size) in memory.image_lists() {
+            left = left.checked_sub(size).ok_or_else(cut_off)?;
             let mut to = list;
             let rows = size.checked_div(ROW).unwrap_or_default();
             for row in 0..rows {
