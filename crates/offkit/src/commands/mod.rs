@@ -41,6 +41,9 @@ pub(crate) mod tool;
 pub(crate) mod verify;
 pub(crate) mod wrap;
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+
 use offkit_object::{KernelName, Limits, Location, Problem};
 use offkit_runtime::{ImageId, ImageRegistry};
 use serde_json::{Value, json};
@@ -65,12 +68,37 @@ fn nothing_in(place: &Location, problems: &[Problem]) -> Failure {
 
 /// A name as it is shown: as the source has it, or, `mangled`, as it stands in the file.
 fn shown_name(name: &str, mangled: bool) -> String {
-    let name = if mangled {
-        name.to_owned()
-    } else {
-        KernelName::new(name).readable()
-    };
-    escape(&name).into_owned()
+    thread_local! {
+        static READABLE: RefCell<Readable> = RefCell::default();
+    }
+    match mangled {
+        true => escape(name).into_owned(),
+        false => READABLE.with_borrow_mut(|readable| readable.of(name).to_owned()),
+    }
+}
+
+/// Names as they are shown: the images for several architectures have the same ones, and to demangle them takes as long
+/// as to unpack the images.
+#[derive(Default)]
+struct Readable {
+    shown: HashMap<String, String>,
+    bytes: usize,
+}
+
+impl Readable {
+    fn of(&mut self, name: &str) -> &str {
+        /// Of all names together.
+        const KEPT: usize = 1 << 25;
+        if !self.shown.contains_key(name) {
+            let shown = escape(&KernelName::new(name).readable()).into_owned();
+            if self.bytes > KEPT {
+                *self = Self::default();
+            }
+            self.bytes += name.len() + shown.len();
+            self.shown.insert(name.to_owned(), shown);
+        }
+        &self.shown[name]
+    }
 }
 
 /// What a registered image is, `SPIR-V for spirv64-unknown-unknown`; nothing once it is withdrawn.
