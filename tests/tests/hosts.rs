@@ -82,7 +82,9 @@ fn a_program_that_knows_pi_2_3_alone_runs_saxpy() {
         return;
     };
     let real = folder.run_command(run(&plugin).envs(runtime.environment())).ok();
-    assert!(real.starts_with("1024 elements are right on Intel"), "{real}");
+    // Intel's runtime names its device after the processor, whoever made it.
+    assert!(real.starts_with("1024 elements are right on "), "{real}");
+    assert!(!real.starts_with(RIGHT), "{real}");
 }
 
 #[test]
