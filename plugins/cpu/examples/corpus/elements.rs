@@ -84,6 +84,8 @@ fn origins(module: &Module, function: &Function) -> HashMap<ValueId, Origin> {
                         Some(Origin::Pointer((index, Some(at))))
                     }
                     (Operation::Load, _) => None,
+                    // On its way from one type of pointer to another it may be an integer.
+                    (Operation::Reinterpret, found) => found,
                     (_, found) if is_pointer => found,
                     _ => None,
                 };
