@@ -312,7 +312,8 @@ fn variables_choose_devices_and_say_what_they_hide() {
     for hidden in ["opencl:*", "*:gpu", "!offkit:*"] {
         let outcome = select(hidden);
         assert_eq!(outcome.code, 3, "{hidden}: {outcome:#?}");
-        assert!(outcome.stderr.contains("no devices found"), "{outcome:#?}");
+        let because = format!("no devices found: ONEAPI_DEVICE_SELECTOR={hidden} leaves none");
+        assert!(outcome.stderr.contains(&because), "{outcome:#?}");
     }
     let findings = machine.findings("Plugins", &[("SYCL_DEVICE_FILTER", "gpu")]);
     says(

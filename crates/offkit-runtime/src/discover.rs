@@ -111,9 +111,12 @@ pub enum DiscoveryFailure {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeviceError {
-    /// There is no device at all.
-    #[error("no devices found")]
-    None,
+    /// There is no device, or none that the environment leaves.
+    #[error("no devices found{}", match .chosen_by { Some((name, value)) => format!(": {name}={value} leaves none"), None => String::new() })]
+    None {
+        /// The variable that says which devices are used, and its value.
+        chosen_by: Option<(&'static str, String)>,
+    },
     /// There are devices, but none like that.
     #[error("no device is `{selector}`; the devices are {}", .available.join(", "))]
     NotFound {
@@ -311,6 +314,13 @@ impl Runtime {
         &self.environment
     }
 
+    /// What there is to say where there are no devices.
+    pub fn no_devices(&self) -> DeviceError {
+        DeviceError::None {
+            chosen_by: self.environment.variable.clone(),
+        }
+    }
+
     /// The device that `selector` means: a number from 0, the name of a plugin or a kind of device
     /// (`cpu`, `gpu`), of which the first is taken, or a part of the device's name, letters and digits
     /// alone. Without a selector it is the first device.
@@ -330,7 +340,7 @@ impl Runtime {
             return Ok(device.clone());
         }
         match self.labels() {
-            none if none.is_empty() => Err(DeviceError::None),
+            none if none.is_empty() => Err(self.no_devices()),
             available => Err(DeviceError::NotFound {
                 selector: selector.unwrap_or_default().to_owned(),
                 available,
@@ -396,7 +406,7 @@ impl Runtime {
         let refusals = match reasons.first() {
             Some(SelectError::NoneFits { refusals, .. }) => refusals,
             Some(_) => return reasons.swap_remove(0).into(),
-            None => return DeviceError::None.into(),
+            None => return self.no_devices().into(),
         };
         let mut code: Vec<_> = refusals.iter().map(Refusal::code).collect();
         code.dedup();

@@ -58,7 +58,7 @@ pub(crate) fn run(options: &Devices, terminal: Terminal) -> Result<(), Failure> 
     output.finish()?;
     match found.is_empty() {
         false => Ok(()),
-        true => Err(Failure::new(ExitStatus::Machine, "no devices found")
+        true => Err(Failure::new(ExitStatus::Machine, runtime.no_devices())
             .hint("`offkit doctor` says what was looked for, and why it is not used")),
     }
 }

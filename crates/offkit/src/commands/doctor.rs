@@ -89,7 +89,7 @@ pub(crate) fn run(options: &Doctor, terminal: Terminal) -> Result<(), Failure> {
     }
     output.finish()?;
     match devices {
-        0 => Err(Failure::new(ExitStatus::Machine, "no devices found")),
+        0 => Err(Failure::new(ExitStatus::Machine, runtime.no_devices())),
         _ => Ok(()),
     }
 }
