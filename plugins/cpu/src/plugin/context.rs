@@ -3,6 +3,7 @@
 use offkit_pi::ffi::*;
 use offkit_pi::host::UsmKind;
 use offkit_pi::plugin::{BufferRequest, Context, Error, Ref, Result, UsmAllocation};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::device::CpuDevice;
@@ -11,24 +12,28 @@ use super::memory::CpuBuffer;
 use super::program::CpuProgram;
 use super::queue::CpuQueue;
 use super::{Cpu, memory_error};
+use crate::sync::{Mutex, MutexGuard, PoisonError};
 use crate::{AllocationKind, Memory};
 
 /// A context: memory of its own.
 pub(crate) struct CpuContext {
-    pub(super) device: Arc<CpuDevice>,
+    devices: Box<[Arc<CpuDevice>]>,
     pub(super) memory: Arc<Memory>,
+    /// The devices of allocations that are for another than the first, by the addresses of these.
+    others: Mutex<HashMap<usize, Arc<CpuDevice>>>,
     /// Whether it has a device that compiles kernels.
     compiles: bool,
 }
 
 impl Context<Cpu> for CpuContext {
     fn create(devices: &[Arc<CpuDevice>]) -> Result<CpuContext> {
-        let device = devices
-            .first()
-            .ok_or_else(|| Error::new(PI_INVALID_VALUE, "no device"))?;
+        if devices.is_empty() {
+            return Err(Error::new(PI_INVALID_VALUE, "no device"));
+        }
         Ok(CpuContext {
-            device: Arc::clone(device),
+            devices: devices.into(),
             memory: Memory::new(),
+            others: Mutex::default(),
             compiles: devices.iter().any(|device| device.compiles()),
         })
     }
@@ -66,7 +71,7 @@ impl Context<Cpu> for CpuContext {
     fn allocate_usm(
         &self,
         kind: UsmKind,
-        _: Option<&Arc<CpuDevice>>,
+        device: Option<&Arc<CpuDevice>>,
         size: usize,
         alignment: usize,
     ) -> Result<usize> {
@@ -79,7 +84,11 @@ impl Context<Cpu> for CpuContext {
             .memory
             .allocate(size, alignment.max(1), kind)
             .map_err(memory_error)?;
-        Ok(address as usize)
+        let address = address as usize;
+        if let Some(device) = device.filter(|device| !Arc::ptr_eq(device, &self.devices[0])) {
+            self.others().insert(address, Arc::clone(device));
+        }
+        Ok(address)
     }
 
     fn free_usm(&self, address: usize) -> Result<()> {
@@ -92,22 +101,45 @@ impl Context<Cpu> for CpuContext {
                 format_args!("{address:#x} is not the start of a USM allocation"),
             ));
         }
+        // Before another allocation can have the address.
+        if self.devices.len() > 1 {
+            self.others().remove(&address);
+        }
         self.memory.free(address as u64).map_err(memory_error)
     }
 
     fn usm_allocation(&self, address: usize) -> Option<UsmAllocation<Cpu>> {
         let allocation = self.memory.lookup(address as u64)?;
-        let (kind, device) = match allocation.kind {
-            AllocationKind::Host => (UsmKind::Host, None),
-            AllocationKind::Device => (UsmKind::Device, Some(Arc::clone(&self.device))),
-            AllocationKind::Shared => (UsmKind::Shared, Some(Arc::clone(&self.device))),
+        let kind = match allocation.kind {
+            AllocationKind::Host => UsmKind::Host,
+            AllocationKind::Device => UsmKind::Device,
+            AllocationKind::Shared => UsmKind::Shared,
             _ => return None,
         };
+        let base = allocation.base as usize;
+        let device = (kind != UsmKind::Host).then(|| self.device_of(base));
         Some(UsmAllocation {
             kind,
-            base: allocation.base as usize,
+            base,
             size: allocation.size as usize,
             device,
         })
+    }
+}
+
+impl CpuContext {
+    fn others(&self) -> MutexGuard<'_, HashMap<usize, Arc<CpuDevice>>> {
+        self.others.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The device that an allocation was made for.
+    fn device_of(&self, base: usize) -> Arc<CpuDevice> {
+        let [first, rest @ ..] = &*self.devices else {
+            unreachable!("a context has a device");
+        };
+        match rest {
+            [] => Arc::clone(first),
+            _ => Arc::clone(self.others().get(&base).unwrap_or(first)),
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! What C hosts use and the safe host side does not offer, through the table.
 
-use crate::support::with_both;
+use crate::support::{with_both, with_checked};
 use core::ffi::c_void;
 use offkit_pi::ffi::*;
 use offkit_pi::table::Api;
@@ -265,5 +265,58 @@ fn allocations_are_found_by_any_address_in_them() {
         assert_eq!(unsafe { free(raw.context, address) }, PI_INVALID_VALUE);
         let memory = raw.buffer(PI_MEM_FLAGS_ACCESS_RW, 4, null_mut());
         raw.release(memory);
+    });
+}
+
+/// Python's arrays are handed on by the devices of their addresses.
+#[test]
+fn an_allocation_is_the_devices_that_it_was_made_for() {
+    with_checked(|machine| {
+        let mut raw = Raw::new(machine.device.plugin().api());
+        let (mut platform, mut devices) = (null_mut(), [null_mut(); 2]);
+        call!(raw, piPlatformsGet(1, &raw mut platform, null_mut()));
+        let (into, count) = (devices.as_mut_ptr(), &mut 0);
+        call!(raw, piDevicesGet(platform, PI_DEVICE_TYPE_ALL, 2, into, count));
+        call!(raw, piContextRelease(raw.context));
+        let context = &raw mut raw.context;
+        call!(
+            raw,
+            piContextCreate(null(), *count, devices.as_ptr(), None, null_mut(), context)
+        );
+        // The second round gets addresses that the first gave back, for the other device.
+        for number in [0, 1, 1, 0, 1, 0] {
+            let (device, mut addresses) = (devices[number], [null_mut(); 2]);
+            let [of_device, shared] = &mut addresses;
+            call!(
+                raw,
+                piextUSMDeviceAlloc(of_device, raw.context, device, null_mut(), 64, 0)
+            );
+            call!(
+                raw,
+                piextUSMSharedAlloc(shared, raw.context, device, null_mut(), 64, 0)
+            );
+            for address in addresses {
+                let mut found: pi_device = null_mut();
+                let (inside, to) = (address.wrapping_byte_add(63), (&raw mut found).cast());
+                let name = PI_MEM_ALLOC_DEVICE;
+                call!(
+                    raw,
+                    piextUSMGetMemAllocInfo(
+                        raw.context,
+                        inside,
+                        name,
+                        size_of::<pi_device>(),
+                        to,
+                        null_mut()
+                    )
+                );
+                assert_eq!(found, device, "device {number}");
+            }
+            for address in addresses {
+                call!(raw, piextUSMFree(raw.context, address));
+            }
+        }
+        call!(raw, piQueueRelease(raw.queue));
+        call!(raw, piContextRelease(raw.context));
     });
 }
