@@ -36,7 +36,7 @@
 //! The addressing model is Physical64. Images, pipes, device-side enqueue and integers of unusual width are
 //! refused when a program is built. A work-group has up to [`MAX_WORK_GROUP_SIZE`] work-items and
 //! [`MAX_LOCAL_MEMORY`] bytes of local memory; a sub-group has [`sub_group_size`] work-items unless the
-//! kernel asks for another number.
+//! kernel asks for another number, of [`SUB_GROUP_SIZES`] for example.
 //!
 //! # Example
 //!
@@ -122,7 +122,7 @@ pub use error::BuildError;
 pub use interpreter::Program;
 pub use launch::{
     Argument, ArgumentError, KernelFault, KernelInfo, LaunchError, LaunchOptions, MAX_LOCAL_MEMORY,
-    MAX_WORK_GROUP_SIZE, PREFERRED_WORK_GROUP_SIZE, sub_group_size, suggested_local_size,
+    MAX_WORK_GROUP_SIZE, PREFERRED_WORK_GROUP_SIZE, SUB_GROUP_SIZES, sub_group_size, suggested_local_size,
 };
 pub use memory::{Allocation, AllocationKind, Memory, MemoryError};
 pub use offkit_kernel::ReadError;

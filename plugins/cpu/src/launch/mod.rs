@@ -10,7 +10,9 @@ mod range;
 pub use argument::{Argument, ArgumentError};
 pub use fault::{KernelFault, LaunchError};
 pub use info::{KernelInfo, LaunchOptions, MAX_LOCAL_MEMORY};
-pub use range::{MAX_WORK_GROUP_SIZE, PREFERRED_WORK_GROUP_SIZE, sub_group_size, suggested_local_size};
+pub use range::{
+    MAX_WORK_GROUP_SIZE, PREFERRED_WORK_GROUP_SIZE, SUB_GROUP_SIZES, sub_group_size, suggested_local_size,
+};
 
 pub(crate) use argument::{Arguments, Given};
 pub(crate) use fault::Fault;

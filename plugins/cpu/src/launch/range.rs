@@ -11,6 +11,9 @@ pub fn sub_group_size() -> u32 {
     vector_lanes().max(8)
 }
 
+/// Sizes that a kernel may require of its sub-groups (`reqd_sub_group_size`), which are compiled as vectors.
+pub const SUB_GROUP_SIZES: [u32; 5] = [4, 8, 16, 32, 64];
+
 /// Numbers of 32 bits in a vector of this processor.
 pub(crate) fn vector_lanes() -> u32 {
     #[cfg(target_arch = "x86_64")]

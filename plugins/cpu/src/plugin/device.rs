@@ -12,7 +12,7 @@ use super::Cpu;
 use crate::compiled;
 use crate::pool::threads;
 use crate::sync::OnceLock;
-use crate::{MAX_LOCAL_MEMORY, MAX_WORK_GROUP_SIZE, sub_group_size};
+use crate::{MAX_LOCAL_MEMORY, MAX_WORK_GROUP_SIZE, SUB_GROUP_SIZES};
 
 /// The device that compiles kernels.
 const NAME: &str = "offkit CPU";
@@ -209,9 +209,9 @@ impl Device<Cpu> for CpuDevice {
             PI_DEVICE_INFO_PARTITION_AFFINITY_DOMAIN => 0u64.into(),
 
             PI_DEVICE_INFO_MAX_NUM_SUB_GROUPS => {
-                (MAX_WORK_GROUP_SIZE as u32).div_ceil(sub_group_size()).into()
+                (MAX_WORK_GROUP_SIZE as u32).div_ceil(SUB_GROUP_SIZES[0]).into()
             }
-            PI_DEVICE_INFO_SUB_GROUP_SIZES_INTEL => [sub_group_size() as usize].into(),
+            PI_DEVICE_INFO_SUB_GROUP_SIZES_INTEL => SUB_GROUP_SIZES.map(|size| size as usize).into(),
 
             PI_DEVICE_INFO_USM_HOST_SUPPORT
             | PI_DEVICE_INFO_USM_DEVICE_SUPPORT

@@ -165,6 +165,33 @@ fn attributes_of_kernels() {
 }
 
 #[test]
+fn every_size_of_sub_groups_that_is_reported() {
+    if !clang::is_available() {
+        return;
+    }
+    for size in offkit_plugin_cpu::SUB_GROUP_SIZES {
+        let source = format!(
+            "__attribute__((intel_reqd_sub_group_size({size})))
+            kernel void k(global uint *out) {{
+                out[get_global_id(0)] = get_max_sub_group_size() * 1000 + sub_group_reduce_add(1);
+            }}"
+        );
+        let spirv = clang::compile(&source, Options::all()[0]).expect("compiles");
+        let device = Device::new(&spirv).expect("builds");
+        // The last sub-group has four.
+        let outcome = device
+            .run("k", &[100], &[100], &[Operand::Buffer(vec![0; 400])])
+            .expect("runs");
+        let size = u64::from(size);
+        let whole = 100 / size * size;
+        let expected: Vec<u64> = (0..100)
+            .map(|item| size * 1000 + if item < whole { size } else { 100 - whole })
+            .collect();
+        assert_eq!(Uint.decode(&outcome.buffers[0], 1, 1), expected, "{size}");
+    }
+}
+
+#[test]
 fn a_required_size_of_groups() {
     let source = "__attribute__((reqd_work_group_size(4, 2, 1))) kernel void k(global uint *out) {
         out[get_global_linear_id()] = get_local_size(0) * 10 + get_local_size(1);

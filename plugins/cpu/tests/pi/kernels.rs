@@ -28,6 +28,10 @@ fn the_device_describes_itself() {
         assert!(device.il_version().unwrap().contains("SPIR-V_1.4"));
         assert!(device.extensions().unwrap().contains(&"cl_khr_fp64".to_owned()));
         assert_eq!(device.info_integer(PI_DEVICE_INFO_PARENT_DEVICE).unwrap(), 0);
+        // libsycl refuses a kernel that requires a size which is not among these.
+        let sizes = device.info(PI_DEVICE_INFO_SUB_GROUP_SIZES_INTEL).unwrap();
+        let sizes = sizes.chunks(size_of::<usize>());
+        assert!(sizes.eq([4usize, 8, 16, 32, 64].map(usize::to_ne_bytes)));
         assert_eq!(
             device.info(PI_DEVICE_INFO_DRIVER_VERSION).unwrap().last(),
             Some(&0)
