@@ -14,6 +14,7 @@ import shutil
 import statistics
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -104,7 +105,7 @@ ROWS = [
         f"random:f64:{MI}:-10:10 out:f64:{MI}", MI / 1e9, "Gelem/s", 1e-9),
 ]  # fmt: skip
 
-# Two cores that fight over 256 counters settle at the same, whoever made the code.
+# In no mean and with no goal: two cores that fight over 256 counters settle at the same, whoever made the code.
 LEFT_OUT = {"histogram, global atomics"}
 
 EMPTY = [("launch and finish, 1 item", "1", "1", 1.5), ("launch and finish, 64 x 64 items", "4096", "64", 3.0)]
@@ -167,14 +168,20 @@ def module(kernel=None):
     return path, spirv
 
 
-def launch(driver, paths, row, seconds, cache=None):
-    """Milliseconds to the first result, and seconds for a launch; nothing where the driver can't do it."""
+def command(driver, paths, row, seconds, cache=None):
+    """The host program for a row, and its environment."""
     reference = OWN / f"{row.title.replace(' ', '-')}.expected"
     path = paths[1] if driver.takes_spirv else paths[0]
-    command = [HOST, path, row.kernel, row.range, row.local, reference, row.tolerance, seconds, *row.arguments.split()]
+    words = [HOST, path, row.kernel, row.range, row.local, reference, row.tolerance, seconds, *row.arguments.split()]
     caches = str(cache or OWN / "cache")
     variables = driver.variables | {"XDG_CACHE_HOME": caches, "POCL_CACHE_DIR": caches}
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, env=os.environ | variables)
+    return [str(word) for word in words], os.environ | variables
+
+
+def launch(driver, paths, row, seconds, cache=None):
+    """Milliseconds to the first result, and seconds for a launch; nothing where the driver can't do it."""
+    words, environment = command(driver, paths, row, seconds, cache)
+    done = subprocess.run(words, capture_output=True, text=True, env=environment)
     if done.returncode == 3:
         return None
     if done.returncode:
@@ -279,6 +286,43 @@ def firsts(found):
     return missed
 
 
+def resident(process):
+    """MB of memory that a process has."""
+    status = Path(f"/proc/{process}/status").read_text()
+    return int(re.search(r"VmRSS:\s+(\d+) kB", status)[1]) * 1024 / 1e6
+
+
+def children(process):
+    return Path(f"/proc/{process}/task/{process}/children").read_text().split()
+
+
+def memory(found):
+    """What a device costs whose kernels are compiled, in the host and in its worker, which ends when it has no work."""
+    offkit = next(driver for driver in found if driver.name == "offkit")
+    cache = OWN / "memory"
+    shutil.rmtree(cache, ignore_errors=True)
+    cache.mkdir()
+    words, environment = command(offkit, module("empty"), Row("memory", "empty", "1", "1", "", 0, ""), 14, cache)
+    host = subprocess.Popen(words, env=environment, stdout=subprocess.DEVNULL)
+    try:
+        time.sleep(3)
+        [worker] = children(host.pid)
+        ours, workers = resident(host.pid), resident(worker)
+        time.sleep(10)
+        is_gone = not children(host.pid)
+    finally:
+        host.kill()
+        host.wait()
+    missed = []
+    for title, size, goal in (("memory of the host, MB", ours, 20), ("memory of its worker, MB", workers, 40)):
+        met = size <= goal
+        line(title, ["", f"{size:.1f}"], f"at most {goal}, {'met' if met else 'MISSED'}")
+        if not met:
+            missed.append(title)
+    print(f"the worker is {'gone, met' if is_gone else 'there, MISSED'}, 10 seconds after its last work")
+    return missed if is_gone else [*missed, "the worker's end"]
+
+
 def main():
     words = sys.argv[1:]
     newer_pocl = None
@@ -298,7 +342,7 @@ def main():
     line("", [driver.name for driver in found])
     missed = throughput(found, rows)
     if not words:
-        missed += launches(found) + firsts(found)
+        missed += launches(found) + firsts(found) + memory(found)
     if missed:
         print(f"missed: {'; '.join(missed)}")
     return 1 if missed else 0
