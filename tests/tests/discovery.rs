@@ -587,3 +587,40 @@ fn plugins_say_in_their_files_what_they_speak() {
     let words = "speaks PI 2.3 (its file's note says 2.3 6.8 12.27 15.47)";
     says(&findings, "libpi_mock.so", "info", &[words]);
 }
+
+#[test]
+fn parts_of_devices_are_named_as_libsycl_names_them() {
+    let machine = Machine {
+        folder: Folder::new(),
+    };
+    let script = "device gpu Tiles\nparts 2 3\ndevice gpu Whole\n";
+    machine.folder.write("script", script);
+    let (script, mock) = (machine.folder.path("script"), mock());
+    let devices = |selector: &str| {
+        let variables = [
+            ("ONEAPI_DEVICE_SELECTOR", selector),
+            ("OFFKIT_PLUGINS", mock.to_str().expect("text")),
+            (pi_mock::SCRIPT_VARIABLE, script.to_str().expect("text")),
+        ];
+        let name = |line: &str| {
+            let device: Value = serde_json::from_str(line).expect(line);
+            let part = device["part"].as_array().expect("a way").len();
+            format!("{part} {}", device["name"].as_str().expect("a name"))
+        };
+        let outcome = machine.run("devices --json", &variables);
+        outcome.stdout.lines().map(name).collect::<Vec<_>>()
+    };
+    assert_eq!(devices("*:gpu"), ["0 Tiles", "0 Whole"]);
+    assert_eq!(devices("*:0.1"), ["1 Tiles, part 2"]);
+    // What has no parts has none of them either.
+    assert_eq!(devices("*:*.*"), ["1 Tiles, part 1", "1 Tiles, part 2"]);
+    assert_eq!(
+        devices("*:gpu,0.0.*;!*:*.*.1"),
+        [
+            "0 Tiles",
+            "2 Tiles, part 1, part 1",
+            "2 Tiles, part 1, part 3",
+            "0 Whole"
+        ]
+    );
+}

@@ -15,6 +15,9 @@ pub enum Partition {
 }
 
 impl Partition {
+    /// By the next domain that the device can be divided by, be it NUMA or a cache.
+    pub const NEXT: Partition = Partition::ByAffinityDomain(1 << 5);
+
     /// The list of properties that asks for it, with its end; OpenCL's is the same.
     pub fn properties(&self) -> Vec<pi_device_partition_property> {
         match self {

@@ -1,11 +1,12 @@
 //! Finding the devices of this machine.
 
+use std::fmt;
 use std::path::PathBuf;
 
 use offkit_pi::BuiltIn;
 use offkit_pi::ffi::*;
 use offkit_pi::host::trace::{self, Level};
-use offkit_pi::host::{Device, LoadError, PiError, Platform, Plugin};
+use offkit_pi::host::{Device, LoadError, Partition, PiError, Platform, Plugin};
 use offkit_pi::note::is_spoken;
 use offkit_pi::table::Layout;
 
@@ -42,6 +43,18 @@ pub struct FoundDevice {
     pub backend: String,
     /// Its number among the backend's devices, from 0, hidden ones included.
     pub number: u32,
+    /// For a part of that device, the way to it: `[1, 0]` for the first part of its second part.
+    pub part: Vec<u32>,
+}
+
+/// What filters call it: `opencl:0`, a part of it `opencl:0.1`.
+impl fmt::Display for FoundDevice {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}:{}", self.backend, self.number)?;
+        self.part
+            .iter()
+            .try_for_each(|place| write!(formatter, ".{place}"))
+    }
 }
 
 /// What came of a plugin that was looked for.
@@ -250,18 +263,14 @@ impl Runtime {
             );
             for device in devices {
                 let number = self.numbers.next(&backend);
-                match self
-                    .environment
-                    .filter
-                    .allows(&backend, Kind::of(&device), number)
-                {
-                    true => self.devices.push(FoundDevice {
-                        device,
-                        backend: backend.clone(),
-                        number,
-                    }),
-                    false => hidden += 1,
-                }
+                let shown = self.devices.len();
+                self.show(FoundDevice {
+                    device,
+                    backend: backend.clone(),
+                    number,
+                    part: Vec::new(),
+                });
+                hidden += usize::from(self.devices.len() == shown);
             }
         }
         let devices = self.devices.len() - shown;
@@ -272,6 +281,33 @@ impl Runtime {
             trust,
             noted,
         })
+    }
+
+    /// Adds a device that may be seen, and the parts of it that are asked for.
+    fn show(&mut self, found: FoundDevice) {
+        let filter = &self.environment.filter;
+        let (backend, number, part) = (&found.backend, found.number, &found.part);
+        let is_shown = filter.allows(backend, Kind::of(&found.device), number, part);
+        let parts = match filter.levels(backend, number) > part.len() {
+            // As libsycl divides them. One that cannot be divided has no parts.
+            true => found.device.partition(&Partition::NEXT).unwrap_or_else(|error| {
+                tracing::debug!(device = %found, %error, "a device has no parts");
+                Vec::new()
+            }),
+            false => Vec::new(),
+        };
+        let parts = (0..).zip(parts).map(|(place, device)| FoundDevice {
+            device,
+            part: found.part.iter().copied().chain([place]).collect(),
+            ..found.clone()
+        });
+        let parts: Vec<_> = parts.collect();
+        if is_shown {
+            self.devices.push(found);
+        }
+        for part in parts {
+            self.show(part);
+        }
     }
 
     /// The device with that number from 0, for which plugins are loaded as far as it takes.

@@ -8,9 +8,13 @@
 //! use offkit_runtime::filter::{DeviceFilter, Kind};
 //!
 //! let filter: DeviceFilter = "opencl:gpu,0;!*:1".parse()?;
-//! assert!(filter.allows("opencl", Some(Kind::Cpu), 0));
-//! assert!(!filter.allows("opencl", Some(Kind::Gpu), 1));
+//! assert!(filter.allows("opencl", Some(Kind::Cpu), 0, &[]));
+//! assert!(!filter.allows("opencl", Some(Kind::Gpu), 1, &[]));
 //! assert!(!filter.wants("cuda"));
+//!
+//! let parts: DeviceFilter = "opencl:0.*".parse()?;
+//! assert!(parts.allows("opencl", Some(Kind::Cpu), 0, &[1]));
+//! assert!(!parts.allows("opencl", Some(Kind::Cpu), 0, &[]));
 //! # Ok::<(), offkit_runtime::filter::FilterError>(())
 //! ```
 
@@ -61,7 +65,14 @@ enum Wanted {
     /// The number among the backend's devices.
     Number(u32),
     Both(Kind, u32),
+    /// `0.1`, `*.*.2`: parts of the devices with that number, by their places; none for any.
+    Part(Place, Place),
+    /// Parts of parts.
+    PartOfPart(Place, Place, Place),
 }
+
+/// A number of `1.*.0`; none for any.
+type Place = Option<u32>;
 
 /// A value that does not follow its variable's grammar.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -79,9 +90,11 @@ pub enum FilterError {
     /// An accepting term behind a discarding one.
     #[error("`{0}` comes after a term with `!`; put those with `!` last")]
     Order(String),
-    /// Parts of devices, which no plugin here makes.
-    #[error("`{0}` names a part of a device; offkit uses whole devices")]
-    SubDevice(String),
+    /// More levels of parts than the grammar has.
+    #[error(
+        "`{0}` has too many levels; expected a device, a part of it or a part of that: `0`, `0.1` or `0.1.*`"
+    )]
+    Levels(String),
 }
 
 /// A variable that is set and does not count, and why.
@@ -160,11 +173,36 @@ impl DeviceFilter {
         is_accepted && !self.discarded.iter().any(|term| all(&term))
     }
 
-    /// Whether a device may be seen: of which backend and kind it is, and its number among the backend's devices.
-    pub fn allows(&self, backend: &str, kind: Option<Kind>, number: u32) -> bool {
-        let fits =
-            |term: &Term| term.is_of(backend) && term.devices.iter().any(|wanted| wanted.is(kind, number));
-        (self.accepted.is_empty() || self.accepted.iter().any(fits)) && !self.discarded.iter().any(fits)
+    /// Whether a device may be seen: of which backend and kind it is, its number among the backend's devices, and for a
+    /// part of it the way there, as `[1, 0]` for the first part of its second part.
+    ///
+    /// Parts are seen where they are asked for, and never those of what is discarded.
+    pub fn allows(&self, backend: &str, kind: Option<Kind>, number: u32, part: &[u32]) -> bool {
+        let fits = |term: &Term, part: &[u32]| {
+            let mut devices = term.devices.iter();
+            term.is_of(backend) && devices.any(|wanted| wanted.is(kind, number, part))
+        };
+        let is_accepted = match self.accepted.as_slice() {
+            [] => part.is_empty(),
+            accepted => accepted.iter().any(|term| fits(term, part)),
+        };
+        let mut ways = (0..=part.len()).map(|length| &part[..length]);
+        is_accepted && !ways.any(|way| self.discarded.iter().any(|term| fits(term, way)))
+    }
+
+    /// How many levels of parts are asked for of a backend's device: none for the device itself alone.
+    pub fn levels(&self, backend: &str, number: u32) -> usize {
+        let terms = self.accepted.iter().filter(|term| term.is_of(backend));
+        let levels = |wanted: &Wanted| match wanted {
+            Wanted::Part(whole, _) if is_at(*whole, number) => 1,
+            Wanted::PartOfPart(whole, ..) if is_at(*whole, number) => 2,
+            _ => 0,
+        };
+        terms
+            .flat_map(|term| &term.devices)
+            .map(levels)
+            .max()
+            .unwrap_or(0)
     }
 
     /// The grammar of `SYCL_DEVICE_FILTER`: `backend:kind:number`, each of which may be left out, separated by commas.
@@ -244,8 +282,7 @@ impl Term {
                 ("*", ..) => Ok(Wanted::Any),
                 (_, Some(kind), _) => Ok(Wanted::Kind(kind)),
                 (_, _, Ok(number)) => Ok(Wanted::Number(number)),
-                _ if name.split('.').all(is_part) => Err(FilterError::SubDevice(name)),
-                _ => Err(FilterError::Device(name)),
+                _ => Wanted::part(&name),
             }
         };
         Ok(Term {
@@ -259,9 +296,9 @@ impl Term {
     }
 }
 
-/// A part of `1.*.0`.
-fn is_part(text: &str) -> bool {
-    text == "*" || text.parse::<u32>().is_ok()
+/// Whether a place that is wanted is that one.
+fn is_at(wanted: Place, number: u32) -> bool {
+    wanted.is_none_or(|wanted| wanted == number)
 }
 
 /// `None` is any.
@@ -304,12 +341,32 @@ impl Kind {
 }
 
 impl Wanted {
-    fn is(self, of: Option<Kind>, at: u32) -> bool {
-        match self {
-            Wanted::Any => true,
-            Wanted::Kind(kind) => of == Some(kind),
-            Wanted::Number(number) => at == number,
-            Wanted::Both(kind, number) => of == Some(kind) && at == number,
+    /// Reads `0.1`, `*.*.2`.
+    fn part(name: &str) -> Result<Wanted, FilterError> {
+        let place = |text: &str| match text {
+            "*" => Some(None),
+            number => number.parse().ok().map(Some),
+        };
+        let places: Option<Vec<Place>> = name.split('.').map(place).collect();
+        match places.as_deref() {
+            Some([whole, part]) => Ok(Wanted::Part(*whole, *part)),
+            Some([whole, part, inner]) => Ok(Wanted::PartOfPart(*whole, *part, *inner)),
+            Some([_, _, _, ..]) => Err(FilterError::Levels(name.to_owned())),
+            _ => Err(FilterError::Device(name.to_owned())),
+        }
+    }
+
+    fn is(self, of: Option<Kind>, at: u32, part: &[u32]) -> bool {
+        match (self, part) {
+            (Wanted::Any, []) => true,
+            (Wanted::Kind(kind), []) => of == Some(kind),
+            (Wanted::Number(number), []) => at == number,
+            (Wanted::Both(kind, number), []) => of == Some(kind) && at == number,
+            (Wanted::Part(whole, place), [part]) => is_at(whole, at) && is_at(place, *part),
+            (Wanted::PartOfPart(whole, place, inner), [part, of_part]) => {
+                is_at(whole, at) && is_at(place, *part) && is_at(inner, *of_part)
+            }
+            _ => false,
         }
     }
 }
@@ -346,7 +403,7 @@ mod tests {
         ];
         let shown = devices
             .into_iter()
-            .filter(|(_, backend, kind, number)| filter.allows(backend, *kind, *number));
+            .filter(|(_, backend, kind, number)| filter.allows(backend, *kind, *number, &[]));
         shown.map(|(name, ..)| name).collect()
     }
 
@@ -388,7 +445,29 @@ mod tests {
             "`tpu` is no device; expected `*`, `cpu`, `gpu`, `fpga` or a number from 0"
         );
         assert!(error("!*:gpu;*:cpu").starts_with("`*:cpu` comes after a term with `!`"));
-        assert!(error("cuda:0.*").starts_with("`0.*` names a part of a device"));
+        assert!(error("cuda:0.x").starts_with("`0.x` is no device"));
+        assert!(error("cuda:0.1.2.3").starts_with("`0.1.2.3` has too many levels"));
+    }
+
+    #[test]
+    fn selectors_name_parts_of_devices() {
+        let every: [&[u32]; 6] = [&[], &[0], &[1], &[0, 0], &[1, 0], &[1, 1]];
+        for (text, levels, expected) in [
+            ("cuda:*", 0, &[&[][..]][..]),
+            ("cuda:0.*", 1, &[&[0], &[1]]),
+            ("cuda:0.1,0", 1, &[&[], &[1]]),
+            ("*:*.1.*", 2, &[&[1, 0], &[1, 1]]),
+            ("*:*,*.*,*.*.*;!cuda:0.1", 2, &[&[], &[0], &[0, 0]]),
+            ("cuda:0.*;!cuda:gpu", 1, &[]),
+            ("cuda:1.*", 0, &[]),
+        ] {
+            let filter: DeviceFilter = text.parse().expect(text);
+            assert_eq!(filter.levels("cuda", 0), levels, "{text}");
+            let allowed = every
+                .into_iter()
+                .filter(|part| filter.allows("cuda", GPU, 0, part));
+            assert_eq!(allowed.collect::<Vec<_>>(), expected, "{text}");
+        }
     }
 
     #[test]

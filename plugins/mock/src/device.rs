@@ -74,10 +74,14 @@ impl Device<Mock> for MockDevice {
         let part = |number: usize| {
             let mut part = device.0.clone();
             part.name = format!("{}, part {number}", part.name);
+            part.parts = part.parts.split_off(1.min(part.parts.len()));
             Arc::new(MockDevice(part))
         };
         match how {
             Partition::ByCounts(counts) => Ok((1..=counts.len()).map(part).collect()),
+            Partition::ByAffinityDomain(_) if !device.0.parts.is_empty() => {
+                Ok((1..=device.0.parts[0]).map(part).collect())
+            }
             _ => Err(Error::unsupported("this way to divide a device")),
         }
     }

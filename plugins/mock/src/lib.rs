@@ -9,6 +9,7 @@
 //! backend LEVEL_ZERO              what the platform above is on: OPENCL, CUDA, ...
 //! device gpu "Mock GPU"            a device: cpu, gpu or acc, and its name
 //! takes spir64 sm_80               the targets of images that the device above takes
+//! parts 2 3                        it has 2 parts by affinity, and each of them 3; by counts it has any
 //! info IL_VERSION "SPIR-V_1.2"     what the device above answers: a text, a number of 32 bits, or 7u64
 //! kernel fill 1 0 7                a kernel, how many arguments it has, which buffer it fills, with which byte
 //! variable counter 16              a variable of every program, and its size in bytes

@@ -33,6 +33,8 @@ pub(crate) struct Device {
     pub(crate) name: String,
     /// Empty for SPIR-V.
     pub(crate) takes: Vec<Target>,
+    /// How many parts it has by affinity, each of them, and so on.
+    pub(crate) parts: Vec<usize>,
     pub(crate) info: Vec<(pi_device_info, Info)>,
 }
 
@@ -116,6 +118,7 @@ impl Device {
             kind,
             name: name.to_owned(),
             takes: Vec::new(),
+            parts: Vec::new(),
             info: Vec::new(),
         }
     }
@@ -164,6 +167,10 @@ impl Script {
             ["takes", ref targets @ ..] => {
                 let targets = targets.iter().map(|name| Target::named(name));
                 self.device()?.takes.extend(targets);
+            }
+            ["parts", ref counts @ ..] => {
+                let counts: Result<_, _> = counts.iter().map(|count| count.parse()).collect();
+                self.device()?.parts = counts.map_err(|_| "parts are numbers, one for each level")?;
             }
             ["info", name, value] => {
                 let name =

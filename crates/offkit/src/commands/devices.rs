@@ -44,12 +44,10 @@ pub(crate) fn run(options: &Devices, terminal: Terminal) -> Result<(), Failure> 
             false => {
                 let name = name(device);
                 output.line(format_args!(
-                    "{number}  {}{}{}  {}:{}",
+                    "{number}  {}{}{}  {found}",
                     styles.name.start,
                     escape(&name),
                     styles.name.end,
-                    found.backend,
-                    found.number,
                 ))?;
                 output.line(format_args!("   {}", facts(device, compiler).join(", ")))?;
             }
@@ -131,6 +129,7 @@ fn object(number: usize, found: &FoundDevice, compiler: CompilerOf<'_>) -> serde
         device,
         backend,
         number: of_backend,
+        part,
         ..
     } = found;
     json!({
@@ -139,6 +138,7 @@ fn object(number: usize, found: &FoundDevice, compiler: CompilerOf<'_>) -> serde
         "kind": kind(device),
         "backend": backend,
         "backend_number": of_backend,
+        "part": part,
         "vendor": device.vendor().ok(),
         "platform": device.platform().name().ok(),
         "platform_version": device.platform().version().ok(),

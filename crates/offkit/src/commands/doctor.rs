@@ -201,7 +201,7 @@ fn plugins(runtime: &Runtime) -> Vec<Finding> {
 /// A device, and up to which PTX its driver takes code, if it is one that takes any.
 fn device(found: &FoundDevice) -> Finding {
     let name = found.device.name().unwrap_or_else(|error| error.to_string());
-    let what = format!("{}:{} {name}", found.backend, found.number);
+    let what = format!("{found} {name}");
     let finding = Finding::new("Devices", "ok", what);
     let driver = described(&found.device).and_then(|known| known.driver);
     let Some((driver, newest)) = driver.and_then(|driver| Some((driver, driver.newest_ptx()?))) else {
