@@ -13,7 +13,7 @@ const WORTHWHILE: u64 = 1 << 26;
 /// How far ahead, in bytes: enough for the reader never to wait, and little enough to stay in the cache.
 const DISTANCE: u64 = 1 << 23;
 /// The bytes of a binary that a reader looks at, as a rule: headers, strings, the header of the image. With 192, which
-/// leaves the flags of an ELF header out, 100,000 images take 63 ms instead of 60.
+/// leaves the flags of an ELF header out, 100,000 images take 63 ms instead of 60 (`llvm-objdump`: 730 to 870).
 const LOOKED_AT: usize = 256;
 
 /// Where a reader is.

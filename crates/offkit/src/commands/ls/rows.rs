@@ -182,7 +182,8 @@ impl Printer {
 }
 
 /// A thread that makes groups text and puts them out, for lists of more than one: with it, 100,000 images take 0.7 of
-/// the time (40 ms instead of 57, without the program's start).
+/// the time (40 ms instead of 57, without the program's start; `llvm-objdump` takes 730 to 870, and the bar is 20 times
+/// as fast).
 struct Writer {
     groups: SyncSender<(Group, Option<usize>)>,
     thread: JoinHandle<Result<Printer, Failure>>,
@@ -220,7 +221,8 @@ impl Writer {
 struct Group {
     rows: Vec<Row>,
     /// The places of the rows' images, end to end: with a text for each, which one thread takes from memory and the
-    /// other gives back, 100,000 images take 1.5 times the time (60 ms instead of 40).
+    /// other gives back, 100,000 images take 1.5 times the time (60 ms instead of 40: 13 times as fast as `llvm-objdump`
+    /// instead of 20).
     places: String,
 }
 
