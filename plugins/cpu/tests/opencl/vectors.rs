@@ -102,6 +102,62 @@ fn vload_and_vstore_need_the_alignment_of_an_element_only() {
     });
 }
 
+#[test]
+fn vectors_anywhere_in_memory() {
+    const COUNT: usize = 40;
+    let kernels = Element::all().flat_map(|element| {
+        WIDTHS[1..].iter().map(move |lanes| {
+            let name = element.name();
+            format!(
+                "kernel void all_{name}{lanes}(global {name}{lanes} *out, global const {name}{lanes} *in,
+                                               global const int *order) {{
+                   int i = order[get_global_id(0)];
+                   out[i] = in[order[i]]; }}
+                 kernel void some_{name}{lanes}(global {name}{lanes} *out, global const {name}{lanes} *in,
+                                                global const int *order) {{
+                   int i = order[get_global_id(0)];
+                   if (i % 3) out[i] = in[order[i]]; }}
+                 kernel void rows_{name}{lanes}(global {name}{lanes} *out, global const {name}{lanes} *in,
+                                                global const int *order) {{
+                   size_t i = 5 * get_global_id(0);
+                   if (i < {COUNT}) for (int j = 0; j < 5; j++) out[i + j] = in[order[i + j]]; }}\n"
+            )
+        })
+    });
+    let order: Vec<usize> = (0..COUNT).map(|index| index * 7 % COUNT).collect();
+    let order_words: Vec<u64> = order.iter().map(|&index| index as u64).collect();
+    in_all_ways(&kernels.collect::<String>(), |device, options| {
+        for element in Element::all() {
+            for &lanes in &WIDTHS[1..] {
+                let stride = lanes.next_power_of_two();
+                let numbers = &samples::operands(&[element], lanes as u64)[0];
+                let words: Vec<u64> = numbers.iter().copied().cycle().take(COUNT * lanes).collect();
+                for (form, is_written) in [
+                    ("all", (|_| true) as fn(usize) -> bool),
+                    ("some", |index| index % 3 != 0),
+                    ("rows", |_| true),
+                ] {
+                    let operands = [
+                        Operand::Buffer(vec![0; COUNT * stride * element.size()]),
+                        Operand::Buffer(element.encode(&words, lanes, stride)),
+                        Operand::Buffer(Int.encode(&order_words, 1, 1)),
+                    ];
+                    let kernel = format!("{form}_{}{lanes}", element.name());
+                    let outcome = device.run(&kernel, &[COUNT], &[], &operands).expect(&kernel);
+                    let results = element.decode(&outcome.buffers[0], lanes, stride);
+                    let expected: Vec<u64> = (0..COUNT * lanes)
+                        .map(|index| match is_written(index / lanes) {
+                            true => words[order[index / lanes] * lanes + index % lanes],
+                            false => 0,
+                        })
+                        .collect();
+                    assert_eq!(results, expected, "{kernel} {options:?}");
+                }
+            }
+        }
+    });
+}
+
 /// The functions for half values: the aligned ones exist for vectors only.
 fn half_functions(name: &str, lanes: usize) -> Vec<String> {
     // LLVM 22 makes vload_half3 of vloada_half3: see the limits.
