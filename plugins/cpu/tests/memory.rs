@@ -20,6 +20,26 @@ fn allocations_are_aligned_zeroed_and_apart() {
     assert!(ranges.windows(2).all(|pair| pair[1].0 - pair[0].1 >= 64));
 }
 
+/// Bytes of this process that are in the machine's memory.
+#[cfg(target_os = "linux")]
+fn resident() -> usize {
+    let told = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = told.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+    let kibibytes: usize = line.split_ascii_whitespace().nth(1).unwrap().parse().unwrap();
+    kibibytes << 10
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_nobody_uses_takes_no_memory() {
+    const SIZE: usize = 1 << 29;
+    let memory = Memory::new();
+    let before = resident();
+    let address = memory.allocate(SIZE, 128, AllocationKind::Buffer).unwrap();
+    memory.write(address + SIZE as u64 / 2, &[1]).unwrap();
+    assert!(resident() < before + SIZE / 2);
+}
+
 #[test]
 fn lookup_finds_the_allocation_around_an_address() {
     let memory = Memory::new();

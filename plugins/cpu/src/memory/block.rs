@@ -30,12 +30,17 @@ const SMALLEST_GAP: usize = 384;
 /// Slots in a slab: one for each bit of a word.
 const SLOTS: usize = 64;
 
+/// The alignment that the host's allocator has for everything. For a larger one the standard library writes the zeros itself,
+/// so that the whole allocation is touched when it is made: 0.2 s for 512 MiB. The host gets zeroed pages when they are used.
+const HOST_ALIGNMENT: usize = 16;
+
 /// Zeroed host memory with guard space around it, given back on drop.
 #[derive(Debug)]
 struct Region {
     start: NonNull<u8>,
     layout: Layout,
-    guard: usize,
+    /// Bytes before the first usable one.
+    before: usize,
 }
 
 // SAFETY: a region is a plain piece of memory; whoever touches its bytes does so atomically.
@@ -46,17 +51,22 @@ unsafe impl Sync for Region {}
 impl Region {
     /// Allocates `size` bytes at a multiple of `align`, a power of two. `None` when the host refuses.
     fn new(size: usize, align: usize, guard: usize) -> Option<Region> {
-        let guard = guard.next_multiple_of(align);
-        let whole = size.checked_add(guard.checked_mul(2)?)?;
-        let layout = Layout::from_size_align(whole, align).ok()?;
-        // SAFETY: the layout's size is not zero, since the guard is not.
+        let whole = size.checked_add(guard.checked_mul(2)?)?.checked_add(align)?;
+        let layout = Layout::from_size_align(whole, HOST_ALIGNMENT).ok()?;
+        // SAFETY: the layout's size is not zero, since the alignment is not.
         let start = NonNull::new(unsafe { alloc_zeroed(layout) })?;
-        Some(Region { start, layout, guard })
+        let guarded = start.as_ptr().addr() + guard;
+        let before = guard + (guarded.next_multiple_of(align) - guarded);
+        Some(Region {
+            start,
+            layout,
+            before,
+        })
     }
 
     /// Address of the first usable byte.
     fn base(&self) -> u64 {
-        (self.start.as_ptr().expose_provenance() + self.guard) as u64
+        (self.start.as_ptr().expose_provenance() + self.before) as u64
     }
 }
 
