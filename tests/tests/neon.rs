@@ -162,6 +162,7 @@ fn code_for_neon_does_what_the_interpreter_does() {
                 processor: processor.to_owned(),
                 features: String::new(),
                 level,
+                lines: false,
             };
             let compiled = worker.compile(&spirv, request, Duration::from_secs(60)).unwrap();
             assert_eq!(compiled.notes, [""; 0], "{kernel} is vector code");

@@ -52,6 +52,7 @@ fn request(level: Effort, processor: &str) -> CompileRequest {
         processor: processor.into(),
         features: String::new(),
         level,
+        lines: false,
     }
 }
 

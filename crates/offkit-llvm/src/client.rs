@@ -954,6 +954,7 @@ mod tests {
             processor: String::new(),
             features: String::new(),
             level: crate::Effort::Light,
+            lines: false,
         }
     }
 

@@ -10,7 +10,7 @@ use crate::diagnostic::{Diagnostic, Place};
 use crate::summary::{Metadata, ModuleSummary};
 
 /// The version of this protocol. The two programs are built together, so they must agree exactly.
-pub const PROTOCOL_VERSION: u32 = 11;
+pub const PROTOCOL_VERSION: u32 = 12;
 
 /// The number of a module that the worker keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -219,6 +219,8 @@ pub struct CompileRequest {
     pub features: String,
     /// What is spent on it.
     pub level: Effort,
+    /// Whether debuggers are told the source lines of the code, where the module has them.
+    pub lines: bool,
 }
 
 /// Kernels to compile for a GPU, one work-item a thread. How the code is launched: `docs/gpu-compiler.md`.

@@ -95,7 +95,7 @@ pub(crate) const VARIABLES: &[(&str, &str)] = &[
     ),
     (
         GDB_VARIABLE,
-        "tells debuggers the names of compiled kernels if it is 1",
+        "tells debuggers the names and source lines of compiled kernels if it is 1",
     ),
     (
         LOG,

@@ -5,7 +5,10 @@ use std::ffi::{CString, c_uint, c_ulonglong};
 use std::marker::PhantomData;
 
 use llvm_sys::core::*;
-use llvm_sys::prelude::{LLVMBasicBlockRef, LLVMBuilderRef, LLVMContextRef, LLVMTypeRef, LLVMValueRef};
+use llvm_sys::prelude::{
+    LLVMBasicBlockRef, LLVMBuilderRef, LLVMContextRef, LLVMMetadataRef, LLVMModuleRef, LLVMTypeRef,
+    LLVMValueRef,
+};
 use llvm_sys::{
     LLVMAttributeFunctionIndex, LLVMFastMathFlags, LLVMFastMathNone, LLVMIntPredicate as IntPredicate,
     LLVMLinkage, LLVMModuleFlagBehavior, LLVMOpcode as Opcode, LLVMRealPredicate as RealPredicate,
@@ -205,6 +208,24 @@ impl<'m> Builder<'m> {
 
     pub(crate) fn as_raw(&self) -> LLVMBuilderRef {
         self.raw
+    }
+
+    pub(crate) fn module_raw(&self) -> LLVMModuleRef {
+        self.module.as_raw()
+    }
+
+    pub(crate) fn context_raw(&self) -> LLVMContextRef {
+        self.context
+    }
+
+    /// Has the instructions that follow be of a place in a source, or of none.
+    ///
+    /// # Safety
+    ///
+    /// A location in the function that is written.
+    pub(crate) unsafe fn set_location(&self, location: Option<LLVMMetadataRef>) {
+        // SAFETY: the builder is alive; the rest is the caller's.
+        unsafe { LLVMSetCurrentDebugLocation2(self.raw, location.unwrap_or(std::ptr::null_mut())) };
     }
 
     /// What may be done to the floating-point instructions that follow; gives what it was.
@@ -1160,9 +1181,17 @@ impl<'m> Builder<'m> {
             }
         }
         self.at_end(self.block(function, "entry"));
+        // SAFETY: the builder is alive; places of one function are none in another, which therefore has none.
+        let place = unsafe {
+            let place = LLVMGetCurrentDebugLocation2(self.raw);
+            self.set_location(None);
+            place
+        };
         let indices = 0..parameters.len() as u32;
         write(indices.map(|index| self.parameter(function, index)).collect());
         self.at_end(back);
+        // SAFETY: a location in this function, or none, as before.
+        unsafe { self.set_location((!place.is_null()).then_some(place)) };
         (ty, function)
     }
 

@@ -38,9 +38,11 @@ impl<'m> Emitter<'_, 'm> {
     /// Emits the blocks of a region, from where the builder is to `end`.
     pub(super) fn blocks(&mut self, region: &Region, end: Block<'m>) -> Result<()> {
         match region.is_plain {
-            true => self.plain(region, end),
-            false => self.masked(region, end),
+            true => self.plain(region, end)?,
+            false => self.masked(region, end)?,
         }
+        self.come_from(None);
+        Ok(())
     }
 
     /// The control flow as it stands: nobody parts.
@@ -66,6 +68,7 @@ impl<'m> Emitter<'_, 'm> {
             for instruction in &code.instructions {
                 self.instruction(instruction, mask, false)?;
             }
+            self.come_from(code.line);
             if ends_at_barrier(code) {
                 self.arrive(*block, mask);
                 b.jump(end);
@@ -266,6 +269,7 @@ impl<'m> Emitter<'_, 'm> {
         for index in 0..count {
             let block = region.order[index];
             b.at_end(ways.places[index]);
+            self.come_from(None);
             self.words.clear();
             if let Some(header) = region.loops.iter().position(|found| found.header == block) {
                 self.begin_round(region, &ways, header);
@@ -387,6 +391,7 @@ impl<'m> Emitter<'_, 'm> {
                 .is_some_and(|result| ways.outliving.contains(&result));
             self.instruction(instruction, mask, outlives)?;
         }
+        self.come_from(code.line);
         if ends_at_barrier(code) {
             self.arrive(block, mask);
             b.jump(behind);

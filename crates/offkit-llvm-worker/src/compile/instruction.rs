@@ -17,6 +17,7 @@ impl<'m> Emitter<'_, 'm> {
         mask: Option<Value<'m>>,
         outlives: bool,
     ) -> Result<()> {
+        self.come_from(instruction.line);
         let words = self.compute(instruction, mask)?;
         let Some(result) = instruction.result else {
             return Ok(());

@@ -11,7 +11,7 @@ use std::collections::{HashMap, HashSet};
 
 use offkit_compile::{Plan, Refusal, Region, Shape, launch, reads};
 use offkit_kernel::ir::{self, BlockId, Home, Operand, Type as Kind, ValueId, Variable};
-use offkit_llvm::Effort;
+use offkit_llvm::{CompileRequest, Effort};
 use offkit_spirv::grammar::StorageClass;
 
 use llvm_sys::LLVMIntPredicate as IntPredicate;
@@ -21,6 +21,8 @@ use super::builder::{Block, Builder, Type, Value};
 use super::cancel::Cancel;
 use super::lanes::Lanes;
 use super::memory::Access;
+use super::places::Places;
+use super::symbol;
 use super::values::{alignment_of, size_of};
 
 /// Scratch memory of a group and of its vectors begins at multiples of this.
@@ -102,6 +104,8 @@ pub(super) struct Emitter<'e, 'm> {
     pub(super) width: Option<u32>,
     pub(super) function: Value<'m>,
     pub(super) effort: Effort,
+    /// The places of instructions, where they are asked for and told.
+    pub(super) places: Option<Places<'e, 'm>>,
     /// Where slots are made: it ends with a jump to the start once all is emitted.
     entry: Block<'m>,
     pub(super) externals: Vec<String>,
@@ -159,11 +163,15 @@ pub(super) fn emit<'m>(
     lanes: Lanes<'_, 'm>,
     module: &ir::Module,
     plan: &Plan,
-    (symbol, effort): (&str, Effort),
+    request: &CompileRequest,
 ) -> Result<Emitted> {
     let pointer = b.pointer();
     let word = b.int(64);
-    let function = b.function(symbol, b.function_type(b.void(), &[pointer, word, word, pointer]));
+    let ty = b.function_type(b.void(), &[pointer, word, word, pointer]);
+    let function = b.function(&symbol(&request.kernel), ty);
+    let places = request
+        .lines
+        .then(|| Places::new(b, function, module, &plan.function));
     let entry = b.block(function, "entry");
     let emitter = Emitter {
         b,
@@ -173,7 +181,8 @@ pub(super) fn emit<'m>(
         code: &plan.function,
         width: (plan.variant.width > 1).then_some(plan.variant.width),
         function,
-        effort,
+        effort: request.level,
+        places: places.flatten(),
         entry,
         externals: Vec::new(),
         launch: None,
@@ -208,6 +217,9 @@ impl<'m> Emitter<'_, 'm> {
         self.lay_out()?;
         let start = b.block(self.function, "start");
         b.at_end(start);
+        if let Some(places) = &self.places {
+            places.begin();
+        }
         self.read_launch();
         self.read_arguments()?;
         self.begin_checks();
@@ -215,6 +227,7 @@ impl<'m> Emitter<'_, 'm> {
             self.next = Some(self.slot(b.int(32)));
         }
 
+        self.come_from(None);
         // The loop over groups.
         let (head, body) = (
             b.block(self.function, "group"),
@@ -281,6 +294,13 @@ impl<'m> Emitter<'_, 'm> {
         match self.vector_stride() {
             0 => self.word(self.scratch),
             stride => self.b.mul(group.vectors, self.word(stride)),
+        }
+    }
+
+    /// Has what is emitted from now on be of a place in the source, or of none.
+    pub(super) fn come_from(&self, line: Option<ir::Line>) {
+        if let Some(places) = &self.places {
+            places.set(line);
         }
     }
 

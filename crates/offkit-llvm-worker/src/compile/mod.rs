@@ -19,6 +19,7 @@
 //! | `print` | what work-items tell the device |
 //! | `spaces` | which memory addresses lead to |
 //! | `ids` | built-in variables |
+//! | `places` | where in their source instructions came from |
 //! | `lanes` | what operations do to the lanes of values |
 //! | `math` | mathematics on vectors |
 //! | `builder` | LLVM's instructions |
@@ -38,6 +39,7 @@ mod kernel;
 mod lanes;
 mod math;
 mod memory;
+mod places;
 mod print;
 mod side_by_side;
 mod spaces;
@@ -230,13 +232,7 @@ fn write(
         let builder = Builder::new(&code);
         let contract = variant.contract && !module.kernels[0].contraction_off;
         let options = Options::of(&request.triple, &request.processor, &request.features, contract);
-        kernel::emit(
-            &builder,
-            Lanes::new(&builder, options),
-            module,
-            &plan,
-            (&symbol(&request.kernel), request.level),
-        )?
+        kernel::emit(&builder, Lanes::new(&builder, options), module, &plan, request)?
     };
     Ok((code, emitted))
 }

@@ -8,12 +8,19 @@ use std::io::Write;
 use std::ptr::NonNull;
 
 use super::Function;
+use crate::sync::OnceLock;
 
 /// Set to 1, has the functions that are loaded listed for perf, in `/tmp/perf-PID.map`.
 pub const PERF_VARIABLE: &str = "OFFKIT_PERF_MAP";
 
-/// Set to 1, has debuggers told of objects that are loaded.
+/// Set to 1, has debuggers told of objects that are loaded, and kernels compiled with their source lines.
 pub const GDB_VARIABLE: &str = "OFFKIT_GDB";
+
+/// Whether code is to have its source lines: somebody is told of them.
+pub(crate) fn wants_lines() -> bool {
+    static WANTED: OnceLock<bool> = OnceLock::new();
+    *WANTED.get_or_init(|| is_asked(GDB_VARIABLE))
+}
 
 pub(super) use debugger::Registered;
 

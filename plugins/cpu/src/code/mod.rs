@@ -16,6 +16,7 @@ mod relocation;
 
 use std::io;
 
+pub(crate) use announce::wants_lines;
 pub use announce::{GDB_VARIABLE, PERF_VARIABLE};
 pub use image::{Function, Image};
 pub use loaded::Loaded;

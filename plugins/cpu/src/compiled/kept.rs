@@ -45,11 +45,13 @@ fn of_request(key: Key, request: &CompileRequest) -> Key {
         processor,
         features,
         level,
+        lines,
     } = request;
     let key = key
         .text("kernel", kernel)
         .text("variant", format_args!("{variant:?}"))
         .text("level", format_args!("{level:?}"))
+        .text("lines", lines)
         .text("triple", triple)
         .text("processor", processor)
         .text("features", features);
@@ -117,6 +119,7 @@ mod tests {
             processor: String::new(),
             features: String::new(),
             level: Effort::Light,
+            lines: false,
         };
         type Change = fn(&mut CompileRequest);
         let changes: &[Change] = &[
@@ -132,6 +135,7 @@ mod tests {
             |request| request.processor.push_str("x86-64-v3"),
             |request| request.features.push_str("+avx2"),
             |request| request.level = Effort::Full,
+            |request| request.lines = true,
         ];
         let mut seen = BTreeSet::new();
         for (number, change) in changes.iter().enumerate() {

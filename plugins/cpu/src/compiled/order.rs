@@ -15,6 +15,7 @@ use super::kept::{self, Source};
 use super::processor::processor;
 use super::service::{self, Busy, Job, Later, NotMade};
 use crate::Program;
+use crate::code::wants_lines;
 
 /// How long better code can wait. The first results are there by then, and a program that was after no more of them has
 /// ended: it does without a process that compiles.
@@ -125,6 +126,7 @@ impl Order {
             processor: processor().to_owned(),
             features: String::new(),
             level,
+            lines: wants_lines(),
         }
     }
 }

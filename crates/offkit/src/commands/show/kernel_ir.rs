@@ -248,6 +248,7 @@ impl<'a> Compiled<'a> {
                 Spent::Light => Effort::Light,
                 Spent::Full => Effort::Full,
             },
+            lines: false,
         };
         Worker::start()?.forms(spirv, request, LIMIT)
     }
