@@ -109,6 +109,25 @@ fn its_crates_and_names_are_there() {
     assert!(rows > 30, "{rows}");
 }
 
+#[test]
+fn it_names_every_request_of_the_worker() {
+    let protocol = fs::read_to_string(root().join("crates/offkit-llvm/src/protocol.rs")).unwrap();
+    let (_, requests) = protocol.split_once("pub enum Request {").unwrap();
+    let (requests, _) = requests.split_once("\n}").unwrap();
+    let is_end = |c: char| !c.is_alphanumeric();
+    let requests: Vec<&str> = (requests.lines())
+        .filter_map(|line| line.strip_prefix("    "))
+        .filter(|line| line.starts_with(char::is_uppercase))
+        .filter_map(|line| line.split(is_end).next())
+        .collect();
+    let page = fs::read_to_string(root().join(PAGE)).unwrap();
+    let (_, table) = page.split_once("| Request | The worker |\n|---|---|\n").unwrap();
+    let named: Vec<&str> = (table.lines().take_while(|line| !line.is_empty()))
+        .filter_map(|line| quoted(line.split('|').nth(1)?.trim()))
+        .collect();
+    assert_eq!(named, requests);
+}
+
 fn quoted(cell: &str) -> Option<&str> {
     cell.strip_prefix('`')?.strip_suffix('`')
 }
