@@ -514,6 +514,62 @@ fn everything_about_an_image_is_shown() {
     damaged.fails(2);
 }
 
+/// An object for gfx90a in containers that say gfx1100. Lists and filters go by the code where it is stored as it is, and
+/// by the container's word where it is compressed; `show` and `verify` have both.
+#[test]
+fn a_container_that_contradicts_the_code_is_told_from_it() {
+    let Some((folder, _)) = made() else { return };
+    let told = "--image=file=k.hsaco,triple=amdgcn-amd-amdhsa,arch=gfx1100,kind=hip";
+    for (file, options, listed, other) in [
+        ("wrong.out", "--to offload,v1", "gfx90a", "gfx1100"),
+        ("wrong.bundle", "--to bundle,binary", "gfx90a", "gfx1100"),
+        ("wrong.ccob", "--to bundle,compressed", "gfx1100", "gfx90a"),
+    ] {
+        folder
+            .offkit(&format!("pack -o {file} --allow-loss {options} {told}"))
+            .ok();
+        let arch = |command: &str| {
+            let rows = folder.offkit(&format!("{command} --json {file}")).json();
+            let device: Vec<_> = rows
+                .iter()
+                .filter(|row| row["producer"] != "host")
+                .cloned()
+                .collect();
+            let [row] = <[Value; 1]>::try_from(device).unwrap();
+            row
+        };
+        assert_eq!(arch("ls")["arch"], listed, "{file}");
+        says(&folder.offkit(&format!("ls {file}")).ok(), &[listed]);
+        says(
+            &folder.offkit(&format!("ls --arch {listed} {file}")).ok(),
+            &[listed],
+        );
+        says(
+            &folder.offkit(&format!("ls --arch {other} {file}")).fails(1),
+            &[listed],
+        );
+        let row = arch("show");
+        let contradiction = &row["contradiction"];
+        assert_eq!(row["arch"], listed, "{file}");
+        assert_eq!(contradiction["container"]["arch"], "gfx1100", "{file}");
+        assert_eq!(contradiction["code"]["arch"], "gfx90a", "{file}");
+        let text = folder.offkit(&format!("show {file}")).ok();
+        says(&text, &["target in the container  amdgcn-amd-amdhsa-gfx1100"]);
+        let code = text
+            .lines()
+            .filter(|line| line.contains("target"))
+            .find(|line| line.contains("gfx90a"));
+        assert!(code.is_some(), "{text}");
+        let verified = folder.offkit(&format!("verify {file}"));
+        says(&verified.stdout, &["another target", "gfx1100", "gfx90a"]);
+        verified.fails(1);
+    }
+    // Where both name targets that one image can have, there is nothing to tell.
+    let row = &folder.offkit("show --json squeezed!0/gfx90a").json()[0];
+    assert_eq!(row["contradiction"], Value::Null);
+    assert!(!folder.offkit("show squeezed").ok().contains("in the container"));
+}
+
 #[test]
 fn problems_are_told_to_people_and_to_programs() {
     let Some((folder, _)) = made() else { return };

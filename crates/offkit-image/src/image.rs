@@ -31,9 +31,10 @@ pub struct DeviceImage<'data> {
     /// The version of the code's format, where the container or the first bytes say it: 8.4 of PTX, 1.4 of SPIR-V, 5
     /// of AMD's code objects.
     pub code_version: Option<CodeVersion>,
-    /// What the code was compiled for: decided from the bytes as far as they say it, from the container otherwise.
+    /// What the code was compiled for: decided from the bytes as far as they say it, from the container otherwise. Of
+    /// code that is compressed, alone or with what it is in, the container's word decides as far as it goes.
     pub target: Target,
-    /// What the container says about the target, where the bytes contradict that.
+    /// What the container says about the target, where bytes that are not compressed contradict that.
     pub contradicted: Option<Box<Target>>,
     /// The offloading language it was made for.
     pub producer: Producer,

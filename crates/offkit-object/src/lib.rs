@@ -129,6 +129,7 @@ mod scan;
 mod source;
 #[cfg(feature = "write")]
 pub mod split;
+mod stored_target;
 pub mod sycl_wrapped;
 pub mod syclbin;
 mod tar;
@@ -170,6 +171,7 @@ pub use offload_entries::{FoundEntry, offload_entries};
 pub use output_format::{BundleForm, OutputFormat};
 #[cfg(feature = "write")]
 pub use replace::{ReplaceDraft, replace, replace_draft};
+pub use stored_target::{Contradiction, contradiction};
 pub use syclbin::{AbstractModule, IrModule, IrType, NativeImage, SyclBin, SyclBinVersion};
 #[cfg(all(feature = "inspect", feature = "write"))]
 pub use thin::{DeviceLoss, Losses};

@@ -2,18 +2,18 @@
 
 use std::ops::ControlFlow;
 
-use offkit_image::{DeviceImage, Error, ImageFormat, Limits, Location, Problem, Storage, Target};
+use offkit_image::{DeviceImage, Error, ImageFormat, Limits, Location, Problem, Storage};
 
 use crate::claim::check_format;
 use crate::container;
 use crate::format::ContainerFormat;
 use crate::heads::Heads;
-use crate::inspect::{header_target, problems_of};
+use crate::inspect::problems_of;
 use crate::part::{Content, Part};
 use crate::reading::Reading;
 use crate::source::Source;
+use crate::stored_target::{Contradiction, contradiction};
 use crate::walk::{Item, walk};
-use offkit_image::target::decide;
 
 /// Everything wrong with a file: what [`read`](crate::read) reports, and what it passes over because the content can
 /// be read nevertheless.
@@ -77,25 +77,24 @@ pub fn verify(file_name: &str, bytes: &[u8], limits: &Limits) -> Vec<Problem> {
 
 /// Compares what a container says of an image with its bytes, where reading took the container's word for it.
 fn check_image(image: &DeviceImage<'_>) -> Vec<Error> {
-    let contradiction = |told: &Target, shown: &Target| {
-        Error::malformed("image is for another target than its container says")
-            .at(image.offset.unwrap_or_default())
-            .expecting(told.to_string())
-            .finding(shown)
-    };
-    if !matches!(image.storage(), Storage::Compressed(_)) {
-        let told = image.contradicted.iter();
-        return told.map(|told| contradiction(told, &image.target)).collect();
-    }
-    let bytes = match image.bytes() {
-        Ok(bytes) => bytes,
+    let target = contradiction(image).map(|found| {
+        found.map(|Contradiction { container, code }| {
+            Error::malformed("image is for another target than its container says")
+                .at(image.offset.unwrap_or_default())
+                .expecting(container.to_string())
+                .finding(code)
+        })
+    });
+    let target = match target {
+        Ok(target) => target,
         Err(error) => return vec![error],
     };
-    let format = check_format(ImageFormat::detect(bytes), Some(image.format), image.offset);
-    let shown = header_target(bytes, image.format);
-    let decision = decide(image.target.clone(), shown);
-    let told = decision.contradicted.iter();
-    let target = told.map(|told| contradiction(told, &decision.target));
+    let format = match (image.storage(), image.bytes()) {
+        (Storage::Compressed(_), Ok(bytes)) => {
+            check_format(ImageFormat::detect(bytes), Some(image.format), image.offset)
+        }
+        _ => None,
+    };
     format.into_iter().chain(target).collect()
 }
 

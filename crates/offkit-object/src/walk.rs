@@ -5,7 +5,7 @@ mod batch;
 use std::ops::ControlFlow;
 
 use offkit_image::property_set::PropertySets;
-use offkit_image::target::{Decision, decide};
+use offkit_image::target::Decision;
 use offkit_image::{
     BundleState, Code, Compression, ContainerKind, DeviceImage, Error, ErrorKind, ImageFormat, Joining,
     Limits, Location, Problem, offset_within, range_within,
@@ -23,6 +23,7 @@ use crate::parallel;
 use crate::part::{Coding, Content, Facts, Part, Visit};
 use crate::reading::Reading;
 use crate::source::Source;
+use crate::stored_target::decide_as_stored;
 use crate::sycl_wrapped::{self, AddressSpace};
 use crate::syclbin::{self, SyclBinVersion};
 use crate::unpacked::VisitUnpacked;
@@ -648,7 +649,7 @@ impl Walker<'_> {
         let told = std::mem::take(&mut facts.target);
         let (shown, code_version) = bytes.map_or_else(Default::default, |bytes| header_facts(bytes, format));
         let code_version = facts.code_version.or(code_version);
-        let Decision { target, contradicted } = decide(told, shown);
+        let Decision { target, contradicted } = decide_as_stored(code.storage(), told, shown);
         let mut image = DeviceImage::of_format(code, format);
         image.container = if kind.is_host() {
             ContainerKind::Image

@@ -9,8 +9,8 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 
 use offkit_object::{
-    Container, Detail, DetailValue, DeviceImage, Inspect, Inspection, Item, Storage, Symbols, Target,
-    target_of,
+    Container, Contradiction, Detail, DetailValue, DeviceImage, Inspect, Inspection, Item, Storage, Symbols,
+    Target, contradiction, target_of,
 };
 use offkit_runtime::Signatures;
 use serde_json::{Map, Value, json};
@@ -131,6 +131,7 @@ struct View<'a> {
     symbols: Symbols,
     signatures: Signatures,
     inspection: &'a Inspection,
+    contradiction: Option<Contradiction>,
     mangled: bool,
 }
 
@@ -144,6 +145,8 @@ impl<'a> View<'a> {
             symbols: image.symbols(&limits),
             signatures: Signatures::of(image),
             inspection,
+            // Code that cannot be unpacked is among the inspection's problems.
+            contradiction: contradiction(image).unwrap_or_default(),
             mangled: options.mangled,
         }
     }
@@ -168,7 +171,12 @@ impl<'a> View<'a> {
             (key.to_owned(), Value::from(value))
         });
         let problems = inspection.problems.iter().map(ToString::to_string);
+        let target = |target: &Target| json!({ "triple": target.triple.as_str(), "arch": target.arch_with_features() });
+        let contradiction = self.contradiction.as_ref();
+        let contradiction = contradiction
+            .map(|found| json!({ "container": target(&found.container), "code": target(&found.code) }));
         let more = json!({
+            "contradiction": contradiction,
             "containers": containers.collect::<Vec<_>>(),
             "strings": strings.collect::<Map<_, _>>(),
             "signatures": self.signatures(),
@@ -260,6 +268,9 @@ impl<'a> View<'a> {
         facts.push(("target".into(), target.to_string()));
         if *own != *target && *own != Target::default() {
             facts.push(("target in the code".into(), own.to_string()));
+        }
+        if let Some(found) = &self.contradiction {
+            facts.push(("target in the container".into(), found.container.to_string()));
         }
         if let Some(language) = super::filter::producer_name(image.producer) {
             facts.push(("made for".into(), language.to_owned()));
