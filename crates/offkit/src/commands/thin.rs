@@ -5,11 +5,11 @@ use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 use offkit_object::target::{DriverVersion, Family};
 use offkit_object::{
-    DeviceImage, ImageFormat, Losses, Problem, Target, ThinDraft, Thinning, images, least_driver_to_unpack,
-    range_within,
+    DeviceImage, ImageFormat, Item, Losses, Problem, Target, ThinDraft, Thinning, images,
+    least_driver_to_unpack, range_within,
 };
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ use super::filter::has_triple;
 use super::limits::LimitOptions;
 use super::mapped::Mapped;
 use crate::failure::{ExitStatus, Failure};
-use crate::terminal::{Terminal, size};
+use crate::terminal::{Terminal, escape, size};
 use offkit_host::files::{self, Staged};
 
 /// The number of the form of its JSON.
@@ -30,8 +30,12 @@ one (`compute_90`, `lto_90`), all of that (`ptx`, `spirv`, `lto-ir`), or a targe
 `gfx90a:xnack+` too, and `sm_90` to be kept means `sm_90a` too. What is to be kept says nothing about the code of \
 other vendors, and code that is still to be compiled or linked goes only when it is named.
 
-Addresses, symbols, host code and all other images stay as they are. Libraries become smaller by whole pages; with \
-`--in-place`, and where pages cannot be taken out, zeros take the place of what goes.
+If no image matches a name of `--drop`, a note says so; if nothing else goes, the result is a copy of the file. If no \
+image matches any name of `--keep`, offkit writes nothing and exits with 1, because everything would go. A file without \
+device code is bad input. A file whose containers are all empty is copied.
+
+Addresses, symbols, host code and all other images stay as they are. Libraries shrink by whole pages. With \
+`--in-place`, or where pages cannot leave, zeros replace what goes.
 
 Examples:
   offkit thin app.so --drop sm_86 -o thin/app.so
@@ -41,16 +45,12 @@ Examples:
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
+#[command(group = ArgGroup::new("choice").args(["keep", "drop", "recompress"]).required(true).multiple(true))]
 pub(crate) struct Thin {
     /// The object, archive, library, program, wheel or device container
     file: PathBuf,
     /// Keep images for these targets, and no others of the same vendors
-    #[arg(
-        long,
-        value_name = "NAME[,NAME…]",
-        value_delimiter = ',',
-        required_unless_present_any = ["drop", "recompress"]
-    )]
+    #[arg(long, value_name = "NAME[,NAME…]", value_delimiter = ',')]
     keep: Vec<String>,
     /// Leave out images for these targets
     #[arg(long, value_name = "NAME[,NAME…]", value_delimiter = ',')]
@@ -101,7 +101,7 @@ pub(crate) fn run(options: &Thin, terminal: Terminal) -> Result<(), Failure> {
     // Bundles have an empty entry for the host, and objects bundles with its code: none of that is ours.
     let found = found.into_iter().filter_map(Result::ok);
     let found: Vec<DeviceImage<'_>> = found.filter(|image| !image.target.family().is_host()).collect();
-    if found.is_empty() {
+    if found.is_empty() && !(problems.is_empty() && has_containers(&source, options)) {
         return Err(super::nothing_in(&whole, &problems));
     }
     let choice = Choice::of(options);
@@ -238,6 +238,15 @@ struct Thinned<'d> {
     least_driver: Option<DriverVersion>,
     kept_size: &'d [Problem],
     not_recompressed: &'d [Problem],
+}
+
+/// Whether a file has containers of device code, which may all be empty: what is left when everything was taken out.
+fn has_containers(source: &Source, options: &Thin) -> bool {
+    let mut has = false;
+    source.walk(&options.limits, &mut |item| {
+        has |= matches!(item, Item::Container(container) if !container.kind.is_host());
+    });
+    has
 }
 
 /// Says early where the output cannot go.
@@ -439,8 +448,9 @@ impl Choice {
         }
         let is_there = |name: &&Name, widely| images.iter().any(|image| name.means(image, widely));
         let missing: Vec<&Name> = self.keep.iter().filter(|name| !is_there(name, true)).collect();
-        if !self.keep.is_empty() && missing.len() == self.keep.len() {
-            let failure = Failure::new(ExitStatus::No, "no image is for a target that is to be kept");
+        // Where there is no image at all, nothing can go.
+        if !images.is_empty() && !self.keep.is_empty() && missing.len() == self.keep.len() {
+            let failure = Failure::new(ExitStatus::No, "no image matches --keep: everything would go");
             return Err(failure.hint(format!("there are: {}", labels(images))));
         }
         let unused = self.drop.iter().filter(|name| !is_there(name, false));
@@ -512,8 +522,11 @@ impl Report<'_> {
                 size(row.stored)
             ))?;
         }
+        if self.rows.is_empty() {
+            terminal.line("all containers are empty: nothing to leave out")?;
+        }
         for line in self.consequences() {
-            terminal.line(line)?;
+            terminal.line(escape(&line))?;
         }
         for problem in self.thinned.kept_size {
             terminal.line(format_args!(
@@ -579,7 +592,28 @@ impl Report<'_> {
         }
         if self.losses.without_portable > 0 {
             let containers = count(self.losses.without_portable, "container");
-            lines.push(format!("devices to come: no code in {containers}"));
+            lines.push(format!("later devices: no code in {containers}"));
+        }
+        // Without the option they are in the error.
+        if self.options.allow_lost_kernels {
+            lines.extend(self.lost_kernels());
+        }
+        lines
+    }
+
+    /// The kernels that no image has any more.
+    fn lost_kernels(&self) -> Vec<String> {
+        const SHOWN: usize = 16;
+        let kernels = &self.losses.kernels;
+        let shown = kernels.iter().take(SHOWN);
+        let mut lines: Vec<String> = shown
+            .map(|(place, name)| format!("no code for {} in {place}", super::shown_name(name, false)))
+            .collect();
+        if let Some(more) = kernels.len().checked_sub(SHOWN).filter(|more| *more > 0) {
+            lines.push(format!(
+                "no code for {} more; --json names all",
+                count(more, "kernel")
+            ));
         }
         lines
     }
