@@ -8,11 +8,12 @@ use offkit_image::{DeviceImage, ImageFormat, Limits, Target};
 use crate::inspect::Inspect;
 
 /// What an image was compiled for, to the processor. Its bytes are read only where nothing cheaper tells that: the
-/// processor of bitcode is an attribute of its functions.
+/// processor of bitcode is an attribute of its functions, that of a zebin is in a note.
 #[must_use]
 pub fn target_of<'image>(image: &'image DeviceImage<'_>) -> Cow<'image, Target> {
     let target = &image.target;
-    let needs_processor = target.processor().is_empty() && target.family().needs_processor();
+    let is_for_one = target.family().needs_processor() || image.format == ImageFormat::Zebin;
+    let needs_processor = target.processor().is_empty() && is_for_one;
     if !target.triple.is_empty() && !needs_processor {
         return Cow::Borrowed(target);
     }

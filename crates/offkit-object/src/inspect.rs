@@ -14,6 +14,8 @@ mod spirv;
 mod yaml;
 mod zebin;
 
+use std::collections::HashSet;
+
 use offkit_image::{
     CodeVersion, DeviceImage, ImageFormat, InspectedKernel, Inspection, Limits, Symbols, Target,
 };
@@ -99,9 +101,16 @@ impl Inspect for DeviceImage<'_> {
             }
         };
         let is_import = |name: &&str| !is_told || !offkit_spirv::names::is_built_in(name);
+        // In code for a host's processor, kernels are symbols as others are: only the container knows them. Of other code
+        // containers also list exported functions as kernels, so that their word takes nothing away.
+        let kernels: HashSet<&str> = match !is_told && self.format == ImageFormat::Elf {
+            true => self.kernels.iter().map(String::as_str).collect(),
+            false => HashSet::new(),
+        };
+        let is_export = |name: &&str| !kernels.contains(name);
         [
             imports.iter().map(String::as_str).filter(is_import).collect(),
-            exports.iter().map(String::as_str).collect(),
+            exports.iter().map(String::as_str).filter(is_export).collect(),
         ]
     }
 }

@@ -316,52 +316,9 @@ const CUBINS: [(&str, &[u8]); 4] = [
 ];
 
 /// As Intel's compiler lays it out, made with LLVM's tool for ELF.
-const ZEBIN: &str = r#"
---- !ELF
-FileHeader: { Class: ELFCLASS64, Data: ELFDATA2LSB, ABIVersion: 1, Type: ET_REL, Machine: 205 }
-Sections:
-  - { Name: .text.saxpy, Type: SHT_PROGBITS, Flags: [ SHF_ALLOC, SHF_EXECINSTR ], Content: "00000000" }
-  - { Name: .ze_info, Type: 0xff000011, Content: "@INFO@" }
-  - Name: .note.intelgt.compat
-    Type: SHT_NOTE
-    AddressAlign: 4
-    Notes:
-      - { Name: IntelGT, Type: 1, Desc: f7040000 }
-      - { Name: IntelGT, Type: 2, Desc: 080c0000 }
-      - { Name: IntelGT, Type: 4, Desc: 312e353300 }
-      - { Name: IntelGT, Type: 6, Desc: 07000f03 }
-Symbols:
-  - { Name: saxpy, Type: STT_FUNC, Section: .text.saxpy }
-  - { Name: helper, Type: STT_FUNC, Section: .text.saxpy, Binding: STB_GLOBAL }
-  - { Name: elsewhere, Type: STT_FUNC, Binding: STB_GLOBAL }
-  - { Name: __INTEL_PATCH_CROSS_THREAD_OFFSET_OFF_R0, Binding: STB_GLOBAL }
-"#;
+const ZEBIN: &str = include_str!("../data/inspect/zebin.yaml");
 
-const ZE_INFO: &str = "---
-version:         '1.53'
-kernels:
-  - name:            saxpy
-    execution_env:
-      grf_count:       128
-      simd_size:       32
-      required_work_group_size: [ 64, 1, 1 ]
-    payload_arguments:
-      - arg_type:        global_id_offset
-        offset:          0
-        size:            12
-      - arg_type:        arg_byvalue
-        offset:          48
-        size:            4
-        arg_index:       0
-      - arg_type:        arg_bypointer
-        offset:          56
-        size:            8
-        arg_index:       1
-        addrmode:        stateless
-kernels_misc_info:
-  - name:            saxpy
-...
-";
+const ZE_INFO: &str = include_str!("../data/inspect/zebin-info.yaml");
 
 fn zebin() -> Option<Vec<u8>> {
     if !tools::is_there("yaml2obj") {
