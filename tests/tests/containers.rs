@@ -268,6 +268,13 @@ fn options_narrow_down_every_command() {
         &folder.offkit("ls lib.a --arch one").fails(1),
         &["no image matches the options", "--arch could be gfx906, "],
     );
+    // It is said once, and of several files those that match are listed.
+    assert_eq!(folder.offkit("ls lib.a --arch one").stdout, "");
+    let listed_files = folder.offkit("ls new.o k.ptx --arch gfx90a").ok();
+    assert!(
+        listed_files.contains("new.o") && !listed_files.contains("k.ptx"),
+        "{listed_files}"
+    );
     says(
         &folder.offkit("ls lib.a --arch gfx90").fails(1),
         &["gfx906 is there; --arch takes the whole name"],

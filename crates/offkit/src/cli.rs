@@ -129,7 +129,7 @@ pub(crate) struct Common {
         help_heading = COMMON
     )]
     pub(crate) color: Color,
-    /// Do not show what is longer than the terminal in a pager
+    /// Never use a pager, even for output longer than the terminal
     #[arg(long, global = true, display_order = 1003, help_heading = COMMON)]
     pub(crate) no_pager: bool,
 }
@@ -167,13 +167,13 @@ pub(crate) enum Color {
 pub(crate) enum Command {
     /// List the device code inside files
     Ls(Ls),
-    /// Say what takes how many bytes: by architecture, library and kernel family, and what could go
+    /// Sum up bytes by architecture, library and kernel family
     Size(Size),
-    /// Say which kernels run on which devices; exit code 1 if one has no code or a rule is broken
+    /// Check which kernels run on which devices
     Check(Check),
-    /// Say which images and kernels came, went and changed between two builds
+    /// List the images and kernels that two builds do not share
     Diff(Diff),
-    /// Show everything about images: what their containers say and what their bytes say
+    /// Show all that containers and code say about images
     Show(Show),
     /// Take images out of files, byte for byte
     Extract(Extract),
@@ -181,52 +181,52 @@ pub(crate) enum Command {
     Replace(Replace),
     /// Leave out the device code for some targets and change nothing else
     Thin(Thin),
-    /// Write a file without its device code, and a pack of it for each architecture
+    /// Move a file's device code into a pack for each architecture
     Split(Split),
-    /// Put files together again that `split` took apart, byte for byte, or with some packs alone
+    /// Put files back together from the packs that `split` wrote
     Join(Join),
     /// Pack device images into an offload binary, a SYCLBIN or a bundle
     Pack(Pack),
     /// Convert an offload binary, a SYCLBIN or a bundle to another format
     Convert(Convert),
-    /// Check files against every rule of their formats; exit code 1 if one is broken
+    /// Check files against every rule of their formats
     Verify(Verify),
-    /// Say which images a kernel gets on a device: which are refused and why, and who supplies what they import
+    /// Explain which images a kernel gets on a device, and why
     Explain(Explain),
-    /// Draw which images need which: as SVG, for Graphviz, as text or as JSON
+    /// Draw which images need which: SVG, Graphviz, text or JSON
     Graph(Graph),
-    /// Run as a tool that offkit replaces, such as `clang-offload-bundler`
+    /// Run as one of ten tools, such as `clang-offload-bundler`
     As(As),
-    /// Split a device module into images and record what a runtime needs to know about each
+    /// Split a device module into images that a runtime can choose from
     PostLink(PostLinkArguments),
-    /// Link bitcode, SPIR-V, or files that contain them, into one container
+    /// Link bitcode, SPIR-V, or files that hold them, into one container
     Link(Box<Link>),
     /// Find, query, check and build device libraries
     #[command(subcommand)]
     Devlib(Devlib),
-    /// List, check, explain, ship or clear what is kept: built programs, device libraries
+    /// Manage the cache of built programs and device libraries
     #[command(subcommand)]
     Cache(Cache),
     /// Install, show or remove offkit's OpenCL driver
     #[command(subcommand)]
     Icd(Icd),
-    /// Wrap images in a host object that registers them when the program starts
+    /// Wrap images in a host object that registers them at startup
     Wrap(WrapOptions),
     /// Launch a kernel and write its results
     Run(Box<Run>),
     /// List the devices that kernels can run on
     Devices(Devices),
-    /// Say what was looked for to find devices, what came of it, and what to do
+    /// Explain why offkit finds a device or misses it, and what to do
     Doctor(Doctor),
-    /// Compile and link with clang's options, offloading by offkit (C)
+    /// Compile and link C with device code; takes clang's options
     #[command(name = "cc", disable_help_flag = true)]
     Cc(Cc),
-    /// Compile and link with clang's options, offloading by offkit (C++)
+    /// Compile and link C++ with device code; takes clang's options
     #[command(name = "c++", disable_help_flag = true)]
     Cxx(Cc),
-    /// Mark kernels and exported functions in bitcode with the source file they come from
+    /// Mark functions in bitcode with the source file they come from
     Mark(Mark),
-    /// Write what a shell completes offkit's command line by
+    /// Write a script with which a shell completes offkit's commands
     Completions(Completions),
     /// Write a manual page for each command
     Man(Man),
@@ -293,6 +293,13 @@ mod tests {
         commands.sort_unstable();
         assert_eq!(grouped, commands);
         let help = super::command().render_help().to_string();
+        // Nothing wraps the list where it is shown.
+        let (list, _) = help.split_once("\n`offkit help").unwrap();
+        let longest = list.lines().max_by_key(|line| line.chars().count()).unwrap();
+        assert!(
+            longest.chars().count() <= 80,
+            "`{longest}` is too long for a terminal"
+        );
         for line in ["Look:", "  ls          List the device code inside files", "Run:"] {
             assert!(help.lines().any(|shown| shown == line), "{help}");
         }

@@ -1,6 +1,6 @@
 //! `offkit convert`: the content of one container in another format.
 
-use super::limits::LimitOptions;
+use super::limits::Bounds;
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -39,7 +39,7 @@ pub(crate) struct Convert {
     #[command(flatten)]
     losses: LossOptions,
     #[command(flatten)]
-    limits: LimitOptions,
+    limits: Bounds,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

@@ -8,7 +8,7 @@ use offkit_object::Limits;
 use offkit_object::split::{join, read_pack};
 use serde_json::{Value, json};
 
-use super::limits::LimitOptions;
+use super::limits::Bounds;
 use super::split::folder::{self, NewFolder};
 use super::split::machine_images;
 use super::split::manifest::{Layout, Manifest, Pack, SplitFile, digest, inner};
@@ -45,7 +45,7 @@ pub(crate) struct Join {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    limits: LimitOptions,
+    limits: Bounds,
 }
 
 /// A file that is whole again, or as whole as can be.

@@ -5,10 +5,21 @@ use std::str::FromStr;
 use clap::Args;
 use offkit_object::Limits;
 
-// Options of every command that reads containers.
+// Options of every command that looks for images in files.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct LimitOptions {
+    #[command(flatten)]
+    bounds: Bounds,
+    /// Also search host code byte by byte, outside of the sections for device code; images found so are at
+    /// `scan/OFFSET`
+    #[arg(long, help_heading = "Which images")]
+    scan: bool,
+}
+
+// Those of commands for which nothing but sections and containers counts.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Limits")]
-pub(crate) struct LimitOptions {
+pub(crate) struct Bounds {
     /// Change a limit of the readers; may be repeated
     #[arg(
         long = "limit",
@@ -23,9 +34,6 @@ pub(crate) struct LimitOptions {
             problems    problems that are reported"
     )]
     changes: Vec<Change>,
-    /// Search host code byte by byte for device code outside of the sections for it, too; it is at `scan/OFFSET`
-    #[arg(long, help_heading = "Which images")]
-    scan: bool,
 }
 
 /// One limit, changed.
@@ -65,11 +73,19 @@ impl FromStr for Change {
 impl LimitOptions {
     /// The limits that are in force.
     pub(crate) fn limits(&self) -> Limits {
+        let mut limits = self.bounds.limits();
+        limits.scan |= self.scan;
+        limits
+    }
+}
+
+impl Bounds {
+    /// The limits that are in force.
+    pub(crate) fn limits(&self) -> Limits {
         let mut limits = Limits::default();
         for Change { apply, value } in &self.changes {
             apply(&mut limits, *value);
         }
-        limits.scan |= self.scan;
         limits
     }
 }

@@ -30,7 +30,6 @@ const EXAMPLES: &str = "\
 Examples:
   offkit show app.o!.llvm.offloading/0
   offkit show --json --format cubin libkernels.so
-  offkit show --kernel-ir --kernel saxpy app.syclbin
   offkit show --kernel-ir --kernel saxpy app.syclbin";
 
 #[derive(Debug, Args)]
@@ -256,7 +255,10 @@ impl<'a> View<'a> {
                 state.unwrap_or_default(),
                 size(container.size)
             );
-            facts.push(("in".into(), text));
+            // A sequence of one bundle is as large as that, and says nothing more.
+            if facts.last().is_none_or(|(_, last)| *last != text) {
+                facts.push(("in".into(), text));
+            }
         }
         let version = inspection.version.as_ref().map(|version| format!(" {version}"));
         facts.push((

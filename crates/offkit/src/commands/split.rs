@@ -15,7 +15,7 @@ use serde_json::json;
 use self::folder::NewFolder;
 use self::manifest::{Layout, MANIFEST, Manifest, Pack, SCHEMA, SplitFile, Stored, digest};
 use super::folder::files_in;
-use super::limits::LimitOptions;
+use super::limits::Bounds;
 use super::thin::{count, is_machine_code, label};
 use crate::failure::{ExitStatus, Failure};
 use crate::terminal::{Progress, Terminal, size};
@@ -61,7 +61,7 @@ pub(crate) struct Split {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    limits: LimitOptions,
+    limits: Bounds,
 }
 
 /// A file to be split.

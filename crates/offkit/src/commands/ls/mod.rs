@@ -202,7 +202,7 @@ impl Lister<'_> {
                 }
                 output.finish()?;
             }
-            Form::Tree(tree) => tree.finish(!listing.problems.is_empty())?,
+            Form::Tree(tree) => tree.finish(listing.images, !listing.problems.is_empty())?,
         }
         listing.selection.warn(&listing.problems, self.terminal);
         Ok(listing.images)

@@ -20,8 +20,6 @@ const SUMMED_FROM: u64 = 20;
 pub(super) struct Tree {
     styles: Styles,
     describer: Describer,
-    /// Whether the options leave no image out.
-    is_whole: bool,
     with_properties: bool,
     file: Location,
     size: u64,
@@ -58,7 +56,6 @@ impl Tree {
         Self {
             styles,
             describer: Describer::new(options, styles),
-            is_whole: options.filter.accepts_all(),
             with_properties: options.properties,
             file: Location::of_file(file),
             size: bytes as u64,
@@ -119,10 +116,11 @@ impl Tree {
         self.rows.push_image(image, depth, said, below);
     }
 
-    /// Ends the listing.
-    pub(super) fn finish(mut self, has_problems: bool) -> Result<(), Failure> {
+    /// Ends the listing of a file in which `met` images are.
+    pub(super) fn finish(mut self, met: usize, has_problems: bool) -> Result<(), Failure> {
         let Styles { faint, .. } = self.styles;
-        if self.images == 0 {
+        // A file of which the options leave out every image is not listed: if that is so of all files, an error says it.
+        if self.images == 0 && met == 0 {
             self.containers.truncate(1);
             self.say_headings();
         }
@@ -130,15 +128,13 @@ impl Tree {
         let (mut output, mut sums) = self.rows.finish()?;
         sums.add_all(self.hidden);
         match sums.images {
-            0 if self.is_whole && has_problems => {
+            0 if met > 0 => {}
+            0 if has_problems => {
                 output.line(format_args!(
                     "{faint}no device code found; not everything could be read{faint:#}"
                 ))?;
             }
-            0 if self.is_whole => {
-                output.line(format_args!("{faint}no device code inside{faint:#}"))?;
-            }
-            0 => output.line(format_args!("{faint}no image matches the options{faint:#}"))?,
+            0 => output.line(format_args!("{faint}no device code inside{faint:#}"))?,
             1 => {}
             images => output.line(format_args!(
                 "{faint}{images} images, {}{faint:#}",
