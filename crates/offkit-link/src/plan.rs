@@ -212,6 +212,8 @@ pub fn plan(
         .flat_map(|(name, image)| image.exports.iter().map(move |export| (export.as_str(), name)))
         .collect();
     let mut images = Vec::with_capacity(groups.len());
+    // The place in the list is not the number: the ESIMD half of a group has that of the other half, since whoever reads
+    // sycl-post-link's table counts rows before that split, and the image that stands in for another has one of its own.
     let mut last: Option<&GroupName> = None;
     let mut number = 0;
     for (name, image) in &groups {
@@ -242,6 +244,9 @@ pub fn plan(
 
 /// What a group goes by. Groups come in the order of their images' numbers: those for exports behind the
 /// others, and each kind from the last name to the first.
+///
+/// The order from the last name on is that of `sycl-post-link`, which takes entry points from the back of a list. Nothing
+/// depends on it but names of files, which build systems and LLVM's tests know.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct GroupName {
     exports: bool,

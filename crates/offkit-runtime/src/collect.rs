@@ -146,6 +146,7 @@ impl Closure<'_> {
         let ids: Vec<_> = members.iter().map(|(image, _)| *image).collect();
         let ranks = registry.ranks(&ids, importer, self.options.libraries, &self.scopes);
         let (mut images, mut refusals) = (Vec::new(), Vec::new());
+        // A dummy comes directly behind the image that it stands in for, and counts only if the device refused that one.
         let mut is_refused = false;
         for ((image, is_dummy), rank) in members.into_iter().zip(ranks) {
             if rank.is_none() {

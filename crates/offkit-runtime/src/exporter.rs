@@ -192,6 +192,8 @@ impl Chain for () {
 impl ImageRegistry {
     /// The image that supplies a symbol.
     pub(crate) fn exporter(&self, symbol: &str, search: &Search<'_>) -> Result<ImageId, CollectError> {
+        // Containers that tell no symbols leave them to the code. An exporter may be among those, so all are read before the
+        // first answer: else it would depend on who asked earlier.
         self.read_names(Wanted::Links);
         let fitting = self.fitting_exporters(symbol, search)?;
         let ranks = self.ranks(&fitting, search.importer, search.options.libraries, search.scopes);
@@ -208,6 +210,7 @@ impl ImageRegistry {
             });
         }
         let rule = self.exporter_rule();
+        // To name a library is a choice: beside it, others that export the symbol make nothing ambiguous.
         let is_asked_for = visible.iter().any(|(rank, _)| rank.is_asked_for());
         if rule == ExporterRule::Unique && is_asked_for {
             visible.retain(|(rank, _)| rank.is_asked_for());
@@ -250,6 +253,7 @@ impl ImageRegistry {
                 importer: Box::new(state.location(search.importer)),
                 searched: state.images().map(|image| state.location(image)).collect(),
                 chain: {
+                    // The chain asks the registry for places, and must not wait for this lock.
                     drop(state);
                     search.chain.of(search.importer).into()
                 },

@@ -43,6 +43,7 @@ pub fn decide(told: Target, shown: Target) -> Decision {
     match agreement {
         Agreement::Told => {}
         Agreement::Shown => target.arch = shown.arch,
+        // Features are those of a processor: `xnack+` of the one that is not meant says nothing about the other.
         Agreement::None => {
             target.arch = shown.arch;
             target.features.clear();
@@ -69,6 +70,7 @@ fn agreement(told: &str, shown: &str) -> Agreement {
     if shown.is_empty() || told == shown {
         return Agreement::Told;
     }
+    // clang's OpenMP writes `generic` where it was given no processor: that contradicts nothing.
     if told.is_empty() || told == GENERIC {
         return Agreement::Shown;
     }
@@ -89,6 +91,7 @@ fn same_machine(told: &str, shown: &str) -> bool {
         Family::IntelGpu | Family::IntelCpu | Family::IntelFpga | Family::SpirvLogical => Family::Spirv64,
         family => family,
     };
+    // Of architectures that nobody here knows, all are `Other`: only their names tell them apart.
     match (machine(told), machine(shown)) {
         (Family::Other, Family::Other) => {
             super::Triple::new(told).architecture() == super::Triple::new(shown).architecture()

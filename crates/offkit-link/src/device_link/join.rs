@@ -81,6 +81,8 @@ pub(super) fn join(
     if !is_closed && parts.iter().all(|part| part.is_generated) {
         return Ok(parts);
     }
+    // Joining is transitive: what a module needs may need a third one, so that parts are put into groups first and linked
+    // group by group, once each.
     let mut groups = Groups::new(parts.len());
     for (number, part) in parts.iter().enumerate().filter(|(_, part)| is_spirv(part)) {
         for import in &part.symbols.imports {
@@ -93,6 +95,8 @@ pub(super) fn join(
         }
     }
     let firsts: Vec<usize> = (0..parts.len()).map(|number| groups.first(number)).collect();
+    // A group goes by its first part, and stands where that stood: the order of inputs is the order of images, whatever
+    // order imports were met in, so that one link gives the same bytes each time.
     let mut members: Vec<Vec<usize>> = vec![Vec::new(); parts.len()];
     for (number, &first) in firsts.iter().enumerate() {
         members[first].push(number);
@@ -314,6 +318,9 @@ fn read(part: &Part) -> Result<Module, LinkError> {
 fn one_of(mut parts: Vec<Part>, keep_exports: bool, notes: &mut Vec<String>) -> Result<Part, LinkError> {
     let labels: Vec<String> = parts.iter().map(|part| part.label.clone()).collect();
     let mut modules: Vec<Module> = parts.iter().map(read).collect::<Result<_, _>>()?;
+    // Names of device globals and numbers of specialization constants are known to the host by the property sets. Where two
+    // modules use one for different things, it changes in code and properties together, and so before the code is linked:
+    // afterwards nobody could tell the two apart.
     let hidden = device_globals::settle(&mut parts, &mut modules);
     let mut constants = Constants::default();
     let mut result: Option<Part> = None;

@@ -81,6 +81,8 @@ pub(super) fn edit<'data>(
         changed,
         file: File(Patched::new(file)),
     };
+    // Everything up to the last line is written at the offsets of the old file, where all tables can still be found; the
+    // pages leave at the very end, in one go.
     program.check_overlaps()?;
     program.move_pointers()?;
     program.resize_sections()?;
@@ -300,6 +302,8 @@ impl Program<'_, '_> {
         if self.header.kind == TYPE_EXECUTABLE {
             self.move_fixed(&mut found)?;
         }
+        // A container to which nothing leads is none that the program registers as it is known here: it may compute the
+        // address, and would find the old place. So that is an error, and the caller keeps the file's size.
         found.sort_unstable();
         for changed in &self.changed {
             for (old, _) in &changed.edited.moves {
@@ -369,6 +373,7 @@ impl Program<'_, '_> {
     fn move_packed(&mut self, table: u64, size: u64, found: &mut Vec<u64>) -> Result<(), Error> {
         let words = self.source.get(table, size).ok_or_else(cut_off)?.bytes();
         let (words, _) = words.as_chunks::<8>();
+        // A bit map says nothing of where it begins: behind the last address, or behind the bit map before it.
         let mut next = 0_u64;
         for word in words {
             let word = u64::from_le_bytes(*word);
@@ -428,6 +433,7 @@ impl Program<'_, '_> {
                     .offset
                     .saturating_add(within)
                     .saturating_add(WRAPPER_LINKED_FROM);
+                // The list has no length: it ends with what is no pointer to device code, a null or the data that follows.
                 let mut list = self.file.word(list).unwrap_or_default();
                 while self.move_word(list, found)? {
                     list = list.saturating_add(WORD);
@@ -491,6 +497,7 @@ impl Program<'_, '_> {
             return Ok(Vec::new());
         }
         holes.sort_by_key(|hole: &Hole| hole.start);
+        // A hole in the middle of a segment makes two of one, and the second needs a header; one at the end only shortens it.
         let more = holes.iter().filter(|hole| !self.is_last_of_segment(hole)).count() as u64;
         self.make_room_for_headers(more, &mut holes)?;
         self.split_segments(&holes);
@@ -499,6 +506,9 @@ impl Program<'_, '_> {
     }
 
     /// The size of pages, by which segments are mapped.
+    ///
+    /// The segment's own alignment says more than that: linkers write 2 MiB or 64 KiB, so that the file also loads where
+    /// pages are as large. To cut by such units would leave most of what is gained in the file.
     fn page(&self) -> u64 {
         const X86_64: u16 = 62;
         match self.header.machine {
@@ -513,6 +523,8 @@ impl Program<'_, '_> {
         let range = changed.file_range();
         let up = |offset: u64| offset.checked_next_multiple_of(page).unwrap_or(u64::MAX);
         let down = |offset: u64| offset.saturating_sub(offset.checked_rem(page).unwrap_or_default());
+        // Only pages that have nothing else on them: the page on which the kept code ends, and the one on which the next
+        // section begins, stay, for the loader maps whole pages and offsets stay congruent to addresses only so.
         let (start, end) = (up(changed.kept_end()), down(range.end));
         if start >= end {
             return Ok(None);
@@ -524,6 +536,8 @@ impl Program<'_, '_> {
             if from >= range.end || to <= range.start {
                 continue;
             }
+            // Two segments over one section, or one of another kind such as RELRO, would both have to be split, and the loader
+            // changes protections by these: better not to touch that.
             let is_whole = from <= range.start && range.end <= to;
             let is_congruent = segment.address.get().wrapping_sub(from).is_multiple_of(page);
             let is_load = segment.segment_type == tables::SEGMENT_LOAD;
@@ -648,6 +662,8 @@ impl Program<'_, '_> {
         let headers = (headers.start, headers.end.saturating_sub(headers.start));
         let parts = sections.chain(small).chain([headers]);
         let parts: Vec<(u64, u64)> = parts.filter(|(_, size)| *size > 0).collect();
+        // What is cut in two cannot move, so the block grows to the end of everything that reaches into it, which may reach
+        // into more in turn.
         let mut block = end..needed;
         loop {
             let mut to = block.end;
@@ -681,6 +697,8 @@ impl Program<'_, '_> {
         let old_addresses = old_address..old_address.saturating_add(size);
         let new_address = start.wrapping_add(bias);
         let readdressed = |address: u64| address.saturating_sub(old_address).saturating_add(new_address);
+        // The interpreter's path, notes and symbol tables are found by program headers and the dynamic section, which follow
+        // below. A relocation that leads there means that the program's code reads it too, by an address that is nowhere else.
         self.refuse_pointers_to(&old_addresses)?;
 
         let content = self.file.0.get(block.start, size).ok_or_else(cut_off)?;
@@ -823,6 +841,7 @@ impl Program<'_, '_> {
                 segment.file_size = segment.file_size.get().saturating_add(grown).into();
                 segment.memory_size = segment.memory_size.get().saturating_add(grown).into();
             }
+            // Loaders demand that offset and address are congruent modulo the alignment. Behind a hole they are so by pages only.
             if segment.segment_type == tables::SEGMENT_LOAD && segment.alignment.get() > page {
                 segment.alignment = page.into();
             }

@@ -1,4 +1,9 @@
 //! Changing ranges of a file while everything else keeps its bytes.
+//!
+//! An object file has no unused room between its parts, so that all behind an edit moves. Sections and tables of ELF are
+//! aligned in the file, for readers map it and use them in place. What moves keeps its place within a unit of the largest
+//! of these alignments: then all of them still hold, and the parts need not be known one by one. COFF aligns nothing in
+//! objects.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -58,6 +63,7 @@ pub(super) fn splice<'a>(
     let mut out = Output::with_capacity(bytes.len());
     let mut placed = Vec::with_capacity(edits.len());
     let mut moves = Vec::with_capacity(edits.len());
+    // Up to where the old file is done with: everything before is copied, replaced, or padding that is given up.
     let mut kept = 0_usize;
     let mut next_edit = edits.iter().peekable();
     while let Some(edit) = next_edit.next() {
@@ -67,6 +73,7 @@ pub(super) fn splice<'a>(
         placed.push(out.len() as u64);
         out.push(&edit.new);
         kept = after(bytes, edit, used).ok_or_else(overlapping)?;
+        // Where the next edit begins here too, nothing unchanged lies between the two, and so nothing that could be asked for.
         if next_edit.peek().is_none_or(|next| next.start > kept) {
             let rest = bytes.get(kept..).unwrap_or_default();
             let place = if rest.is_empty() {
@@ -132,6 +139,9 @@ fn add(ranges: &mut Vec<Range<usize>>, range: Range<usize>) {
 }
 
 /// Where the bytes begin that have to be kept after an edited range.
+///
+/// Padding behind it is not among them: it was put there for the old size, and keeping it would let a file grow each time
+/// that an image in it changes to another size and back.
 fn after(bytes: &[u8], edit: &Edit<'_>, used: &[Range<usize>]) -> Option<usize> {
     if edit.start == edit.end {
         return Some(edit.end);
@@ -143,6 +153,7 @@ fn after(bytes: &[u8], edit: &Edit<'_>, used: &[Range<usize>]) -> Option<usize> 
         .min(bytes.len());
     let gap = bytes.get(edit.end..next)?;
     let is_padding = is_zero(gap);
+    // Bytes that no table mentions and that are not zero may still be somebody's, such as a signature.
     Some(if is_padding { next } else { edit.end })
 }
 

@@ -216,6 +216,10 @@ impl Program {
     }
 
     /// Copies a word; both must be made alike.
+    ///
+    /// The tables of relocations keep their size and order, since other code has its relocations between these. So whether
+    /// the loader writes to a word depends on the place, not on what moves there: a number under a relocation would be lost,
+    /// and a pointer without one would miss the address at which the program is loaded.
     fn copy(&mut self, from: u64, to: u64) -> Result<(), Error> {
         let at = self.offset_of(to).ok_or_else(cut_off)?;
         let refused = |message| Err(Error::unrepresentable(message).at(at));
@@ -239,6 +243,10 @@ impl Program {
     }
 
     /// Lets the images that stay close up. A descriptor without any is passed over by whoever registers it.
+    ///
+    /// The code itself stays where it is, and so do the lists that images point to (entries, properties): pointers to them
+    /// come from anywhere, those in an image's own record from one place. Word by word from the front, each is read before it
+    /// is overwritten.
     fn remove_images(&mut self, descriptor: &Descriptor, gone: &BTreeSet<usize>) -> Result<(), Error> {
         const COUNT: u64 = 2;
         let count = usize::from(descriptor.image_count);

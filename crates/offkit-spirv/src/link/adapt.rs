@@ -50,6 +50,8 @@ pub(super) fn adapt(merger: &mut Merger<'_>, resolution: &Resolution) -> Result<
                         .map(with_address_taken)
                         .unwrap_or_default()
                 });
+                // Arguments are cast at each call. Where the address of the function is taken, there are calls that nobody
+                // sees here, which would pass pointers of the wrong type.
                 let adapter = call_adapter(merger, from, to).filter(|_| !taken.contains(&id));
                 adapter
                     .map(|adapter| adapters.insert(replacement.from, adapter))
@@ -181,6 +183,7 @@ fn is_array_of_unknown_length(merger: &Merger<'_>, import: u32, export: u32) -> 
 /// Whether values of two types look the same in memory, apart from what pointers in them point to. Pairs in `seen`
 /// are being compared already.
 fn is_same_value(merger: &Merger<'_>, from: u32, to: u32, seen: &mut HashSet<(u32, u32)>) -> bool {
+    // A pair that is met again within itself, as lists have it, differs nowhere else than its first meeting tells.
     if from == to || !seen.insert((from, to)) {
         return true;
     }

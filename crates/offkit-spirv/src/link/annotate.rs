@@ -10,10 +10,12 @@ use super::resolve::{self, Global};
 use super::{Input, LinkError, LinkOptions};
 use crate::symbols::Linkage;
 
-/// How many decorations the groups of one module may stand for.
+/// How many decorations the groups of one module may stand for. A group of many decorations that is given many targets
+/// stands for the product: a file of some kilobytes would fill the memory.
 const MAX_GROUPED: usize = 1 << 20;
 
-/// Adds the names and decorations of everything that was not left out. Decoration groups are written out.
+/// Adds the names and decorations of everything that was not left out. Decoration groups are written out, for some targets
+/// of a group may be left out, and linkage goes or stays target by target.
 pub(super) fn merge_annotations(merger: &mut Merger<'_>, options: LinkOptions) -> Result<(), LinkError> {
     for (module, input) in merger.inputs.iter().enumerate() {
         let groups = Groups::new(input);
@@ -49,6 +51,7 @@ fn keeps_linkage(input: &Input<'_>, id: u32, annotation: &Instruction, options: 
         return true;
     }
     match resolve::linkage(&input.index, id) {
+        // An import that got its export is dropped with all its decorations: one that is still here has none.
         Some((_, Linkage::Import)) => true,
         Some((_, Linkage::Export | Linkage::LinkOnceOdr)) => options.keep_exports,
         None => false,

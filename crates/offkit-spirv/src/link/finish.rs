@@ -71,6 +71,7 @@ fn in_order_of_use(mut units: Vec<Vec<Instruction>>) -> Result<Vec<Instruction>,
             .filter(|used| *used != number)
             .collect()
     };
+    // Depth first, with a stack of its own: how deep definitions go is up to the file, and the thread's stack is not.
     let mut state = vec![State::Waiting; units.len()];
     let mut order = Vec::with_capacity(units.len());
     for root in 0..units.len() {

@@ -96,6 +96,8 @@ pub fn link(inputs: &[LinkInput<'_>], options: LinkOptions) -> Result<Module, Li
     let resolution = resolve::resolve(&inputs)?;
     let mut merger = Merger::new(&inputs, &resolution);
     merger.merge_preamble();
+    // Types before anything that has one: only when those that modules have in common are one can an import's type be
+    // compared with its export's. Imports get the ids of their exports then, before values and bodies mention them.
     merger.merge_types();
     let adapters = adapt::adapt(&mut merger, &resolution)?;
     merger.merge_values();
