@@ -237,7 +237,7 @@ fn what_a_format_cannot_say_is_listed_and_nothing_is_written() {
         &[
             "in.syclbin: the state of the program: object is lost",
             "in.syclbin!0: the property set 'SYCL/device requirements' is lost",
-            "2 things cannot be said in offload,v1",
+            "offload,v1 cannot hold 2 things",
             "--allow-loss",
         ],
     );

@@ -1,9 +1,9 @@
-//! One store for what can be made again: built programs, compiled sources, device libraries, plugins known to be good.
+//! One cache for results that offkit can make again: built programs, compiled sources, device libraries, good plugins.
 //!
-//! A [`Key`] names everything that a result depends on; the digest of that is what the result goes by. An entry has the
-//! names as well, so that a miss can be explained by what is nearest ([`Cache::why`]), and digests of all of it: what
-//! comes from a disk, another process or another machine is checked before it is used. A bad entry is a miss. Nothing
-//! here fails: where the folder is full, read-only, not the user's own or gone, things are made again.
+//! A [`Key`] names everything that a result depends on; its digest identifies the result. An entry also has the names,
+//! so that [`Cache::why`] can explain a miss by the nearest entry, and digests of everything: the cache checks what comes
+//! from a disk, another process or another machine before anybody uses it. A bad entry is a miss. Nothing here fails: if
+//! the folder is full, read-only, gone or another user's, offkit makes things again.
 //!
 //! ```
 //! use offkit_cache::{Cache, Key, Kind, Limits};

@@ -1,16 +1,16 @@
-//! Device libraries: bitcode that device code is linked with, found by `-lX` as a host's libraries are.
+//! Device libraries: bitcode to link device code with, found by `-lX` as a host's libraries are.
 //!
 //! [`Search`] knows the folders and looks for a library in them, for one target at a time, by the rules of [`Rule`]; its
-//! [`Answer`] says what was found by which rule, and which paths were looked at. [`AbiClash`] is found before anything
-//! is linked. `offkit-link` links what is found.
+//! [`Answer`] has the library, the rule and all paths that it tried. An [`AbiClash`] shows before any link.
+//! `offkit-link` links the libraries.
 //!
-//! A library may come with a manifest ([`manifest`]), which says what it is for, which libraries it needs and what its
-//! binary interface is; without one, its code tells ([`code`]). [`build`](mod@build) compiles one library for many
+//! A library may have a manifest ([`manifest`]) with its targets, the libraries that it needs and its binary interface;
+//! without one, its code tells ([`code`]). [`build`](mod@build) compiles one library for many
 //! targets and puts the files where [`Search`] finds them.
 //!
 //! The folders are those of `-L`, of `LIBRARY_PATH`, of the compiler and of the vendors (CUDA, ROCm, libclc), in this
 //! order. In each folder the most specific file comes first: one for the processor, one for the architecture, one for
-//! all. A file is read once, however many targets it is looked at for.
+//! all. The search reads a file once, for however many targets.
 //!
 //! # Example
 //!

@@ -1,8 +1,8 @@
-//! The words that everybody speaks about device code: image, target, format, location, symbols.
+//! The vocabulary for device code: image, target, format, location, symbols.
 //!
-//! Compilers for SYCL, OpenMP, CUDA, HIP and OpenCL leave code for devices in many containers, and each container says
-//! in its own way what the code is for. This crate has the one word for each thing that is said. It reads no container
-//! and no code, so that everything else can build on it: `offkit-object` reads files into these types, `offkit-link`
+//! Compilers for SYCL, OpenMP, CUDA, HIP and OpenCL write code for devices into many containers, and each container
+//! describes the code in its own way. This crate has one type for each thing that they describe. It reads no container and
+//! no code, so that everything else can build on it: `offkit-object` reads files into these types, `offkit-link`
 //! makes new images of them, `offkit-runtime` loads them.
 //!
 //! * [`DeviceImage`] is code for one target, with what is known about it. Its bytes are borrowed from a file, owned, or

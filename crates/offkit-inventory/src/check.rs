@@ -49,7 +49,7 @@ impl FromStr for Wanted {
         let plain = ["+ptx", "+PTX"].iter().find_map(|end| text.strip_suffix(end));
         let device = Device::named(plain.unwrap_or(text)).ok_or_else(|| {
             format!(
-                "`{text}` is no device that is known: expected a processor, a compute capability or a product, such as \
+                "`{text}` is not a known device: expected a processor, a compute capability or a product, such as \
                  `sm_80+ptx`, `9.0`, `gfx90a`, `intel_gpu_pvc` or `h100`"
             )
         })?;

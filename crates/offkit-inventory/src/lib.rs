@@ -1,12 +1,12 @@
 //! What the device code in files costs, where it runs, and what differs between two builds.
 //!
-//! An [`Inventory`] is everything about the images of some files but their bytes: where they are, what they are for,
-//! how many bytes they take, and, if asked, their kernels with the registers and the memory that these need. It is
-//! collected from what a walk through a file hands over, and answers three questions:
+//! An [`Inventory`] has everything about the images of some files except their bytes: where they are, what they are
+//! for, how many bytes they take and, on request, their kernels with registers and memory. It collects what a walk
+//! through a file hands over, and answers three questions:
 //!
-//! * [`totals`] and [`redundancy`]: what takes how much, and what could go at which price;
-//! * [`check`]: which kernels run on which devices, and whether that is what a [`policy`] asks for;
-//! * [`diff`]: what came, went and changed from one inventory to another.
+//! * [`totals`] and [`redundancy`]: what takes the bytes, and what could go at which price;
+//! * [`check`]: which kernels run on which devices, and whether that meets a [`policy`];
+//! * [`diff`]: what is new, gone or changed from one inventory to another.
 //!
 //! ```
 //! use std::ops::ControlFlow;

@@ -1,21 +1,19 @@
 //! The tool chain's steps between a compiler and a container of device code.
 //!
-//! A compiler leaves LLVM bitcode for a device; a runtime wants device images, and wants to know of each
-//! which kernels it has, which symbols it needs from other images, and which it supplies. This crate
-//! makes the one into the other:
+//! A compiler writes LLVM bitcode for a device. A runtime wants device images, and wants to know each image's kernels,
+//! the symbols that it needs from other images, and those that it supplies. This crate turns the one into the other:
 //!
 //! * [`symbols`] says which symbols of a module other images may see, by the rules that
 //!   `sycl-post-link` of intel/llvm applies, read together with what clang 22 leaves in its modules;
-//! * [`post_link`] plans how a module is split into images, by source file or by kernel, and carries that out;
-//! * [`device_link`] carries it out: inputs are read and merged, the plan is made, SPIR-V is generated;
-//! * [`properties`] describes each image in property sets, from the module it is made of or from what is left in
-//!   the finished SPIR-V;
+//! * [`post_link`] splits one module into images, by source file or by kernel;
+//! * [`device_link`] links inputs for each target, splits the result and generates code;
+//! * [`properties`] describes each image in property sets, from its module or from its finished SPIR-V;
 //! * [`container`] puts the images into a SYCLBIN file or an offload binary;
 //! * [`wrap`] puts them into a host object that registers them when the program starts.
 //!
 //! Nothing here knows a file format or calls LLVM. Formats are the business of `offkit-object` and
 //! `offkit-spirv`; LLVM runs in a worker process, reached through `offkit-llvm`. Whatever decides
-//! something works on plain data and can be called, and tested, without either:
+//! something works on plain data, and tests can call it without either:
 //!
 //! ```
 //! use offkit_link::plan::{SplitMode, plan};

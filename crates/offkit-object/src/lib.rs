@@ -2,22 +2,21 @@
 //!
 //! # Readers
 //!
-//! [`walk`] goes through any known file, container by container, and hands over what it comes across;
-//! [`read`] keeps it all. Reading borrows from the bytes given, so that a large mapped file costs nothing
-//! to open, and does not give up: a truncated or damaged file yields what can still be read and the list
-//! of [`Problem`]s. The constructors of a single format, [`OffloadBinary::parse`], [`SyclBin::parse`] and
-//! [`property_set::parse`], are strict instead: the first fault is their [`Error`], with the offset, what was
-//! expected and what was found.
+//! [`walk`] goes through any known file, container by container, and hands over what it finds; [`read`] collects it.
+//! Reading borrows from the given bytes, so that a large mapped file costs nothing to open, and does not give up: a
+//! truncated or damaged file yields what is still readable and a list of [`Problem`]s. The constructors of a single
+//! format, [`OffloadBinary::parse`], [`SyclBin::parse`] and [`property_set::parse`], are strict instead: they return the
+//! first fault as an [`Error`] with the offset, the expected and the found value.
 //!
 //! Each format has its module: [`offload_binary`], [`syclbin`], [`property_set`], [`bundle`], [`fatbin`],
 //! [`sycl_wrapped`], [`host`] (objects, programs, libraries), [`archive`], [`zip`], and [`registration`] for objects
-//! that register images. Images themselves are looked into by [`inspect`].
+//! that register images. [`inspect`] looks into the images themselves.
 //!
 //! # Writers
 //!
-//! Writers are pure functions of the model: the same content gives the same bytes. What a format cannot
-//! express is an error, never silently changed. [`replace`] changes an image in any container that can hold another
-//! one.
+//! Writers are pure functions of the model: the same content gives the same bytes. If a format cannot express
+//! something, that is an error: no writer changes it silently. [`replace`] changes an image in any container that can
+//! hold another one.
 //!
 //! # A program and its library
 //!

@@ -1,7 +1,7 @@
 //! Device code loaded, linked and launched on real devices.
 //!
-//! A program brings device images, in the files it is made of or loads; a kernel in one image may call
-//! functions that another supplies. This crate keeps the images, finds kernels by the names users know,
+//! A program has device images in its own files and in those that it loads; a kernel in one image may call functions
+//! that another image supplies. This crate keeps the images, finds kernels by the names users know,
 //! collects the images a kernel needs, has them built and linked by a device, and launches the kernel:
 //!
 //! * [`ImageRegistry`] knows the images, and what each offers and needs;
@@ -9,22 +9,21 @@
 //!   demangled;
 //! * [`Runtime`] finds the devices of this machine through plugins: those built into the program, and
 //!   shared libraries ([`search`]), of which [`filter`] hides what the user wants hidden;
-//! * [`ImageRegistry::select`] lets a device choose among the images that have the kernel, and says why it takes
-//!   no other; [`Runtime::choose`] finds the device, too;
+//! * [`ImageRegistry::select`] lets a device choose among the images that have the kernel, and says why it refuses
+//!   the others; [`Runtime::choose`] also finds the device;
 //! * [`ImageRegistry::collect`] follows imports to exports until nothing is missing, and says which
 //!   image supplies which symbol;
-//! * [`ImageRegistry::build`] turns a collection into a [`Kernel`] for one device, whose arguments are
-//!   checked against what the image says about it before the device sees them;
+//! * [`ImageRegistry::build`] turns a collection into a [`Kernel`] for one device, and checks its arguments against
+//!   what the image says before the device sees them;
 //! * [`Buffer`] and [`Usm`] are memory of a device by the type of its elements.
 //!
-//! Devices are known through the plugin interface only (`offkit-pi`), the built-in one too. Every choice
-//! is told through `tracing`: which plugin was left out and why, which image a device takes, which image supplies
-//! which symbol.
+//! The crate reaches every device, also the built-in one, through the plugin interface (`offkit-pi`). It reports every
+//! choice through `tracing`: which plugin it leaves out and why, which image a device takes, which image supplies which
+//! symbol.
 //!
 //! # Example
 //!
-//! An app and a library, as images described by hand; from files they come by
-//! [`ImageRegistry::open`].
+//! An app and a library, as images described by hand; [`ImageRegistry::open`] reads them from files.
 //!
 //! ```
 //! use offkit_object::DeviceImage;

@@ -6,12 +6,11 @@
 //! ([`link`]), sets specialization constants for good ([`specialize`]), and asks the Khronos validator what it thinks
 //! ([`validate`]). It does not run, translate or optimise code. [`Module::dr`] gives access to the instructions.
 //!
-//! Numbers that are newer than the [`grammar`] are no error: an enumerant passes as it is, an instruction as words,
-//! in modules that keep their ids; only [`link`] has to refuse it.
+//! Numbers newer than the [`grammar`] are no error: an enumerant passes as it is, and an instruction as words, in
+//! modules that keep their ids; only [`link`] must refuse it.
 //!
-//! A [`Module`] is read from bytes of either byte order. Reading is safe for hostile input: it never panics, never
-//! allocates by a number that was read, and reports the word and the instruction that is wrong. A module that was not
-//! changed is written back byte for byte.
+//! A [`Module`] reads bytes of either byte order. Reading is safe for hostile input: it never panics, never allocates
+//! by a number of the file, and reports the wrong word and instruction. Writing an unchanged module gives the same bytes.
 //!
 //! # Kernels and parameters
 //!

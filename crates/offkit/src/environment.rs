@@ -35,11 +35,11 @@ pub(crate) const VARIABLES: &[(&str, &str)] = &[
     (CLANG_VARIABLE, "names the clang 22 that `offkit cc` runs"),
     (
         search::PLUGINS_VARIABLE,
-        "names plugin libraries besides the built-in CPU device, separated by `:`; each is loaded when its devices are asked for",
+        "names plugin libraries besides the built-in CPU device, separated by `:`; offkit loads each when something asks for its devices",
     ),
     (
         probe::PATIENCE_VARIABLE,
-        "says how long a plugin may take when it is tried, instead of 30 seconds",
+        "sets how long offkit waits for a plugin that it tries, instead of 30 seconds",
     ),
     (
         search::CONFIG_VARIABLE,
@@ -47,7 +47,7 @@ pub(crate) const VARIABLES: &[(&str, &str)] = &[
     ),
     (
         filter::VARIABLES[0],
-        "says which devices are used, such as `opencl:gpu;!*:1`; without it, `SYCL_DEVICE_FILTER` and `SYCL_BE` do",
+        "chooses devices, such as `opencl:gpu;!*:1`; without it, `SYCL_DEVICE_FILTER` and `SYCL_BE` do",
     ),
     (
         trace::VARIABLES[0],
@@ -55,11 +55,11 @@ pub(crate) const VARIABLES: &[(&str, &str)] = &[
     ),
     (
         COMPILE_OPTIONS_VARIABLE,
-        "says what a device's compiler is told, instead of what the images of a kernel say",
+        "replaces the options that a kernel's images have for the device's compiler",
     ),
     (
         LINK_OPTIONS_VARIABLE,
-        "says what a device's linker is told, instead of what the images of a kernel say",
+        "replaces the options that a kernel's images have for the device's linker",
     ),
     (
         icd::VENDORS,
@@ -79,80 +79,74 @@ pub(crate) const VARIABLES: &[(&str, &str)] = &[
     ),
     (
         THREADS_VARIABLE,
-        "says how many threads the CPU device runs a kernel on, instead of as many as affinity and control groups leave the process",
+        "sets how many threads the CPU device runs a kernel on, instead of as many as affinity and control groups allow",
     ),
     (
         COMPILE_VARIABLE,
-        "has the CPU device interpret every kernel, with every access checked, if it is 0; `offkit doctor` says what compiles them otherwise",
+        "if 0, the CPU device interprets every kernel and checks every access; `offkit doctor` shows what compiles them otherwise",
     ),
     (
         CHECK_BOUNDS_VARIABLE,
-        "has compiled kernels of the CPU device check each access to memory if it is 1, as `offkit run --check-bounds` does",
+        "if 1, compiled kernels of the CPU device check each memory access, as with `offkit run --check-bounds`",
     ),
-    (
-        PERF_VARIABLE,
-        "tells perf the names of compiled kernels if it is 1",
-    ),
+    (PERF_VARIABLE, "if 1, tells perf the names of compiled kernels"),
     (
         GDB_VARIABLE,
-        "tells debuggers the names and source lines of compiled kernels if it is 1",
+        "if 1, tells debuggers the names and source lines of compiled kernels",
     ),
     (
         LOG,
-        "says what is logged, such as `offkit_runtime=debug`; `-v` is the short form",
+        "chooses what offkit logs, such as `offkit_runtime=debug`; `-v` is the short form",
     ),
     (
         LIBRARY_PATH_VARIABLE,
-        "names folders to look for device libraries in, after those of `-L`, separated by `:`",
+        "names folders to search for device libraries, after those of `-L`, separated by `:`",
     ),
-    (
-        "ROCM_PATH",
-        "names the folder of ROCm, whose device libraries are found there",
-    ),
+    ("ROCM_PATH", "names the folder of ROCm, for its device libraries"),
     (
         "CUDA_PATH",
         "names the folder of CUDA, for libdevice; so does `CUDA_HOME`",
     ),
     (
         CACHE_VARIABLE,
-        "names the folder for files that can be made again, such as built programs and device libraries",
+        "names the folder for the cache: built programs and device libraries",
     ),
     (
         SWITCH_VARIABLE,
-        "switches the cache off if it is `off`: programs and sources are built every time",
+        "if `off`, offkit keeps no cache and builds programs and sources every time",
     ),
     (
         SIZE_VARIABLE,
-        "says how many MiB the cache may take, instead of 1024",
+        "sets the largest size of the cache in MiB, instead of 1024",
     ),
     (
         AGE_VARIABLE,
-        "says for how many days the cache keeps what nobody uses, instead of 30",
+        "sets for how many days the cache keeps what nobody uses, instead of 30",
     ),
     (
         REMOTE_VARIABLE,
-        "names a store that many machines share behind the cache, such as `redis://host:6379`, where offkit was built with it",
+        "names a store that many machines share, such as `redis://host:6379`, in builds of offkit with that feature",
     ),
     (
         TRUST_VARIABLE,
-        "names a file of public keys: what none of them has signed does not come from the shared store",
+        "names a file of public keys: offkit takes from the shared store only what one of them signed",
     ),
     (
         SIGN_VARIABLE,
-        "names the private key that entries for the shared store are signed with",
+        "names the private key that signs entries for the shared store",
     ),
     (
         PAGER,
-        "names the program that shows what is longer than the terminal; empty, or `cat`, for none",
+        "names the pager for output longer than the terminal; empty, or `cat`, for none",
     ),
     (
         USUAL_PAGER,
-        "does the same for all programs, without the one above; without both it is `less -FRX`",
+        "does the same for all programs; without both, offkit uses `less -FRX`",
     ),
     ("NO_COLOR", "switches colours off"),
     (
         DEV_VARIABLE,
-        "names a folder in which nodes of devices are looked for in the place of `/dev`, for tests",
+        "names a folder with device nodes to use instead of `/dev`, for tests",
     ),
 ];
 

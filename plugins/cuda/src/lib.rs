@@ -2,10 +2,9 @@
 //! SDK.
 //!
 //! The driver's devices are devices of one platform. They take PTX, which the driver compiles, and cubins, alone or in
-//! fatbins and offload binaries; several are linked by the driver, LTO-IR by `nvJitLink` where that is installed. SPIR-V is
-//! compiled to PTX before, by `offkit-llvm-worker`. Which of them a device takes is decided by the rules
-//! that `offkit check` has. Drivers of CUDA 10 and later will do; what only newer ones have is left out on older ones,
-//! and [`found`] says why there is no device.
+//! fatbins and offload binaries. The driver links several; `nvJitLink`, if installed, links LTO-IR; `offkit-llvm-worker`
+//! compiles SPIR-V to PTX. A device chooses among them by the rules of `offkit check`. The plugin works with drivers since
+//! CUDA 10, without what only newer ones have, and [`found`] says why there is no device.
 
 #![deny(unsafe_code)]
 

@@ -1,8 +1,8 @@
 //! The plugin over adapters of Unified Runtime: any `libur_adapter_*.so` of DPC++ 2025.1 to 2026.2, found and opened at
 //! run time, never linked. So Level Zero, CUDA and HIP come with their vendors' own code.
 //!
-//! [`adapters`] says which adapters there are, and what is wrong with those that are not used. Their functions come in
-//! tables whose form is found by asking ([`offkit_ur::Form`]); a call of a function that an adapter does not have fails
+//! [`adapters`] lists the adapters, and what is wrong with those that the plugin does not use. Their functions come in
+//! tables, whose form the plugin finds by asking ([`offkit_ur::Form`]); a call of a function that an adapter lacks fails
 //! and names it.
 //!
 //! The adapters' platforms are platforms of the plugin, their devices devices, and so on; each object of the plugin has

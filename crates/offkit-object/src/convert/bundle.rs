@@ -79,10 +79,7 @@ pub(super) fn from_items<'data>(items: &[Item<'data>], losses: &mut Losses) -> B
         let text = |key| entry.strings.get(key).unwrap_or_default();
         if EntryId::parse(&id).target() != Target::new(text("triple"), text("arch")) {
             let target = Target::new(text("triple"), text("arch"));
-            losses.add(
-                location,
-                format!("the target {target}, which reads back otherwise"),
-            );
+            losses.add(location, format!("the exact target {target}"));
         }
         if !seen.insert(id.clone()) {
             losses.add(location, format!("an ID of its own: there are several '{id}'"));

@@ -27,14 +27,14 @@ Examples:
   offkit cache verify
   offkit cache verify --json | jq .problem
 
-Exit code 1: an entry is damaged. It is made again when it is needed.";
+Exit code 1: an entry is damaged. offkit makes it again when something needs it.";
 
 const WHY_EXAMPLES: &str = "\
 Examples:
   offkit cache why app.syclbin saxpy
   offkit cache why app.syclbin saxpy --device 1 --json
 
-Exit code 1: the program would be built.";
+Exit code 1: offkit would build the program.";
 
 const EXPORT_EXAMPLES: &str = "\
 Examples:
@@ -48,9 +48,9 @@ Examples:
   offkit cache import warm.cache --trust key.pub
   offkit cache import warm.cache
 
-What is imported is native code that programs will run: without --trust, whoever wrote the file is trusted.
+Imported code is native code that programs will run. Without --trust, you trust whoever wrote the file.
 
-Exit code 1: an entry was refused.";
+Exit code 1: offkit refused an entry.";
 
 const CLEAR_EXAMPLES: &str = "\
 Examples:
@@ -60,17 +60,17 @@ Examples:
 /// What to do with the cache.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Cache {
-    /// List what is kept, what was used last first
+    /// List the entries, the last used first
     List(List),
-    /// Check all that is kept against its digests
+    /// Check every entry against its digest
     Verify(Verify),
     /// Say whether a kernel's program comes from the cache, and why not
     Why(WhyOptions),
     /// Write built programs, compiled sources and device libraries to a file, for another machine
     Export(Export),
-    /// Take what another machine has exported
+    /// Add what another machine exported
     Import(Import),
-    /// Remove what is kept
+    /// Remove the entries
     Clear(Clear),
 }
 

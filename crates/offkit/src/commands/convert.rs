@@ -134,7 +134,7 @@ pub(super) fn check_losses(
             } else {
                 format!("{count} things")
             };
-            let message = format!("{things} cannot be said in {format}: nothing was written");
+            let message = format!("{format} cannot hold {things}: nothing is written");
             return Err(Failure::new(ExitStatus::No, message).hint("--allow-loss writes the rest"));
         }
     }

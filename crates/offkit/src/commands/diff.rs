@@ -25,25 +25,25 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Diff {
-    /// The older file, or what `offkit check --write-baseline` wrote of it
+    /// The older file, or its baseline from `offkit check --write-baseline`
     #[arg(value_name = "A")]
     old: PathBuf,
     /// The newer file
     #[arg(value_name = "B")]
     new: PathBuf,
-    /// Compare kernels too: their code, registers, spills and memory
+    /// Also compare kernels: code, registers, spills and memory
     #[arg(long)]
     kernels: bool,
-    /// What makes the exit code 1; all but `any` and `size` compare kernels
+    /// Exit with 1 for these differences; all but `any` and `size` compare kernels
     #[arg(long, value_name = "WHAT", value_delimiter = ',')]
     fail_on: Vec<FailOn>,
-    /// How many rows a table has
+    /// The most rows of a table
     #[arg(long, value_name = "N", default_value = "20")]
     top: usize,
     /// Write one JSON object
     #[arg(long, conflicts_with = "markdown")]
     json: bool,
-    /// Write Markdown, as for a comment on a pull request
+    /// Write Markdown, for a comment on a pull request
     #[arg(long)]
     markdown: bool,
     #[command(flatten)]
@@ -143,7 +143,7 @@ pub(crate) fn run(options: &Diff, terminal: Terminal) -> Result<(), Failure> {
     if !is_whole {
         return Err(Failure::new(
             ExitStatus::Input,
-            "not everything could be read: the differences are of what was",
+            "not everything could be read: the differences leave that out",
         ));
     }
     let broken: Vec<String> = options

@@ -47,11 +47,11 @@ Examples:
 /// What to do with the driver.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Icd {
-    /// Let OpenCL's loaders find offkit's driver: for everybody, or else for the user
+    /// Let OpenCL's loaders find offkit's driver, for all users or for you alone
     Install(Install),
-    /// Say which loaders see offkit's driver now, and by which file
+    /// Show which loaders see offkit's driver now, and through which file
     Status(Status),
-    /// Take offkit's driver away from OpenCL's loaders
+    /// Hide offkit's driver from OpenCL's loaders
     Remove(Remove),
 }
 
@@ -77,7 +77,7 @@ pub(crate) struct Status {
 #[derive(Debug, Args)]
 #[command(after_help = REMOVE_EXAMPLES)]
 pub(crate) struct Remove {
-    /// The folder to take the driver's file out of, instead of the system's and the user's
+    /// The folder to remove the driver's file from, instead of the system's and the user's
     #[arg(long, value_name = "DIR")]
     folder: Option<PathBuf>,
 }

@@ -20,8 +20,8 @@ use crate::terminal::{Progress, Terminal, size};
 const SCHEMA: u32 = 1;
 
 const HELP: &str = "\
-With all packs the files are what they were, byte for byte. Where a pack is not there, or --only leaves it out, they \
-are what `offkit thin` makes of them without its architecture.
+With all packs, the files are what they were, byte for byte. If a pack is missing, or --only leaves it out, they are \
+what `offkit thin` makes of them without its architecture.
 
 Examples:
   offkit join packs -o whole
@@ -35,10 +35,10 @@ pub(crate) struct Join {
     /// Write the files into this folder, which must be new or empty
     #[arg(short, long, value_name = "DIR", required_unless_present = "dry_run")]
     output: Option<PathBuf>,
-    /// Take these packs alone
+    /// Use only these packs
     #[arg(long, value_name = "NAME[,NAME…]", value_delimiter = ',')]
     only: Vec<String>,
-    /// Say what would be written, and write nothing
+    /// Print what offkit would write, and write nothing
     #[arg(long)]
     dry_run: bool,
     /// Print JSON
@@ -225,7 +225,7 @@ fn whole<'m>(
     };
     if whole.missing == 0 && split.exact && !whole.is_as_before() {
         return Err(Failure::input(format!(
-            "{}: does not come together as it was: nothing was written",
+            "{}: the packs do not give back the file as it was; nothing is written",
             split.path
         )));
     }

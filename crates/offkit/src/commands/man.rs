@@ -15,7 +15,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Man {
-    /// The folder to write pages into, such as `offkit-ls.1`; it is made if it is not there
+    /// The folder for the pages, such as `offkit-ls.1`; created if needed
     folder: PathBuf,
 }
 

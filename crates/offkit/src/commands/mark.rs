@@ -10,8 +10,9 @@ use crate::failure::Failure;
 use offkit_host::files;
 
 const EXAMPLES: &str = "\
-clang 22 leaves no trace of which functions of a module others may call. The words of `offkit/device.h` do, and this \
-turns them into what DPC++'s compiler writes, the attribute `sycl-module-id`. `offkit cc` marks all that it compiles.
+clang 22 does not record which functions of a module other modules may call. The macros of `offkit/device.h` do, and \
+`offkit mark` turns them into the attribute `sycl-module-id` that DPC++'s compiler writes. `offkit cc` marks everything \
+that it compiles.
 
 Examples:
   clang++-22 -fsycl -fsycl-device-only -I include \\
@@ -27,10 +28,10 @@ pub(crate) struct Mark {
     /// The bitcode file to write; `-` is standard output
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// The source file's name, which splitting by source goes by
+    /// The source file's name, by which offkit splits per source
     #[arg(long, value_name = "NAME")]
     module_id: String,
-    /// Leave a module as it is that has no annotation of `offkit/device.h`
+    /// Leave a module as it is if it has no annotation of `offkit/device.h`
     #[arg(long)]
     only_annotated: bool,
 }

@@ -34,7 +34,7 @@ pub(crate) struct PostLinkArguments {
     /// The module: bitcode or LLVM's text form; `-` is standard input
     #[arg(value_name = "FILE")]
     input: PathBuf,
-    /// The folder for images (`NAME_0.bc`) and property sets (`NAME_0.prop`); without it, nothing is written
+    /// The folder for images (`NAME_0.bc`) and property sets (`NAME_0.prop`); without it, offkit writes nothing
     #[arg(short, long, value_name = "FOLDER")]
     output: Option<PathBuf>,
     /// How to split the code into images: `auto` or `source`, `kernel`, `none`
@@ -47,14 +47,14 @@ pub(crate) struct PostLinkArguments {
     /// Make images of kernels only, and export nothing
     #[arg(long)]
     only_kernels: bool,
-    /// Export only what is marked with `sycl-module-id`, and put all external variables into every image, as SYCL's
+    /// Export only functions marked with `sycl-module-id`, and put all external variables into every image, as SYCL's
     /// compilers do
     #[arg(long)]
     only_marked: bool,
     /// Keep images independent: with `grouped`, copy what others export instead of importing it
     #[arg(long)]
     no_dependencies: bool,
-    /// What specialization constants become
+    /// What to make of specialization constants
     #[arg(long, value_name = "MODE", default_value = "native")]
     spec_constants: SpecConstants,
     /// Also write each image with specialization constants replaced by their defaults
@@ -63,7 +63,7 @@ pub(crate) struct PostLinkArguments {
     /// Write LLVM's text form, `.ll`
     #[arg(short = 'S', long)]
     text: bool,
-    /// How many images to work on at a time; without it, one on each core
+    /// How many images to work on at a time; by default, one on each core
     #[arg(
         short,
         long,

@@ -25,14 +25,14 @@ Examples:
 pub(crate) struct Replace {
     /// The file to change
     file: PathBuf,
-    /// The location of an image, with or without its file, and the file to put there; the filters below may select
-    /// one image of a container, or of the whole file
+    /// The location of an image, with or without its file, and the file with the new image; the filters below can select
+    /// one image of a container or of the whole file
     #[arg(required = true, value_name = "LOCATION=NEW")]
     replacements: Vec<String>,
     /// Write the changed file here and keep the old one; `-` is standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Replace even by another format, or by code for another target
+    /// Replace even if the new image has another format or target
     #[arg(long)]
     force: bool,
     #[command(flatten)]

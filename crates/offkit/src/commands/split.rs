@@ -21,14 +21,14 @@ use crate::failure::{ExitStatus, Failure};
 use crate::terminal::{Progress, Terminal, size};
 
 const HELP: &str = "\
-The folder gets `host/` with the files without machine code for devices, a pack for each architecture with the \
-architecture in its name, and `split.json`, which says what there is. PTX, SPIR-V and LTO-IR are for no single \
-architecture and stay in the host file. `offkit join` puts the files together again: byte for byte with all packs, and \
-with some of them to what `offkit thin` makes of the files.
+The folder gets `host/`, which holds the files without machine code for devices, a pack for each architecture, named \
+after it, and `split.json`, which lists them. PTX, SPIR-V and LTO-IR suit several architectures and stay in the host \
+files. `offkit join` puts the files back together: with all packs byte for byte, with some of them as `offkit thin` \
+would leave them.
 
-CUDA's programs read their code from their own file alone: nothing loads packs for them. Join them on the machine that \
-they are installed on, or write `--to copies`: for each group of architectures one copy of the file that runs as it is. \
-Programs with AMD's code find `--to kpack` packs by themselves, given a HIP runtime that knows them.
+CUDA's programs read device code only from their own file: nothing loads packs for them. Join them on the machine where \
+you install them, or use `--to copies`, which writes a copy that runs for each group of architectures. Programs with \
+AMD's code find the packs of `--to kpack` by themselves, if their HIP runtime supports that.
 
 Examples:
   offkit split lib.so -o packs
@@ -45,16 +45,16 @@ pub(crate) struct Split {
     /// Write this folder, which must be new or empty
     #[arg(short, long, value_name = "DIR", required_unless_present = "dry_run")]
     output: Option<PathBuf>,
-    /// How packs are stored
+    /// How to store packs
     #[arg(long, value_name = "LAYOUT", default_value = "offkit")]
     to: Layout,
-    /// Architectures that share a copy; may be repeated. Without it each has its own
+    /// Architectures that share a copy; may be repeated. By default, each has its own
     #[arg(long, value_name = "NAME[,NAME…]")]
     group: Vec<String>,
-    /// What names of packs begin with, instead of the name of the file
+    /// Begin the names of packs with this, instead of the name of the file
     #[arg(long)]
     name: Option<String>,
-    /// Say what would be written, and write nothing
+    /// Print what offkit would write, and write nothing
     #[arg(long)]
     dry_run: bool,
     /// Print JSON: the manifest
@@ -142,7 +142,7 @@ pub(crate) fn run(options: &Split, terminal: Terminal) -> Result<(), Failure> {
     match problems.is_empty() {
         true => Ok(()),
         false => Err(Failure::input(
-            "not everything could be read: what was not read stays in the host files",
+            "not everything could be read: the rest stays in the host files",
         )),
     }
 }
@@ -618,12 +618,9 @@ fn report(options: &Split, manifest: &Manifest, terminal: Terminal) -> Result<()
     }
     let whole: u64 = manifest.files.iter().map(|file| file.size).sum();
     terminal.line(format_args!(
-        "{} {} in all before",
-        if options.dry_run {
-            "would take apart"
-        } else {
-            "took apart"
-        },
-        size(whole)
+        "{} {} of {}",
+        if options.dry_run { "would split" } else { "split" },
+        count(manifest.files.len(), "file"),
+        size(whole),
     ))
 }

@@ -26,9 +26,9 @@ const SCHEMA: u32 = 1;
 
 const HELP: &str = "\
 A name is an architecture (`sm_90`, `gfx90a`, `gfx90a:xnack+`), the code that a driver compiles or links for \
-one (`compute_90`, `lto_90`), all of that (`ptx`, `spirv`, `lto-ir`), or a target triple or its first parts (`spir64_gen`). `gfx90a` means \
-`gfx90a:xnack+` too, and `sm_90` to be kept means `sm_90a` too. What is to be kept says nothing about the code of \
-other vendors, and code that is still to be compiled or linked goes only when it is named.
+one (`compute_90`, `lto_90`), all code of such a format (`ptx`, `spirv`, `lto-ir`), or a target triple or its first \
+parts (`spir64_gen`). `gfx90a` includes `gfx90a:xnack+`, and `--keep sm_90` keeps `sm_90a`. `--keep` leaves the code \
+of other vendors alone. Code that a driver still compiles or links goes only when you name it.
 
 If no image matches a name of `--drop`, a note says so; if nothing else goes, the result is a copy of the file. If no \
 image matches any name of `--keep`, offkit writes nothing and exits with 1, because everything would go. A file without \
@@ -47,7 +47,7 @@ Examples:
 #[command(after_help = HELP)]
 #[command(group = ArgGroup::new("choice").args(["keep", "drop", "recompress"]).required(true).multiple(true))]
 pub(crate) struct Thin {
-    /// The object, archive, library, program, wheel or device container
+    /// An object, archive, library, program, package or container of images
     file: PathBuf,
     /// Keep images for these targets, and no others of the same vendors
     #[arg(long, value_name = "NAME[,NAME…]", value_delimiter = ',')]
@@ -55,23 +55,23 @@ pub(crate) struct Thin {
     /// Leave out images for these targets
     #[arg(long, value_name = "NAME[,NAME…]", value_delimiter = ',')]
     drop: Vec<String>,
-    /// Compress CUDA's images, and HIP's bundles that are compressed, as small as zstd can, where that is smaller; on all
-    /// cores, for minutes. NVIDIA's drivers read zstd from 550.54.14 on
+    /// Compress CUDA's images and HIP's compressed bundles again, as small as zstd can, on all cores, for minutes; keep
+    /// what is smaller. NVIDIA's drivers read zstd from 550.54.14 on
     #[arg(long, value_name = "METHOD", value_parser = ["zstd"])]
     recompress: Option<String>,
     /// Write the thinned file here; `-` is standard output
     #[arg(short, long, value_name = "FILE", required_unless_present = "dry_run")]
     output: Option<PathBuf>,
-    /// Say what would go and what it saves, and write nothing
+    /// Print what would go and what that saves, and write nothing
     #[arg(long)]
     dry_run: bool,
-    /// Keep the size of programs and libraries: zeros take the place of what goes, and nothing moves
+    /// Keep the size of programs and libraries: zeros replace what goes, and nothing moves
     #[arg(long)]
     in_place: bool,
-    /// Write a label behind the version of a wheel, as in `2.9.0+sm80`, so that it is not taken for the whole one
+    /// Add a label to the version of a wheel, as in `2.9.0+sm80`, to tell it from the whole one
     #[arg(long, value_name = "LABEL")]
     local_version: Option<String>,
-    /// Go on where kernels are left without any code
+    /// Continue even if kernels lose all their code, and list them
     #[arg(long)]
     allow_lost_kernels: bool,
     /// Print JSON
@@ -87,7 +87,7 @@ pub(crate) fn run(options: &Thin, terminal: Terminal) -> Result<(), Failure> {
     let whole = source.place.clone();
     if !whole.is_file() {
         return Err(Failure::input(format!(
-            "{whole}: a whole file is thinned, not a part of one"
+            "{whole}: `offkit thin` takes whole files, not parts of them"
         )));
     }
     let limits = options.limits.limits();
@@ -227,7 +227,7 @@ pub(crate) fn run(options: &Thin, terminal: Terminal) -> Result<(), Failure> {
     match problems.is_empty() {
         true => Ok(()),
         false => Err(Failure::input(format!(
-            "{whole} could not be read as a whole: what was not read stays as it is"
+            "{whole}: offkit could not read everything, and left the rest as it is"
         ))),
     }
 }
@@ -256,7 +256,7 @@ fn check_output(options: &Thin, source: &Source) -> Result<(), Failure> {
     };
     if options.json && files::is_standard_stream(output) {
         return Err(
-            Failure::input("both the thinned file and JSON would go to standard output")
+            Failure::input("the thinned file and JSON cannot both go to standard output")
                 .hint("write the file elsewhere, or leave out --json"),
         );
     }
@@ -311,7 +311,7 @@ fn check_losses(options: &Thin, losses: &Losses) -> Result<(), Failure> {
     for (place, name) in losses.kernels.iter().take(SHOWN) {
         failure = failure.hint(format!("{} in {place}", super::shown_name(name, false)));
     }
-    Err(failure.hint("--allow-lost-kernels leaves them out all the same"))
+    Err(failure.hint("--allow-lost-kernels leaves them out anyway"))
 }
 
 pub(super) fn count(number: usize, what: &str) -> String {
@@ -441,7 +441,7 @@ impl Choice {
             .find(|name| name.is_unknown(images))
         {
             let failure = Failure::input(format!(
-                "`{}` is no architecture, format or target triple that is known",
+                "`{}` is not a known architecture, format or target triple",
                 name.word
             ));
             return Err(failure.hint(format!("there are: {}", labels(images))));
@@ -536,7 +536,7 @@ impl Report<'_> {
         }
         for problem in self.thinned.not_recompressed {
             terminal.line(format_args!(
-                "{} is not compressed anew: {}",
+                "{} stays as compressed as it was: {}",
                 problem.location, problem.error
             ))?;
         }
@@ -546,13 +546,12 @@ impl Report<'_> {
             .filter(|_| self.options.recompress.is_some())
         {
             terminal.line(format_args!(
-                "takes driver {driver} or later, as images are compressed"
+                "needs driver {driver} or later to unpack the images"
             ))?;
         }
         let (before, after) = (self.before, self.thinned.size);
         if before == after && self.rows.values().any(|row| row.goes) {
-            terminal
-                .line("zeros are in the place of what goes: packages become smaller, the file does not")?;
+            terminal.line("zeros replace what goes: packages shrink, the file does not")?;
         }
         terminal.line(format_args!(
             "{} {} to {}, {} less",

@@ -11,8 +11,8 @@ use crate::terminal::{NAME, Terminal, size};
 use offkit_host::files::{self, Content};
 
 const EXAMPLES: &str = "\
-Kinds: sycl-v2 and sycl-v3 (DPC++ up to 2025, and 2026), sycl-llvm (as LLVM 22 has version 3), offload (one offload \
-binary, as LLVM registers it after 22), openmp, cuda (of a fatbin), hip (of a bundle).
+Runtimes: sycl-v2 (DPC++ up to 2025), sycl-v3 (DPC++ since 2026), sycl-llvm (LLVM 22's version of that), offload (one \
+offload binary, as LLVM registers it after 22), openmp, cuda (the input is a fatbin), hip (the input is a bundle).
 
 Examples:
   offkit wrap app.syclbin -o images.o --runtime sycl-v3 &&

@@ -40,15 +40,15 @@ pub(crate) struct Check {
     /// Look into all files below folders; a file without device code is no error
     #[arg(short, long)]
     recursive: bool,
-    /// Check the shared libraries that the files need with them, and what these need
+    /// Also check the shared libraries that the files need, and what those need
     #[arg(long)]
     needed: bool,
-    /// Devices that every kernel needs code for: `sm_80`, `9.0`, `gfx90a:xnack+`, `intel_gpu_pvc`, `h100`; `+ptx` asks
-    /// for PTX besides
+    /// Devices that every kernel needs code for: `sm_80`, `9.0`, `gfx90a:xnack+`, `intel_gpu_pvc`, `h100`; with `+ptx`,
+    /// PTX too
     #[arg(long, value_name = "DEVICE", value_delimiter = ',')]
     targets: Vec<Wanted>,
-    /// The same for one device; `auto` for NVIDIA's and AMD's GPUs of this machine, with NVIDIA's driver; `opencl:0` for
-    /// one of `offkit devices`, with what it says of SPIR-V
+    /// The same for a device of this machine: `auto` for NVIDIA's and AMD's GPUs and NVIDIA's driver; `opencl:0` for one
+    /// that `offkit devices` lists, with the SPIR-V that it takes
     #[arg(long, value_name = "DEVICE")]
     device: Option<String>,
     /// The version of NVIDIA's driver, such as `535.54.03`, or any of the branch `535`
@@ -57,32 +57,32 @@ pub(crate) struct Check {
     /// The version of ROCm on AMD's devices, such as `6.2`
     #[arg(long, value_name = "VERSION")]
     rocm: Option<DriverVersion>,
-    /// Let what is only probable count as no
+    /// Count `probably` as no
     #[arg(long)]
     strict: bool,
-    /// Rules that the files must keep to: an `offkit.toml`, or a `pyproject.toml` with `[tool.offkit]`
+    /// Check the rules in this file: an `offkit.toml`, or a `pyproject.toml` with `[tool.offkit]`
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
-    /// What kernels took before, for the policy's rules on growth
+    /// Compare with an earlier --write-baseline, for the policy's rules on growth
     #[arg(long, value_name = "FILE")]
     baseline: Option<PathBuf>,
-    /// Write what kernels take now, for --baseline and `offkit diff`
+    /// Write what kernels use now, for --baseline and `offkit diff`
     #[arg(long, value_name = "FILE")]
     write_baseline: Option<PathBuf>,
-    /// Give the verdict of every kernel
+    /// Print the verdict of every kernel
     #[arg(long)]
     kernels: bool,
-    /// Ask only whether each fatbin, bundle or section has an image that the device runs, by what the headers say: no
-    /// image is unpacked, and a kernel that only other images have is not noticed
+    /// Read only headers: check that each fatbin, bundle or section has an image for the device. This unpacks nothing,
+    /// and misses kernels that only other images have
     #[arg(long, conflicts_with_all = ["kernels", "policy", "baseline", "write_baseline"])]
     images: bool,
-    /// How many kernels, or containers, without code are named for each device
+    /// How many kernels or containers without code to name for each device
     #[arg(long, value_name = "N", default_value = "5")]
     top: usize,
     /// Write one JSON object
     #[arg(long, conflicts_with = "markdown")]
     json: bool,
-    /// Write Markdown, as for a comment on a pull request
+    /// Write Markdown, for a comment on a pull request
     #[arg(long)]
     markdown: bool,
     #[command(flatten)]
@@ -168,7 +168,7 @@ pub(crate) fn run(options: &Check, terminal: Terminal) -> Result<(), Failure> {
     if warn(&inventory, terminal) {
         let failure = Failure::new(
             ExitStatus::Input,
-            "not everything could be read: the verdict is of what was",
+            "not everything could be read: the verdict leaves that out",
         );
         return Err(match &options.write_baseline {
             // A baseline that was whole is worth more than one with holes.

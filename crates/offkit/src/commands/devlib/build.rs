@@ -32,27 +32,26 @@ Examples:
 pub(crate) struct Build {
     /// The manifest of the library, libdevice.toml
     manifest: PathBuf,
-    /// The folder for the library, as `-L` takes it when programs are linked; variants get folders in it
+    /// The folder for the library, for `-L` of later links; variants get folders in it
     #[arg(short, long, value_name = "DIR", default_value = ".")]
     output: PathBuf,
     /// Build for this target instead of those of the manifest, such as gfx90a, sm_80, spirv64; may be repeated
     #[arg(long = "target", value_name = "TARGET", value_parser = target)]
     targets: Vec<Target>,
-    /// Of the targets build only for these processors, or for those of these architectures, such as sm_80, amdgcn, nvptx,
-    /// spirv64; may be repeated
+    /// Build only for the targets of these processors or architectures, such as sm_80, amdgcn, nvptx, spirv64; may be
+    /// repeated
     #[arg(long = "arch", value_name = "ARCH[,ARCH…]", value_delimiter = ',')]
     archs: Vec<String>,
-    /// Build this variant of the manifest instead of all, or the usual build: default; may be repeated
+    /// Build this variant of the manifest instead of all; `default` is the usual build; may be repeated
     #[arg(long = "variant", value_name = "NAME")]
     variants: Vec<String>,
-    /// A folder in which bitcode of vendors is looked for, before those of LIBRARY_PATH and what the manifest names; may be
-    /// repeated
+    /// A folder to search for vendors' bitcode, before LIBRARY_PATH and what the manifest names; may be repeated
     #[arg(short = 'L', long = "library-path", value_name = "DIR")]
     library_paths: Vec<PathBuf>,
-    /// Of the manifest's providers of bitcode take this one only; may be repeated
+    /// Use only this provider of bitcode of the manifest; may be repeated
     #[arg(long = "provider", value_name = "NAME")]
     providers: Vec<String>,
-    /// How many compilers may run at a time; without it, as many as there are cores
+    /// How many compilers to run at a time; by default, one on each core
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
     /// Write one JSON object a line, one line a library

@@ -23,13 +23,13 @@ Examples:
   offkit devlib check app.bc -lm --json |
       jq -r 'select(.path == null) | .symbol'
 
-Exit code 1: a symbol is supplied by no library for a target.";
+Exit code 1: for some target, no library supplies a symbol.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Check {
-    /// Files with device code: objects, bitcode, archives, of which the members that are needed count, or where there is
-    /// nothing else, all
+    /// Files with device code: objects, bitcode, archives. Of archives, only needed members count; if there is nothing
+    /// else, all do
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// A library, as `-l` has it at a link: NAME or :FILE; may be repeated
@@ -37,10 +37,10 @@ pub(crate) struct Check {
     library: Vec<String>,
     #[command(flatten)]
     search: SearchOptions,
-    /// Do not take what is needed from the libraries that come with offkit
+    /// Do not look in the libraries that come with offkit
     #[arg(long)]
     no_default_device_libs: bool,
-    /// Show names as they stand in the file instead of demangled
+    /// Do not demangle names
     #[arg(long)]
     mangled: bool,
     /// Write one JSON object a line, one line a symbol and target
@@ -79,11 +79,11 @@ pub(super) fn run(options: &Check, terminal: Terminal) -> Result<(), Failure> {
         0 => Ok(()),
         1 => Err(Failure::new(
             ExitStatus::No,
-            "1 symbol is supplied by no library for a target",
+            "for some target, no library supplies 1 symbol",
         )),
         open => Err(Failure::new(
             ExitStatus::No,
-            format!("{open} symbols are supplied by no library for a target"),
+            format!("for some target, no library supplies {open} symbols"),
         )),
     }
 }

@@ -19,7 +19,7 @@ Examples:
   offkit devlib find -lm -locml --arch gfx90a --trace
   offkit devlib find -lclc --arch nvptx --json | jq -r .path
 
-Exit code 1: a library was not found for a target.";
+Exit code 1: a target lacks a library.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -32,7 +32,7 @@ pub(crate) struct Find {
     /// Write one JSON object a line, one line a library and target
     #[arg(long)]
     json: bool,
-    /// Show every path that was looked at, and why it was not taken
+    /// Show every path that offkit tried, and why it did not take it
     #[arg(long)]
     trace: bool,
 }

@@ -18,13 +18,13 @@ use query::Query;
 /// What to do with device libraries.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Devlib {
-    /// Show which device libraries `-lX` means for each target, and where they were looked for
+    /// Show which device libraries `-lX` means for each target, and where offkit looked
     Find(Find),
     /// List the device types inside objects, archives and libraries
     Query(Query),
     /// Build a device library for all of its targets
     Build(Build),
-    /// Say which library supplies each undefined device symbol, and which targets lack one
+    /// Show which library supplies each undefined device symbol, and which targets lack one
     Check(Check),
 }
 

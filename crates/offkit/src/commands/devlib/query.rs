@@ -29,13 +29,13 @@ pub(crate) struct Query {
     /// Objects, archives, libraries, or locations in them; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// One line a device type: its target, language, number of images and their size
+    /// Print one line a device type: its target, language, number of images and their size
     #[arg(short, long)]
     long: bool,
-    /// The symbols as well: kernels, what is defined for others, what others must define
+    /// Also print symbols: kernels, exports and imports
     #[arg(short, long)]
     symbols: bool,
-    /// Show names as they stand in the file instead of demangled
+    /// Do not demangle names
     #[arg(long)]
     mangled: bool,
     /// Write one JSON object a line, one line a device type

@@ -56,17 +56,17 @@ pub(crate) struct Link {
     /// Skip libNAME.a where the host's linker would take libNAME.so beside it
     #[arg(long)]
     pub(crate) prefer_shared_libraries: bool,
-    /// A bitcode library: links only the functions that are needed; may be repeated
+    /// A bitcode library, of which only the needed functions are linked; may be repeated
     #[arg(long = "device-lib", value_name = "FILE")]
     pub(crate) device_libraries: Vec<PathBuf>,
-    /// Do not take what an executable needs from the libraries that come with offkit
+    /// Do not link an executable with the libraries that come with offkit
     #[arg(long)]
     pub(crate) no_default_device_libs: bool,
     /// Also link archive members that have kernels, which a host program may launch
     #[arg(long)]
     pub(crate) archive_kernels: bool,
-    /// The inputs are all that the host's program is linked of: archive members that it leaves out may need functions
-    /// that are undefined, and are then linked only if they are needed
+    /// The inputs are everything that the host's program consists of. Archive members that it leaves out may have
+    /// undefined functions; offkit links them only if something needs them
     #[arg(long)]
     pub(crate) host_program: bool,
     /// The container to write: `syclbin,v1|v2`, `offload,v1|v2|v3`, `bundle,binary|text|compressed`, or
@@ -136,7 +136,7 @@ pub(crate) struct Link {
     #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = true)]
     #[expect(clippy::option_option, reason = "not given, given, given with a folder")]
     pub(crate) save_temps: Option<Option<PathBuf>>,
-    /// Print what would be done, and do nothing; also -###
+    /// Print the steps, and run none of them; also -###
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// The same

@@ -39,7 +39,7 @@ pub(crate) struct Ls {
     /// Files or folders to look into, or locations in files, `FILE!0/ir/0`; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// List the shared libraries that a program or a package's members need, too, and what these need
+    /// Also list the shared libraries that a program or a package's members need, and what those need
     #[arg(long)]
     needed: bool,
     /// Show the kernels of each image with their arguments
@@ -51,7 +51,7 @@ pub(crate) struct Ls {
     /// Do not demangle names
     #[arg(long)]
     mangled: bool,
-    /// Show all images; a terminal without a pager shows the first 200 of a file otherwise
+    /// Show all images of a file; a terminal without a pager shows 200 without this
     #[arg(short, long)]
     all: bool,
     /// Write one JSON object a line, one line an image
@@ -60,7 +60,7 @@ pub(crate) struct Ls {
     /// With --json, add the SHA-256 of each image as it is stored
     #[arg(long, requires = "json")]
     hash: bool,
-    /// With --json, end with a line that has the sums of all files: by architecture and format, and altogether
+    /// With --json, end with a line of sums over all files: by architecture and format, and in total
     #[arg(long, requires = "json")]
     totals: bool,
     #[command(flatten)]

@@ -79,7 +79,7 @@ pub(crate) struct Run {
     /// The device: its number, kind (`cpu`) or a part of its name; without it, the first that takes the code
     #[arg(long)]
     device: Option<String>,
-    /// Check each access to memory in compiled code: one out of bounds fails and names the work-item, as on the device
+    /// Check each memory access of compiled code: an access out of bounds fails and names the work-item, as on the device
     /// `cpu-checked`
     #[arg(long)]
     check_bounds: bool,

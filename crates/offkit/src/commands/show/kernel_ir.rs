@@ -25,7 +25,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 #[derive(Debug, Args)]
 #[command(next_help_heading = "How a kernel is compiled")]
 pub(crate) struct KernelIr {
-    /// Show what the CPU device makes of a kernel, form by form, from SPIR-V to machine code
+    /// Show each form that the CPU device compiles a kernel through, from SPIR-V to machine code
     #[arg(long)]
     kernel_ir: bool,
     /// Show these forms; a single stage is printed without headings
@@ -46,7 +46,8 @@ pub(crate) struct KernelIr {
             .map(|name| Processor::from_name(&name).unwrap_or(Processor::Native))
     )]
     cpu: Processor,
-    /// Work-items in a vector, a power of two up to 64, instead of what suits the processor; 1 for scalar code
+    /// Put this many work-items in a vector: a power of two up to 64, 1 for scalar code; by default what suits the
+    /// processor
     #[arg(long, value_name = "NUMBER", requires = "kernel_ir", value_parser = width)]
     width: Option<u32>,
     /// How much LLVM optimizes; the device runs `light` code first, `full` code when it is ready
@@ -60,11 +61,11 @@ enum Stage {
     Read,
     /// One function without calls
     Prepared,
-    /// What the work-items of a vector agree on, and what is executed in which order
+    /// What the work-items of a vector agree on, and the order of execution
     Plan,
-    /// LLVM IR as it is emitted
+    /// LLVM IR before LLVM's passes
     Llvm,
-    /// LLVM IR behind LLVM's passes
+    /// LLVM IR after LLVM's passes
     Optimized,
     /// The processor's instructions
     Assembly,

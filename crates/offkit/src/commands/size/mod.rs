@@ -37,25 +37,25 @@ pub(crate) struct Size {
     /// Look into all files below folders; a file without device code is no error
     #[arg(short, long)]
     recursive: bool,
-    /// One table, summed by these: library, arch, format, compression, family; without family no image is unpacked
+    /// Print one table, summed by these: library, arch, format, compression, family; only family unpacks images
     #[arg(long, value_name = "KEY", value_delimiter = ',')]
     by: Vec<Key>,
-    /// Look into images for kernels whatever is summed
+    /// Look into images for kernels, even if no table needs them
     #[arg(long)]
     kernels: bool,
-    /// How many rows a table has
+    /// The most rows of a table
     #[arg(long, value_name = "N", default_value = "10")]
     top: usize,
-    /// Compare with an older file: what came, went and changed
+    /// Compare with an older file: what is new, gone or changed
     #[arg(long, value_name = "OLD")]
     diff: Option<PathBuf>,
     /// Write one JSON object
     #[arg(long, conflicts_with = "markdown")]
     json: bool,
-    /// Write Markdown, as for a comment on a pull request
+    /// Write Markdown, for a comment on a pull request
     #[arg(long)]
     markdown: bool,
-    /// Write a page to look at in a browser
+    /// Write a page for a browser
     #[arg(long, value_name = "PAGE")]
     html: Option<PathBuf>,
     #[command(flatten)]
@@ -105,7 +105,7 @@ pub(crate) fn run(options: &Size, terminal: Terminal) -> Result<(), Failure> {
     match !(is_whole && is_old_whole) {
         true => Err(Failure::new(
             ExitStatus::Input,
-            "not everything could be read: the sums are of what was",
+            "not everything could be read: the sums leave that out",
         )),
         false => Ok(()),
     }

@@ -145,7 +145,7 @@ fn libraries(inventory: &Inventory, top: usize) -> Table {
         }
         let portable = match (all, portable) {
             (0, _) => "no device code".to_owned(),
-            (_, 0) => "none: no device to come runs it".to_owned(),
+            (_, 0) => "none: later devices cannot run it".to_owned(),
             (all, portable) if all == portable => "all".to_owned(),
             (all, portable) => format!("{portable} of {all} images"),
         };

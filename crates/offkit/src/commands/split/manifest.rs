@@ -22,7 +22,7 @@ pub(crate) enum Layout {
     Offkit,
     /// AMD's archives, which its HIP runtime finds beside the library
     Kpack,
-    /// The whole file for each group of architectures, for CUDA has no loader that would find packs
+    /// A whole copy of the file for each group of architectures: nothing loads packs for CUDA
     Copies,
 }
 
