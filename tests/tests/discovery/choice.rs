@@ -1,0 +1,153 @@
+//! What compiles kernels, and which devices variables choose.
+
+use super::*;
+
+#[test]
+fn what_compiles_kernels_is_told_and_why_nothing_does() {
+    need!("clang-22", "llvm-config-22");
+    let machine = Machine {
+        folder: Folder::new(),
+    };
+    let source = "kernel void twice(global float *a) { a[get_global_id(0)] *= 2; }";
+    machine.folder.spirv("k", source);
+    let run = "run k.spv twice --global 100000 --arg f32[100000] --time";
+    let off = ("OFFKIT_CACHE", "off");
+
+    let listed = machine.run("devices", &[]).ok();
+    assert!(listed.contains(", compiles with LLVM 22."), "{listed}");
+    let devices = machine.run("devices --json", &[]).json();
+    let [first, second] = [0, 1].map(|number| devices[number]["compiler"].as_str());
+    assert!(
+        first.is_some_and(|compiler| compiler.starts_with("LLVM 22.")),
+        "{devices:#?}"
+    );
+    assert_eq!(second, None);
+    says(
+        &machine.findings("Devices", &[]),
+        "offkit CPU compiles kernels",
+        "ok",
+        &["LLVM 22."],
+    );
+    let told = machine.run(run, &[off]);
+    assert!(told.stderr.contains("  compile\n"), "{told:#?}");
+    assert!(!told.stderr.contains("interpreted"), "{told:#?}");
+
+    let missing = ("OFFKIT_LLVM_WORKER", "/nowhere/worker");
+    let why = "cannot start `/nowhere/worker`";
+    let listed = machine.run("devices", &[missing]).ok();
+    assert!(listed.contains(&format!(", interprets ({why}")), "{listed}");
+    let devices = machine.run("devices --json", &[missing]).json();
+    let reason = devices[0]["interprets_because"].as_str();
+    assert!(reason.is_some_and(|reason| reason.contains(why)), "{devices:#?}");
+    let findings = machine.findings("Devices", &[missing]);
+    says(
+        &findings,
+        "offkit CPU interprets kernels",
+        "problem",
+        &[why, "OFFKIT_LLVM_WORKER"],
+    );
+    let told = machine.run(run, &[off, missing]);
+    let line = format!("kernel `twice` is interpreted: {why}");
+    assert!(told.stderr.contains(&line), "{told:#?}");
+    told.ok();
+
+    let checked = ("OFFKIT_CPU_COMPILE", "0");
+    let listed = machine.run("devices", &[checked]).ok();
+    assert!(listed.starts_with("0  offkit CPU (checked)"), "{listed}");
+    assert!(!listed.contains("offkit:1"), "{listed}");
+    let findings = machine.findings("Devices", &[checked]);
+    says(
+        &findings,
+        "offkit CPU interprets kernels",
+        "info",
+        &["OFFKIT_CPU_COMPILE is 0"],
+    );
+}
+
+#[test]
+fn variables_choose_devices_and_say_what_they_hide() {
+    let machine = Machine {
+        folder: Folder::new(),
+    };
+    let select = |value: &'static str| machine.run("devices", &[("ONEAPI_DEVICE_SELECTOR", value)]);
+    assert_eq!(select("*:cpu").code, 0);
+    assert_eq!(select("offkit:0").code, 0);
+    for hidden in ["opencl:*", "*:gpu", "!offkit:*"] {
+        let outcome = select(hidden);
+        assert_eq!(outcome.code, 3, "{hidden}: {outcome:#?}");
+        let because = format!("no devices found: ONEAPI_DEVICE_SELECTOR={hidden} leaves none");
+        assert!(outcome.stderr.contains(&because), "{outcome:#?}");
+    }
+    let findings = machine.findings("Plugins", &[("SYCL_DEVICE_FILTER", "gpu")]);
+    says(
+        &findings,
+        "cpu (built in)",
+        "info",
+        &["0 devices, 2 hidden", "SYCL_DEVICE_FILTER hides"],
+    );
+    let variables = [
+        ("ONEAPI_DEVICE_SELECTOR", "*:cpu"),
+        ("SYCL_BE", "PI_CUDA"),
+        ("CUDA_VISIBLE_DEVICES", ""),
+    ];
+    let findings = machine.findings("Variables", &variables);
+    says(&findings, "ONEAPI_DEVICE_SELECTOR=*:cpu says which", "info", &[]);
+    says(
+        &findings,
+        "SYCL_BE=PI_CUDA is ignored",
+        "problem",
+        &["which replaced it"],
+    );
+    says(
+        &findings,
+        "CUDA_VISIBLE_DEVICES= hides devices",
+        "info",
+        &["Unset CUDA_VISIBLE_DEVICES"],
+    );
+    // A value that breaks the grammar hides nothing, and is named by every command.
+    let outcome = select("gpu");
+    assert_eq!(outcome.code, 0, "{outcome:#?}");
+    assert!(
+        outcome
+            .stderr
+            .contains("warning: ONEAPI_DEVICE_SELECTOR=gpu is ignored"),
+        "{outcome:#?}"
+    );
+}
+
+#[test]
+fn parts_of_devices_are_named_as_libsycl_names_them() {
+    let machine = Machine {
+        folder: Folder::new(),
+    };
+    let script = "device gpu Tiles\nparts 2 3\ndevice gpu Whole\n";
+    machine.folder.write("script", script);
+    let (script, mock) = (machine.folder.path("script"), mock());
+    let devices = |selector: &str| {
+        let variables = [
+            ("ONEAPI_DEVICE_SELECTOR", selector),
+            ("OFFKIT_PLUGINS", mock.to_str().expect("text")),
+            (pi_mock::SCRIPT_VARIABLE, script.to_str().expect("text")),
+        ];
+        let name = |line: &str| {
+            let device: Value = serde_json::from_str(line).expect(line);
+            let part = device["part"].as_array().expect("a way").len();
+            format!("{part} {}", device["name"].as_str().expect("a name"))
+        };
+        let outcome = machine.run("devices --json", &variables);
+        outcome.stdout.lines().map(name).collect::<Vec<_>>()
+    };
+    assert_eq!(devices("*:gpu"), ["0 Tiles", "0 Whole"]);
+    assert_eq!(devices("*:0.1"), ["1 Tiles, part 2"]);
+    // What has no parts has none of them either.
+    assert_eq!(devices("*:*.*"), ["1 Tiles, part 1", "1 Tiles, part 2"]);
+    assert_eq!(
+        devices("*:gpu,0.0.*;!*:*.*.1"),
+        [
+            "0 Tiles",
+            "2 Tiles, part 1, part 1",
+            "2 Tiles, part 1, part 3",
+            "0 Whole"
+        ]
+    );
+}
