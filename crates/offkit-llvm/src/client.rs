@@ -49,9 +49,9 @@ enum Belonging {
 #[non_exhaustive]
 pub enum WorkerError {
     /// No worker program was found: offkit was installed without its LLVM part.
-    #[error("this step needs LLVM, and the program `{WORKER_PROGRAM}` was not found (looked at {})", list(.searched))]
+    #[error("this step needs LLVM, and the program `{WORKER_PROGRAM}` was not found (looked in {})", list(.searched))]
     NotFound {
-        /// Where it was looked for.
+        /// The folders that it was looked for in, each once.
         searched: Vec<PathBuf>,
     },
     /// The program is there, but the LLVM library it needs is not.
@@ -224,20 +224,22 @@ impl Worker {
         if let Some(named) = env::var_os(WORKER_VARIABLE) {
             return Ok(named.into());
         }
-        let mut searched = Vec::new();
+        let mut searched: Vec<PathBuf> = Vec::new();
         let beside = env::current_exe()
             .ok()
             .and_then(|exe| Some(exe.parent()?.to_owned()));
         let path = env::var_os("PATH").unwrap_or_default();
         let first = folder.map(Path::to_owned).into_iter();
         for folder in first.chain(beside).chain(env::split_paths(&path)) {
-            for name in names {
-                let candidate = folder.join(name);
-                if candidate.is_file() {
-                    return Ok(candidate);
-                }
-                searched.push(candidate);
+            // `PATH` may name a folder several times, and the program's own.
+            if searched.contains(&folder) {
+                continue;
             }
+            let mut candidates = names.iter().map(|name| folder.join(name));
+            if let Some(found) = candidates.find(|candidate| candidate.is_file()) {
+                return Ok(found);
+            }
+            searched.push(folder);
         }
         Err(WorkerError::NotFound { searched })
     }
