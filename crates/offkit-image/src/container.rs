@@ -30,6 +30,8 @@ crate::named! {
         Tar => "tar",
         /// A compressed file, of one file or of an archive.
         Compressed => "compressed file",
+        /// A Debian package.
+        Deb => "Debian package",
         /// An RPM package.
         Rpm => "RPM package",
         /// An archive of AMD's kpack.
@@ -53,8 +55,15 @@ impl ContainerKind {
     pub fn holds_files(self) -> bool {
         matches!(
             self,
-            Self::Archive | Self::Zip | Self::Tar | Self::Compressed | Self::Rpm
+            Self::Archive | Self::Zip | Self::Tar | Self::Compressed | Self::Deb | Self::Rpm
         )
+    }
+
+    /// Whether each of the files it holds stands for itself, as in a package. The members of a Unix archive are one
+    /// library together.
+    #[must_use]
+    pub fn is_package(self) -> bool {
+        self.holds_files() && self != Self::Archive
     }
 
     /// Whether a device loads one image of it and none of the others, so that a kernel which only another has is not

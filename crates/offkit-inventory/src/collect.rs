@@ -95,8 +95,7 @@ impl Collector<'_, '_> {
         match item {
             Item::Container(container) => {
                 self.leave(&container.location);
-                let is_package = container.kind.is_host()
-                    && !matches!(container.kind, ContainerKind::Host | ContainerKind::Archive);
+                let is_package = container.kind.is_package();
                 let is_library = !is_package && self.around.iter().all(|around| around.library.is_none());
                 let library = is_library.then(|| {
                     self.add_library(Library {

@@ -6,17 +6,18 @@ use crate::compression::inflate_passing;
 use crate::format::{ContainerFormat, Standing};
 use crate::part::{Coding, Content, Part};
 use crate::{
-    archive, bundle, fatbin, hcf, host, kpack, offload_binary, rpm, sycl_wrapped, syclbin, tar, unpacking,
-    zip,
+    archive, bundle, deb, fatbin, hcf, host, kpack, offload_binary, rpm, sycl_wrapped, syclbin, tar,
+    unpacking, zip,
 };
 
 /// Every format. The first that says yes counts: a SYCLBIN may be in an offload binary, and any text may have the
-/// markers of a bundle in it.
-static FORMATS: [&ContainerFormat; 16] = [
+/// markers of a bundle in it, and a Debian package is a Unix archive.
+static FORMATS: [&ContainerFormat; 17] = [
     &syclbin::FORMAT,
     &offload_binary::FORMAT,
     &bundle::FORMAT,
     &fatbin::FORMAT,
+    &deb::FORMAT,
     &archive::FORMAT,
     &zip::FORMAT,
     &hcf::FORMAT,

@@ -90,6 +90,7 @@ mod contents;
 #[cfg(feature = "write")]
 mod convert;
 mod cpio;
+mod deb;
 mod edits;
 mod elf;
 pub mod fatbin;
