@@ -4,13 +4,17 @@ import json
 from collections import Counter
 from fnmatch import fnmatchcase
 
-from rows import HERE, ROWS, results
+import before
+from rows import HERE, ROOT, ROWS, results
+
+PAGE = ROOT / "docs/conformance.md"
 
 HEAD = """# Conformance
 
 Khronos' OpenCL conformance suite, run on [offkit's OpenCL driver](opencl-driver.md), beside {runtime}
 ({suite} for both). Nothing has been submitted to Khronos. `./dev conformance --page` writes this page from
-the results that are kept in `target/conformance`.
+the results that are kept in `target/conformance`. Rows of which fewer tests were run since it was written before are taken
+over as they stand, with a mark.
 
 ```console
 $ ./dev conformance                           # every row, a few minutes each: run it again to go on
@@ -45,47 +49,56 @@ def summary(record):
     return f"{count['pass']} passed, {failed} failed, {count['skip']} skipped; ran {ran} of {record['of']}{stopped}"
 
 
-def ours(record):
+def figures(record):
+    """How many ran, passed, failed, were skipped."""
     count = counts(record)
     failed = count["fail"] + count["crash"]
-    return [f"{count['pass'] + failed + count['skip']} / {record['of']}", count["pass"], failed, count["skip"]]
+    return count["pass"] + failed + count["skip"], count["pass"], failed, count["skip"]
 
 
 def theirs(row, kind):
     if kind not in row:
         return ["", "", "", ""]
-    figures = row[kind]
-    failed = len(figures["failed"])
-    ran = figures["passed"] + failed + figures["skipped"]
-    return [f"{ran} / {row['of']}", figures["passed"], failed, figures["skipped"]]
+    told = row[kind]
+    failed = len(told["failed"])
+    ran = told["passed"] + failed + told["skipped"]
+    return [f"{ran} / {row['of']}", told["passed"], failed, told["skipped"]]
 
 
 def line(cells):
     return "| " + " | ".join(str(cell) for cell in cells) + " |\n"
 
 
-def table(found, intel, kind):
+def table(found, kept, intel, kind):
     text = line(["Row", "Ran", "Passed", "Failed", "Skipped", "Intel: ran", "passed", "failed", "skipped"])
     text += line(["---"] * 9)
     total, other = Counter(), Counter()
-    for name, record in found.items():
+    for name in ROWS:
+        if name in kept:
+            row = kept[name]
+            label, of = row.label + before.MARK, row.of
+            ran, passed, failed, skipped = row.ran, row.passed, row.failed, row.skipped
+        elif name in found:
+            record = found[name]
+            label = f"{name} `{record['arguments']}`" if record["arguments"].startswith("-w") else name
+            of = record["of"]
+            ran, passed, failed, skipped = figures(record)
+        else:
+            continue
         row = intel["rows"].get(name, {})
-        text += line([f"{name} `{record['arguments']}`" if record["arguments"].startswith("-w") else name]
-                     + ours(record) + theirs(row, kind))
-        count = counts(record)
-        total.update(count)
-        total["of"] += record["of"]
+        text += line([label, f"{ran} / {of}", passed, failed, skipped] + theirs(row, kind))
+        total.update(ran=ran, of=of, passed=passed, failed=failed, skipped=skipped)
         if kind in row:
             other.update(of=row["of"], passed=row[kind]["passed"], failed=len(row[kind]["failed"]), skipped=row[kind]["skipped"])
-    failed = total["fail"] + total["crash"]
-    cells = [f"{total['pass'] + failed + total['skip']} / {total['of']}", total["pass"], failed, total["skip"]]
+    cells = [f"{total['ran']} / {total['of']}", total["passed"], total["failed"], total["skipped"]]
     cells += [f"{other['passed'] + other['failed'] + other['skipped']} / {other['of']}"]
     cells += [other["passed"], other["failed"], other["skipped"]]
     return text + line(["**all**", *(f"**{cell}**" for cell in cells)])
 
 
-def explained(found, intel, kind, verdicts, reasons):
-    """What did not pass, by its reason; what has none is listed as such."""
+def explained(found, kept, said, intel, kind, verdicts, reasons):
+    """What did not pass, by its reason, of rows found here and of those kept from what was said; what has none is listed as
+    such."""
     by_reason = {}
     for name, record in found.items():
         for test, result in sorted(record["tests"].items()):
@@ -98,20 +111,30 @@ def explained(found, intel, kind, verdicts, reasons):
                     break
             also = test in intel["rows"].get(name, {}).get(kind, {}).get("failed", ())
             by_reason.setdefault(why, {}).setdefault(name, []).append(f"`{test}`" + (" (Intel's too)" if also else ""))
-    text = ""
+    named = {}
     for why, rows in by_reason.items():
-        if verdicts == FAILED:
-            named = "; ".join(f"{name}: {', '.join(tests)}" for name, tests in rows.items())
-        else:
-            named = ", ".join(f"{name} {len(tests)}" for name, tests in rows.items())
-        text += f"- {why}: {named}\n"
-    return text or "None.\n"
+        for name, tests in rows.items():
+            named.setdefault(why, {})[name] = f": {', '.join(tests)}" if verdicts == FAILED else f" {len(tests)}"
+    for why, rows in said.items():
+        for name, text in rows.items():
+            if name in kept:
+                named.setdefault(why, {})[name] = f": {text}" if verdicts == FAILED else f" {text}"
+    text = ""
+    for why, rows in named.items():
+        parts = [f"{name}{rows[name]}" for name in ROWS if name in rows]
+        text += f"- {why}: {('; ' if verdicts == FAILED else ', ').join(parts)}\n"
+    return text
 
 
-def unfinished(found):
+def unfinished(found, kept, said):
     """Rows of which not everything ran, and how long what was stopped had been given."""
     text = ""
-    for name, record in found.items():
+    for name in ROWS:
+        if name in kept and name in said:
+            text += f"- {name}: {said[name]}\n"
+        if name not in found or name in kept:
+            continue
+        record = found[name]
         cut = {test: result["seconds"] for test, result in record["tests"].items() if result["verdict"] == "cut"}
         missing = record["of"] - len(record["tests"])
         if not cut and not missing:
@@ -119,27 +142,49 @@ def unfinished(found):
         stopped = ", ".join(f"`{test}` after {seconds:.0f} s" for test, seconds in sorted(cut.items()))
         rest = f"{missing} not begun" if missing else ""
         text += f"- {name}: {'; '.join(part for part in (f'stopped {stopped}' if stopped else '', rest) if part)}\n"
-    left = [name for name in ROWS if name not in found]
+    left = [name for name in ROWS if name not in found and name not in kept]
     if left:
         text += f"- no test of {', '.join(left)}\n"
-    return text or "All ran.\n"
+    return text
 
 
 def page():
     intel = json.loads((HERE / "intel.json").read_text())
     reasons = json.loads((HERE / "reasons.json").read_text())
     text = HEAD.format(**intel)
+    written = before.sections(PAGE.read_text()) if PAGE.exists() else {}
     for full in (False, True):
         for kind, said in KINDS.items():
+            heading = f"{said}, all of it" if full else said
+            old = written.get(heading, before.Section())
             found = results(kind == "spirv", full)
-            if not found:
-                continue
-            dates = sorted({record["date"] for record in found.values() if "date" in record})
-            hosts = sorted({record["host"] for record in found.values() if "host" in record})
-            between = dates[0] if dates[0] == dates[-1] else f"{dates[0]} to {dates[-1]}"
-            text += f"\n## {said}{', all of it' if full else ''}\n\n{between}, on {', '.join(hosts)}.\n\n"
-            text += table(found, intel, kind)
-            text += f"\n### Failed\n\n{explained(found, intel, kind, FAILED, reasons['failed'])}"
-            text += f"\n### Skipped\n\n{explained(found, intel, kind, ('skip',), reasons['skipped'])}"
-            text += f"\n### Not run\n\n{unfinished(found)}"
+            kept = {
+                name: row
+                for name, row in old.rows.items()
+                if name in ROWS and (name not in found or figures(found[name])[0] < row.ran)
+            }
+            found = {name: record for name, record in found.items() if name not in kept}
+            if found or kept:
+                text += f"\n## {heading}\n\n" + section(found, kept, old, intel, kind, reasons)
     return text
+
+
+def section(found, kept, old, intel, kind, reasons):
+    text = ""
+    if found:
+        dates = sorted(record["date"] for record in found.values() if "date" in record)
+        hosts = sorted({record["host"] for record in found.values() if "host" in record})
+        text += f"{before.span(dates)}, on {', '.join(hosts)}.\n\n"
+    if kept:
+        when = before.together(
+            old.when if any(not row.is_marked for row in kept.values()) else "",
+            old.when_marked if any(row.is_marked for row in kept.values()) else "",
+        )
+        text += "\n\n".join([f"{before.NOTE}{when}.", *old.prose]) + "\n\n"
+    text += table(found, kept, intel, kind)
+    lists = {
+        "Failed": explained(found, kept, old.failed, intel, kind, FAILED, reasons["failed"]),
+        "Skipped": explained(found, kept, old.skipped, intel, kind, ("skip",), reasons["skipped"]),
+        "Not run": unfinished(found, kept, old.unfinished),
+    }
+    return text + "".join(f"\n### {heading}\n\n{lines}" for heading, lines in lists.items() if lines)
