@@ -19,6 +19,19 @@ pub struct Variant {
     pub contract: bool,
     /// Whether accesses are checked before they are made.
     pub check_bounds: bool,
+    /// What is allowed of arithmetic beside what the kernel allows.
+    pub arithmetic: Arithmetic,
+}
+
+/// What whoever builds a program says of its floating-point arithmetic, as by OpenCL's build options.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Arithmetic {
+    /// The sign of a zero doesn't matter.
+    pub no_signed_zeros: bool,
+    /// All algebraic rules of real numbers hold: sums in another order, products with reciprocals instead of quotients.
+    pub relaxed: bool,
+    /// Quotients of single precision are rounded correctly, whatever else is allowed.
+    pub exact_quotients: bool,
 }
 
 impl Variant {

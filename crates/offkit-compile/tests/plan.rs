@@ -1,6 +1,6 @@
 //! What a plan says of kernels: who meets again where, what stays strided, what is between barriers.
 
-use offkit_compile::{Plan, Shape, Variant, prepare};
+use offkit_compile::{Arithmetic, Plan, Shape, Variant, prepare};
 use offkit_kernel::ir::{BlockId, Module, Operand, Terminator, ValueId};
 
 const TYPES: &str = r#"offkit-kernel 1
@@ -25,6 +25,11 @@ const VARIANT: Variant = Variant {
     narrow_ids: true,
     contract: true,
     check_bounds: false,
+    arithmetic: Arithmetic {
+        no_signed_zeros: false,
+        relaxed: false,
+        exact_quotients: false,
+    },
 };
 
 fn plan(body: &str) -> Plan {

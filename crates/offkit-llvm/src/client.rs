@@ -951,6 +951,7 @@ mod tests {
                 narrow_ids: true,
                 contract: true,
                 check_bounds: false,
+                arithmetic: offkit_compile::Arithmetic::default(),
             },
             triple: String::new(),
             processor: String::new(),

@@ -114,7 +114,7 @@ use offkit_sync as sync;
 pub use code::{GDB_VARIABLE, PERF_VARIABLE};
 pub use compiled::{
     CHECK_BOUNDS_OPTION, CHECK_BOUNDS_VARIABLE, COMPILE_VARIABLE, Compiler, Expected, Processor, expected,
-    time_waited,
+    kernel_options, time_waited,
 };
 #[doc(hidden)]
 pub use compiled::{Trial, TrialOptions, compile_with, launch_compiled};

@@ -328,6 +328,58 @@ fn accesses_are_checked_as_programs_ask_for_it() {
 }
 
 #[test]
+fn options_of_arithmetic_make_other_code() {
+    with_worker("options_of_arithmetic_make_other_code", &[], |folder| {
+        let arithmetic = |zeros: bool, relaxed: bool, exact: bool| {
+            format!(
+                r#""arithmetic":{{"no_signed_zeros":{zeros},"relaxed":{relaxed},"exact_quotients":{exact}}}"#
+            )
+        };
+        let exact = "-cl-fp32-correctly-rounded-divide-sqrt";
+        for (count, (options, expected)) in [
+            (
+                "-cl-mad-enable -cl-finite-math-only -cl-denorms-are-zero",
+                arithmetic(false, false, false),
+            ),
+            ("-cl-no-signed-zeros", arithmetic(true, false, false)),
+            ("-cl-fast-relaxed-math", arithmetic(false, true, false)),
+            (
+                &format!("-cl-unsafe-math-optimizations {exact}"),
+                arithmetic(false, true, true),
+            ),
+            (exact, arithmetic(false, false, true)),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            Machine::with_options(folder, options).is(0, "ready", 10_000, 3.0);
+            let requests = requests(folder);
+            assert_eq!(requests.len(), count + 1, "{options}");
+            assert!(
+                requests[count].contains(&expected),
+                "{options}: {}",
+                requests[count]
+            );
+        }
+        // Better code comes for the second, which is asked for later, and so would for the first.
+        let first = Machine::with_options(folder, "-cl-opt-disable");
+        first.is(0, "seen", 1 << 16, 256.0);
+        let second = Machine::new(folder);
+        second.is(0, "unseen", 1 << 16, 1024.0);
+        let is_better = |kernel: &str| {
+            let asked = |request: &String| {
+                request.contains(r#""level":"full""#) && request.contains(&format!(r#""kernel":"{kernel}""#))
+            };
+            lines(folder, "requests").iter().any(asked)
+        };
+        while !is_better("unseen") {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert!(!is_better("seen"));
+    });
+}
+
+#[test]
 fn what_is_not_compiled_is_interpreted_and_the_log_says_why() {
     with_worker(
         "what_is_not_compiled_is_interpreted_and_the_log_says_why",

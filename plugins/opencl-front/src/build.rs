@@ -13,7 +13,7 @@ use cl::*;
 use core::ffi::{c_char, c_void};
 use offkit_pi::ffi::{pi_device, pi_program};
 use offkit_pi::host::Owned;
-use offkit_plugin_cpu::CHECK_BOUNDS_OPTION;
+use offkit_plugin_cpu::{CHECK_BOUNDS_OPTION, kernel_options};
 use offkit_spirv::{Kernel, Module, reflect, specialize};
 use offkit_sync::Arc;
 use std::collections::HashMap;
@@ -280,7 +280,7 @@ pub(crate) fn clBuildProgram(
         let executable = make(
             context,
             &modules,
-            source::for_device(&options),
+            &source::for_device(&options),
             CL_BUILD_PROGRAM_FAILURE,
         )?;
         Ok((modules, log, executable))
@@ -384,7 +384,7 @@ pub(crate) fn clLinkProgram(
     require(words.iter().all(known), CL_INVALID_LINKER_OPTIONS)?;
     let library = words.iter().any(|word| word == "-create-library");
     let mut modules = Modules::new();
-    let mut for_device = source::for_device(&options);
+    let mut parts = Vec::new();
     for input in inputs {
         let input = Program::of(Out::from_pointer(*input))?;
         let state = input.object().state();
@@ -394,14 +394,13 @@ pub(crate) fn clLinkProgram(
         ];
         require(linkable.contains(&state.binary_type), CL_INVALID_OPERATION)?;
         modules.extend(state.modules.iter().cloned());
-        // As it was compiled, so it is linked.
-        if for_device.is_empty() {
-            for_device = source::for_device(&state.options);
-        }
+        parts.push(source::for_device(&state.options));
     }
+    let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+    let for_device = kernel_options(&source::for_device(&options), &parts);
     let program: Object<Program> = Program::new(record.clone(), Origin::Linked).insert()?;
     let mut state = program.object().state();
-    let outcome = link(context, &modules, library, for_device).map(|executable| {
+    let outcome = link(context, &modules, library, &for_device).map(|executable| {
         state.executable = executable.map(Arc::new);
         (modules, String::new())
     });

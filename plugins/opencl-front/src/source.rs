@@ -5,7 +5,7 @@ use offkit_cache::Cache;
 use offkit_driver::{DriveError, opencl};
 use offkit_host::program;
 use offkit_llvm::WORKER_PROGRAM;
-use offkit_plugin_cpu::CHECK_BOUNDS_OPTION;
+use offkit_plugin_cpu::{CHECK_BOUNDS_OPTION, kernel_options};
 use std::ffi::OsString;
 
 /// Extensions that clang itself knows; others become macros.
@@ -83,9 +83,11 @@ pub(crate) fn words(options: &str) -> Vec<String> {
 }
 
 /// What of options is for the device itself.
-pub(crate) fn for_device(options: &str) -> &'static str {
-    let asked = words(options).iter().any(|word| word == CHECK_BOUNDS_OPTION);
-    if asked { CHECK_BOUNDS_OPTION } else { "" }
+pub(crate) fn for_device(options: &str) -> String {
+    // A word with spaces is a macro's.
+    let mut words = words(options);
+    words.retain(|word| !word.contains(char::is_whitespace));
+    kernel_options(&words.join(" "), &[])
 }
 
 /// The options for the compiler.

@@ -231,7 +231,10 @@ fn write(
     let emitted = {
         let builder = Builder::new(&code);
         let contract = variant.contract && !module.kernels[0].contraction_off;
-        let options = Options::of(&request.triple, &request.processor, &request.features, contract);
+        let options = Options {
+            arithmetic: variant.arithmetic,
+            ..Options::of(&request.triple, &request.processor, &request.features, contract)
+        };
         kernel::emit(&builder, Lanes::new(&builder, options), module, &plan, request)?
     };
     Ok((code, emitted))

@@ -98,7 +98,7 @@ pub(super) fn was_built(source: &Source) -> bool {
 mod tests {
     use std::collections::BTreeSet;
 
-    use offkit_compile::Variant;
+    use offkit_compile::{Arithmetic, Variant};
     use offkit_llvm::Effort;
 
     use super::*;
@@ -114,6 +114,7 @@ mod tests {
                 narrow_ids: true,
                 contract: true,
                 check_bounds: true,
+                arithmetic: Arithmetic::default(),
             },
             triple: String::new(),
             processor: String::new(),
@@ -131,6 +132,9 @@ mod tests {
             |request| request.variant.narrow_ids = false,
             |request| request.variant.contract = false,
             |request| request.variant.check_bounds = false,
+            |request| request.variant.arithmetic.no_signed_zeros = true,
+            |request| request.variant.arithmetic.relaxed = true,
+            |request| request.variant.arithmetic.exact_quotients = true,
             |request| request.triple.push_str("aarch64-unknown-linux-gnu"),
             |request| request.processor.push_str("x86-64-v3"),
             |request| request.features.push_str("+avx2"),

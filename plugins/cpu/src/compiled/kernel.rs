@@ -9,6 +9,7 @@ use offkit_spirv::{ParameterKind, Storage};
 
 use super::code::{Code, Slot};
 use super::kept::{self, Source};
+use super::options::KernelOptions;
 use super::order::Order;
 use super::service;
 use super::shape::Widths;
@@ -37,8 +38,7 @@ pub(crate) struct CompiledKernel {
     slots: Arc<[Slot]>,
     /// Whether a launch had groups that its code needs too much memory for.
     was_too_large: AtomicBool,
-    /// Whether its code checks accesses before they are made.
-    check_bounds: bool,
+    options: KernelOptions,
     pace: Pace,
 }
 
@@ -48,7 +48,7 @@ impl CompiledKernel {
         program: &Arc<Program>,
         index: usize,
         source: &Arc<Source>,
-        check_bounds: bool,
+        options: KernelOptions,
     ) -> CompiledKernel {
         let info = &program.kernels()[index];
         let module = program.module();
@@ -75,7 +75,7 @@ impl CompiledKernel {
             sees_groups: facts.groups || has_local_memory,
             slots: (0..variants).map(|_| Slot::default()).collect(),
             was_too_large: AtomicBool::new(false),
-            check_bounds,
+            options,
             pace: Pace::default(),
         }
     }
@@ -84,23 +84,14 @@ impl CompiledKernel {
     pub(super) fn slot(&self, asked: &Geometry) -> Option<(&Slot, usize, Variant)> {
         let has_large = self.program.memory().has_large();
         let (number, variant) = self.widths.as_ref()?.variant(&self.cut(asked), has_large);
-        Some((self.slots.get(number)?, number, self.checking(variant)))
-    }
-
-    /// A variant with or without checks, as the kernel's code is to be.
-    fn checking(&self, variant: Variant) -> Variant {
-        let check_bounds = self.check_bounds;
-        Variant {
-            check_bounds,
-            ..variant
-        }
+        Some((self.slots.get(number)?, number, self.options.of_variant(variant)))
     }
 
     /// How compiled code cuts the range of a launch. With checks as it was asked for, so that the first group that fails is
     /// the one that the interpreter names.
     fn cut(&self, asked: &Geometry) -> Geometry {
         match &self.widths {
-            Some(widths) if !self.sees_groups && !self.check_bounds => widths.merged(asked),
+            Some(widths) if !self.sees_groups && !self.options.check_bounds => widths.merged(asked),
             _ => *asked,
         }
     }
@@ -113,7 +104,7 @@ impl CompiledKernel {
     /// The number of the slot for the launches that are most likely, and what belongs into it.
     pub(super) fn likely(&self) -> Option<(usize, Variant)> {
         let (number, variant) = self.widths.as_ref()?.likely();
-        Some((number, self.checking(variant)))
+        Some((number, self.options.of_variant(variant)))
     }
 
     /// The code for a launch, which is asked for if nobody has; with `wait`, this waits for it.
@@ -150,7 +141,7 @@ impl CompiledKernel {
             variant,
             slots: Arc::downgrade(&self.slots),
             slot,
-            is_improved: true,
+            is_improved: !self.options.is_final,
             has_second_try: true,
         }
     }
@@ -218,7 +209,7 @@ impl KernelCode for CompiledKernel {
             origin: Some(Origin {
                 program: &self.program,
                 kernel: self.index,
-                is_checked: self.check_bounds,
+                is_checked: self.options.check_bounds,
             }),
             pace: &self.pace,
             asked: geometry,

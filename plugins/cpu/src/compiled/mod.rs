@@ -18,6 +18,7 @@ mod code;
 mod expected;
 mod kept;
 mod kernel;
+mod options;
 mod order;
 mod outside;
 mod processor;
@@ -36,27 +37,14 @@ use crate::sync::OnceLock;
 pub use expected::{Expected, Processor, expected};
 pub(crate) use kept::Source;
 pub(crate) use kernel::CompiledKernel;
+pub(crate) use options::KernelOptions;
+pub use options::{CHECK_BOUNDS_OPTION, CHECK_BOUNDS_VARIABLE, kernel_options};
 pub use service::time_waited;
 #[doc(hidden)]
 pub use trial::{Trial, TrialOptions, launch_compiled};
 
 /// The environment variable that says whether kernels are compiled: 0 or 1.
 pub const COMPILE_VARIABLE: &str = "OFFKIT_CPU_COMPILE";
-
-/// The environment variable that has compiled kernels check their accesses if it is 1.
-pub const CHECK_BOUNDS_VARIABLE: &str = "OFFKIT_CPU_CHECK_BOUNDS";
-
-/// The build option that has the compiled kernels of a program check their accesses.
-pub const CHECK_BOUNDS_OPTION: &str = "-offkit-check-bounds";
-
-/// Whether kernels that are built with these options check their accesses.
-pub(crate) fn checks_bounds(options: &str) -> bool {
-    static ALWAYS: OnceLock<bool> = OnceLock::new();
-    let asked = options
-        .split_ascii_whitespace()
-        .any(|option| option == CHECK_BOUNDS_OPTION);
-    asked || *ALWAYS.get_or_init(|| std::env::var_os(CHECK_BOUNDS_VARIABLE).is_some_and(|value| value == "1"))
-}
 
 /// Whether they are if it says nothing.
 const BY_DEFAULT: bool = true;

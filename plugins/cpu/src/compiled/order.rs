@@ -40,11 +40,12 @@ pub(super) struct Order {
 impl Order {
     /// Fills the slot: at once if something is kept, or else in some time.
     pub(super) fn place(self) {
-        if self.fill_with_kept(Effort::Full) {
+        if self.is_improved && self.fill_with_kept(Effort::Full) {
             return;
         }
         match self.fill_with_kept(Effort::Light) {
-            true => self.make(Effort::Full, Instant::now() + PATIENCE),
+            true if self.is_improved => self.make(Effort::Full, Instant::now() + PATIENCE),
+            true => {}
             false => self.make(Effort::Light, Instant::now()),
         }
     }

@@ -1,6 +1,6 @@
 //! Which code a launch needs, and how its range is cut where the caller leaves that open.
 
-use offkit_compile::{Facts, Variant};
+use offkit_compile::{Arithmetic, Facts, Variant};
 
 use crate::MAX_WORK_GROUP_SIZE;
 use crate::launch::{Geometry, fair_share, vector_lanes};
@@ -112,6 +112,7 @@ impl Widths {
             narrow_ids,
             contract: true,
             check_bounds: false,
+            arithmetic: Arithmetic::default(),
         };
         (number, variant)
     }

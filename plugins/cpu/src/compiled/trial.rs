@@ -10,6 +10,7 @@ use offkit_pi::NdRange;
 
 use super::kept::Source;
 use super::kernel::CompiledKernel;
+use super::options::KernelOptions;
 use crate::kernel::KernelCode;
 use crate::launch::{Arguments, Geometry};
 use crate::{Argument, LaunchError, LaunchOptions, Program};
@@ -40,8 +41,12 @@ impl Trial {
     /// A kernel of a program that was built of a module, by its number.
     pub fn new(program: &Arc<Program>, spirv: &[u8], kernel: usize, options: TrialOptions) -> Trial {
         let source = Arc::new(Source::new(spirv.to_vec()));
+        let built = KernelOptions {
+            check_bounds: options.check_bounds,
+            ..KernelOptions::default()
+        };
         Trial {
-            kernel: CompiledKernel::new(program, kernel, &source, options.check_bounds),
+            kernel: CompiledKernel::new(program, kernel, &source, built),
             options,
         }
     }

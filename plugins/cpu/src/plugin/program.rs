@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::Cpu;
 use super::device::CpuDevice;
 use super::kernel::CpuKernel;
-use crate::compiled::{self, CompiledKernel};
+use crate::compiled::{self, CompiledKernel, KernelOptions, kernel_options};
 use crate::kernel::KernelCode;
 use crate::native::{self, Table};
 use crate::pool::FloatMode;
@@ -58,14 +58,13 @@ fn build(
     module: &Module,
     memory: &Arc<Memory>,
     compiles: bool,
-    check_bounds: bool,
+    options: KernelOptions,
 ) -> Result<Executable, BuildError> {
     let program = Arc::new(crate::Program::from_module(module, Arc::clone(memory))?);
     let kernels = 0..program.kernels().len();
     let kernels = if compiles {
         let source = Arc::new(compiled::Source::new(module.to_bytes()));
-        let kernels =
-            kernels.map(|index| Arc::new(CompiledKernel::new(&program, index, &source, check_bounds)));
+        let kernels = kernels.map(|index| Arc::new(CompiledKernel::new(&program, index, &source, options)));
         let kernels: Vec<_> = kernels.collect();
         if let Some(kernel) = kernels.first() {
             kernel.expect_launch(kernels.len() == 1);
@@ -126,15 +125,19 @@ impl CpuProgram {
         let library = options
             .split_ascii_whitespace()
             .any(|option| option == "-create-library");
-        let compiled_so = |program: &Ref<CpuProgram>| compiled::checks_bounds(&program.state().build.options);
-        let check_bounds = compiled::checks_bounds(options) || programs.iter().any(compiled_so);
+        let parts = programs
+            .iter()
+            .map(|program| program.state().build.options.clone());
+        let parts: Vec<String> = parts.collect();
+        let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+        let for_kernels = KernelOptions::of(&kernel_options(options, &parts));
         let _mode = FloatMode::standard();
         let linked = link_programs(&objects, library).map_err(|error| error.to_string());
         let linked = linked.and_then(|linked| {
             if library {
                 return Ok((Some(linked.module), None));
             }
-            let executable = build(&linked.module, memory, compiles, check_bounds)
+            let executable = build(&linked.module, memory, compiles, for_kernels)
                 .map_err(|error| explain(&linked, error))?;
             Ok((None, Some(executable)))
         });
@@ -267,8 +270,8 @@ impl Program<Cpu> for CpuProgram {
             return Ok(());
         }
         self.make(options, PI_BUILD_PROGRAM_FAILURE, |module, state| {
-            let check_bounds = compiled::checks_bounds(options);
-            let executable = build(&module, &self.memory, self.compiles, check_bounds);
+            let options = KernelOptions::of(options);
+            let executable = build(&module, &self.memory, self.compiles, options);
             let executable = executable.map_err(|error| error.to_string())?;
             state.executable = Some(executable);
             Ok(PI_PROGRAM_BINARY_TYPE_EXECUTABLE)

@@ -35,7 +35,7 @@ mod variables;
 
 use std::collections::HashMap;
 
-use offkit_compile::prepare_for;
+use offkit_compile::{Arithmetic, prepare_for};
 use offkit_kernel::ir;
 use offkit_llvm::{DeviceCode, DeviceRequest};
 use offkit_spirv::reflect;
@@ -175,6 +175,7 @@ fn write<'m>(
     let lanes = || {
         let options = Options {
             contract: !prepared.kernels[0].contraction_off,
+            arithmetic: Arithmetic::default(),
             half: true,
             processor: Processor {
                 fma: true,

@@ -161,7 +161,14 @@ impl<'b, 'm> Lanes<'b, 'm> {
     ) -> Option<Value<'m>> {
         let kind = words.first()?.ty();
         if kind.is_float() {
-            return self.float(op, words, self.flags(attributes));
+            let flags = match self.options.arithmetic.exact_quotients
+                && op == Op::FDiv
+                && kind.scalar() == Scalar::F32
+            {
+                true => LLVMFastMathNone,
+                false => self.flags(attributes),
+            };
+            return self.float(op, words, flags);
         }
         let words: Vec<_> = words.iter().map(|word| self.plain(*word)).collect();
         if kind.scalar() == Scalar::Bool {
@@ -178,14 +185,18 @@ impl<'b, 'm> Lanes<'b, 'm> {
     /// What may be done to floating-point arithmetic. That nothing is infinite or no number is promised of work-items
     /// that take part only.
     fn flags(&self, attributes: &Attributes) -> LLVMFastMathFlags {
-        let math = &attributes.math;
+        let (math, given) = (&attributes.math, self.options.arithmetic);
+        let fast = math.fast || given.relaxed;
         let contract = math.allow_contract || math.fast || self.options.contract;
         let flags = [
             (contract && !attributes.no_contraction, LLVMFastMathAllowContract),
-            (math.fast || math.no_signed_zero, LLVMFastMathNoSignedZeros),
-            (math.fast || math.allow_reciprocal, LLVMFastMathAllowReciprocal),
-            (math.fast || math.allow_reassociation, LLVMFastMathAllowReassoc),
-            (math.fast || math.allow_transform, LLVMFastMathApproxFunc),
+            (
+                fast || math.no_signed_zero || given.no_signed_zeros,
+                LLVMFastMathNoSignedZeros,
+            ),
+            (fast || math.allow_reciprocal, LLVMFastMathAllowReciprocal),
+            (fast || math.allow_reassociation, LLVMFastMathAllowReassoc),
+            (fast || math.allow_transform, LLVMFastMathApproxFunc),
         ];
         let set = flags.iter().filter(|(holds, _)| *holds);
         set.fold(LLVMFastMathNone, |flags, (_, flag)| flags | flag)

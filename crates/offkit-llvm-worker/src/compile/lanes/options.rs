@@ -1,5 +1,6 @@
 //! What the processor has, and what the kernel allows.
 
+use offkit_compile::Arithmetic;
 use offkit_image::target::{Family, HostCpu};
 
 use crate::compile::math;
@@ -9,6 +10,8 @@ use crate::compile::math;
 pub(crate) struct Options {
     /// Products and sums may be made one operation where an instruction doesn't forbid it.
     pub(crate) contract: bool,
+    /// What else is allowed of all instructions.
+    pub(crate) arithmetic: Arithmetic,
     /// There are instructions for conversions between half and single precision.
     pub(crate) half: bool,
     /// What else there is.
@@ -36,6 +39,7 @@ impl Options {
         };
         Self {
             contract,
+            arithmetic: Arithmetic::default(),
             half: is_arm || has("f16c", 3),
             processor: math::Processor {
                 fma: is_arm || has("fma", 3),

@@ -5,6 +5,7 @@ mod table;
 mod together;
 
 use harness::{Case, Processor, check};
+use offkit_compile::Arithmetic;
 use offkit_kernel::builtins::{Scalar, Shape};
 use offkit_kernel::ir::{Attributes, CollectiveKind, FastMath, Operation};
 use offkit_spirv::grammar::Op;
@@ -66,12 +67,56 @@ fn arithmetic_has_the_freedom_that_the_kernel_gives() {
         math,
         ..Attributes::default()
     };
-    for (contract, attributes, expected) in [
-        (false, Attributes::default(), "fmul float"),
-        (true, Attributes::default(), "fmul contract float"),
-        (true, strict, "fmul float"),
+    let none = Arithmetic::default();
+    let relaxed = Arithmetic {
+        relaxed: true,
+        ..none
+    };
+    let no_signed_zeros = Arithmetic {
+        no_signed_zeros: true,
+        ..none
+    };
+    let exact_quotients = Arithmetic {
+        exact_quotients: true,
+        ..relaxed
+    };
+    let plain = Attributes::default;
+    for (op, contract, arithmetic, attributes, expected) in [
+        (Op::FMul, false, none, plain(), "fmul float"),
+        (Op::FMul, true, none, plain(), "fmul contract float"),
+        (Op::FMul, true, none, strict, "fmul float"),
         // Nothing is promised of lanes that take no part.
-        (false, of_math(fast), "fmul reassoc nsz arcp contract afn float"),
+        (
+            Op::FMul,
+            false,
+            none,
+            of_math(fast),
+            "fmul reassoc nsz arcp contract afn float",
+        ),
+        (
+            Op::FMul,
+            true,
+            no_signed_zeros,
+            plain(),
+            "fmul nsz contract float",
+        ),
+        (
+            Op::FMul,
+            true,
+            relaxed,
+            plain(),
+            "fmul reassoc nsz arcp contract afn float",
+        ),
+        // A kernel that forbids it is not overruled.
+        (Op::FMul, true, relaxed, strict, "fmul reassoc nsz arcp afn float"),
+        (
+            Op::FDiv,
+            false,
+            relaxed,
+            plain(),
+            "fdiv reassoc nsz arcp afn float",
+        ),
+        (Op::FDiv, false, exact_quotients, of_math(fast), "fdiv float"),
     ] {
         let context = Context::new();
         let module = Module::parse_text(&context, "").expect("a module");
@@ -80,13 +125,17 @@ fn arithmetic_has_the_freedom_that_the_kernel_gives() {
             let float = b.scalar(Scalar::F32);
             let function = b.function("f", b.function_type(b.void(), &[float]));
             b.at_end(b.block(function, "entry"));
-            let lanes = Lanes::new(&b, Options::of("", "x86-64-v3", "", contract));
+            let options = Options {
+                arithmetic,
+                ..Options::of("", "x86-64-v3", "", contract)
+            };
+            let lanes = Lanes::new(&b, options);
             let word = [b.parameter(function, 0)];
             let result = Shape {
                 scalar: Scalar::F32,
                 lanes: 1,
             };
-            let operation = Operation::Elementwise(Op::FMul);
+            let operation = Operation::Elementwise(op);
             let product = lanes.operation(&operation, &attributes, &[&word, &word], result);
             assert!(product.is_some());
             b.return_void();
