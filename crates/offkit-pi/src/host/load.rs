@@ -5,7 +5,6 @@ use super::plugin::last_message;
 use crate::driver::open_resolved;
 use crate::ffi::*;
 use crate::table::{Api, GetLastError, Layout, PluginInit, Slot, version_text};
-use std::error::Error;
 use std::path::Path;
 
 /// A library that is a plugin.
@@ -21,10 +20,7 @@ pub(super) fn open(path: &Path) -> Result<Library, LoadError> {
     // SAFETY: loading runs the library's initialisers; the caller has chosen to trust this plugin (module docs).
     let library = unsafe { open_resolved(path) }.map_err(|error| LoadError::Open {
         path: path.to_owned(),
-        // The error itself says which function failed; the loader's own words are its source.
-        reason: error
-            .source()
-            .map_or_else(|| error.to_string(), ToString::to_string),
+        reason: error.to_string(),
     })?;
     // SAFETY: these names have these types by the definition of the plugin interface.
     let (init, get_last_error) = unsafe {

@@ -3,7 +3,6 @@
 use core::ffi::c_int;
 use offkit_image::target::DriverVersion;
 use offkit_pi::driver::{Library, open_resolved};
-use std::error::Error as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -73,9 +72,7 @@ impl Driver {
 pub(crate) fn open() -> Result<&'static Driver, Missing> {
     // SAFETY: opening a library runs its initialisers. This one is the system's, or in a folder that the user names.
     let library = unsafe { open_resolved(Path::new(LIBRARY)) }.map_err(|error| {
-        let words = error
-            .source()
-            .map_or_else(|| error.to_string(), ToString::to_string);
+        let words = error.to_string();
         let is_absent = words.contains("No such file") && words.starts_with(LIBRARY);
         match is_absent {
             true => Missing::Library(words),

@@ -7,7 +7,6 @@ use core::ffi::{CStr, c_void};
 use core::ptr::{null, null_mut};
 use offkit_opencl::*;
 use offkit_pi::driver::{Library, open_resolved};
-use std::error::Error as _;
 use std::path::Path;
 
 /// Opens a driver's library, which stays mapped (drivers keep threads), and lists its platforms.
@@ -18,12 +17,7 @@ use std::path::Path;
 pub(crate) fn open(path: &Path) -> Result<Vec<&'static Driver>, String> {
     // SAFETY: opening a library runs its initialisers; whoever names it, in a folder of the system or a variable, trusts
     // it.
-    let library = unsafe { open_resolved(path) }.map_err(|error| {
-        // The error itself says which function failed; the loader's own words are its source.
-        error
-            .source()
-            .map_or_else(|| error.to_string(), ToString::to_string)
-    })?;
+    let library = unsafe { open_resolved(path) }.map_err(|error| error.to_string())?;
     let library: &'static Library = Box::leak(Box::new(library));
     let exported = |name: &CStr| -> *const c_void {
         // SAFETY: nothing is done with the symbol here.

@@ -6,7 +6,6 @@ use core::ffi::c_void;
 use core::ptr::{null, null_mut};
 use offkit_pi::driver::{Library, open_resolved};
 use offkit_ur::*;
-use std::error::Error as _;
 use std::ffi::CString;
 
 /// Fills in a table for a version; refuses versions that are not its own.
@@ -27,12 +26,7 @@ const UNSET: Slot = core::ptr::without_provenance(usize::MAX);
 pub(crate) fn open(named: &offkit_ur::Adapter) -> Result<Option<&'static Adapter>, String> {
     // SAFETY: opening a library runs its initialisers; whoever names it, in a folder of the system or a variable, trusts
     // it.
-    let library = unsafe { open_resolved(&named.library) }.map_err(|error| {
-        // The error itself says which function failed; the loader's own words are its source.
-        error
-            .source()
-            .map_or_else(|| error.to_string(), ToString::to_string)
-    })?;
+    let library = unsafe { open_resolved(&named.library) }.map_err(|error| error.to_string())?;
     let library: &'static Library = Box::leak(Box::new(library));
     let getter = |name: &str| -> Option<Getter> {
         let name = CString::new(name).ok()?;
