@@ -1,49 +1,25 @@
-//! What to do about a plugin that cannot be used.
+//! What to do about a plugin, driver or adapter that cannot be used.
 //!
-//! The loader says in words what it lacks; this reads glibc's words (2.28 to 2.41) and knows which packages have what
-//! plugins and drivers need.
+//! The loader says in words what it lacks; this reads glibc's words (2.28 to 2.41), those that
+//! [`offkit_pi::driver`] has for what glibc does not see, and those of offkit's own plugins.
 
 use offkit_pi::host::LoadError;
 
 use crate::discover::DiscoveryFailure;
-
-/// Libraries below plugins and who has them: Debian's package where there is one (bookworm, 2026), else the vendor's.
-const PACKAGES: &[(&str, &str)] = &[
-    ("libOpenCL.so", "Debian's package ocl-icd-libopencl1"),
-    ("libze_loader.so", "Intel's package level-zero (libze1)"),
-    ("libcuda.so", "NVIDIA's driver (libcuda1)"),
-    ("libnvidia-ml.so", "NVIDIA's driver (libnvidia-ml1)"),
-    ("libamdhip64.so", "ROCm (hip-runtime-amd)"),
-    ("libhsa-runtime64.so", "ROCm (libhsa-runtime64-1)"),
-    ("libur_loader.so", "the Python package intel-cmplr-lib-ur"),
-    ("libur_adapter_", "the Python package intel-cmplr-lib-ur"),
-    ("libsycl.so", "the Python package intel-sycl-rt"),
-    ("libintelocl.so", "the Python package intel-opencl-rt"),
-    ("libpocl.so", "Debian's package libpocl2"),
-    ("libtbb.so", "Debian's package libtbb12"),
-    ("libhwloc.so", "Debian's package libhwloc15"),
-    ("libstdc++.so", "Debian's package libstdc++6"),
-    ("libgomp.so", "Debian's package libgomp1"),
-    ("libiomp5.so", "the Python package intel-openmp"),
-    ("libsvml.so", "the Python package intel-cmplr-lib-rt"),
-    ("libimf.so", "the Python package intel-cmplr-lib-rt"),
-    ("libintlc.so", "the Python package intel-cmplr-lib-rt"),
-    ("libirng.so", "the Python package intel-cmplr-lib-rt"),
-    ("libxptifw.so", "the Python package intel-sycl-rt"),
-    ("libLLVM", "Debian's packages libllvmVERSION"),
-];
-
-/// Who has a library; nothing where nobody knows.
-pub fn package_of(library: &str) -> Option<&'static str> {
-    let found = PACKAGES.iter().find(|(name, _)| library.starts_with(name));
-    found.map(|(_, package)| *package)
-}
+use crate::packages::library_with;
+pub use crate::packages::package_of;
 
 /// What to do about it, in a sentence.
 pub fn advice(failure: &DiscoveryFailure) -> Option<String> {
     match failure {
         DiscoveryFailure::Load(LoadError::Open { path, reason }) => {
-            Some(opening(&path.to_string_lossy(), reason))
+            let advice = opening(&path.to_string_lossy(), reason);
+            let advice =
+                advice.unwrap_or_else(|| "Try LD_DEBUG=libs to see what the loader does.".to_owned());
+            Some(match path.is_dir() {
+                true => advice + " A folder of plugins is named by a line `folder PATH` of the configuration file.",
+                false => advice,
+            })
         }
         DiscoveryFailure::Load(LoadError::MissingSymbol { .. }) => {
             Some("It is a library of something else; take it off the list.".to_owned())
@@ -58,6 +34,8 @@ pub fn advice(failure: &DiscoveryFailure) -> Option<String> {
         DiscoveryFailure::Harm { .. } => Some(
             "Take it off the list, or try its driver's own tools; offkit tries it again whenever the file changes.".to_owned(),
         ),
+        // A plugin that says why knows better.
+        DiscoveryFailure::Devices { source, .. } if source.message().is_some() => None,
         DiscoveryFailure::Devices { .. } => Some(
             "The plugin works, the driver below it does not: look at the driver's own tools and log."
                 .to_owned(),
@@ -65,21 +43,32 @@ pub fn advice(failure: &DiscoveryFailure) -> Option<String> {
     }
 }
 
-/// What to do where the loader says that.
-fn opening(library: &str, reason: &str) -> String {
+/// What to do where a library cannot be opened, and the loader says that; nothing where its words are not known.
+pub fn opening(library: &str, reason: &str) -> Option<String> {
     let missing = reason
         .split(": ")
         .zip(reason.split(": ").skip(1))
         .find(|(_, words)| words.starts_with("cannot open shared object file"));
     let has = |words: &str| reason.contains(words);
-    match missing {
+    Some(match missing {
         _ if has("Permission denied") => format!("This user may not read it: chmod a+r {library}"),
-        _ if has("wrong ELF class") || has("cannot open shared object file: Exec format error") => {
+        _ if has("it is a folder, and no library") => {
+            "Name the library in it.".to_owned()
+        }
+        _ if [
+            ", and this program for ",
+            "wrong ELF class",
+            "cannot open shared object file: Exec format error",
+        ]
+        .into_iter()
+        .any(has) =>
+        {
             "It is for another architecture: take the one for this machine.".to_owned()
         }
         _ if has("invalid ELF header") || has("file too short") || has("not an ELF") => {
             "It is no library, or damaged: install it again.".to_owned()
         }
+        Some((name, _)) if name == library && library.contains('/') => "There is no such file.".to_owned(),
         Some((name, _)) if name == library || library.is_empty() => {
             "It is nowhere that the system looks: name it with its folder, or put the folder into LD_LIBRARY_PATH.".to_owned()
         }
@@ -90,14 +79,20 @@ fn opening(library: &str, reason: &str) -> String {
         None => match reason.split_once("undefined symbol: ") {
             Some((_, symbol)) => {
                 let symbol = symbol.split([',', ' ']).next().unwrap_or_default();
-                format!("A library that it needs is another version: none has {symbol}.")
+                let none = format!("A library that it needs is missing or another version: none has {symbol}");
+                match library_with(symbol).and_then(|library| Some((library, package_of(library)?))) {
+                    Some((library, package)) => {
+                        format!("{none}, which is a function of {library}: install or update {package}.")
+                    }
+                    None => format!("{none}."),
+                }
             }
             None if has("version `") => {
                 "It was made for a newer system: take one made for this system's libraries.".to_owned()
             }
-            None => "Try LD_DEBUG=libs to see what the loader does.".to_owned(),
+            None => return None,
         },
-    }
+    })
 }
 
 #[cfg(test)]
@@ -107,16 +102,16 @@ mod tests {
     #[test]
     fn loaders_words_lead_to_advice() {
         let says = |reason, part: &str| {
-            let advice = opening("/opt/libpi_level_zero.so", reason);
+            let advice = opening("/opt/libpi_level_zero.so", reason).unwrap_or_default();
             assert!(advice.contains(part), "{advice}");
         };
         says(
             "libze_loader.so.1: cannot open shared object file: No such file or directory",
-            "needs libze_loader.so.1: install Intel's package level-zero",
+            "needs libze_loader.so.1: install Debian's package libze1",
         );
         says(
             "/opt/libpi_level_zero.so: cannot open shared object file: No such file or directory",
-            "nowhere that the system looks",
+            "There is no such file",
         );
         says(
             "/opt/libpi_level_zero.so: cannot open shared object file: Permission denied",
@@ -129,7 +124,20 @@ mod tests {
         says("/opt/libpi_level_zero.so: invalid ELF header", "damaged");
         says(
             "/opt/libpi_level_zero.so: undefined symbol: zeInit",
-            "none has zeInit",
+            "none has zeInit, which is a function of libze_loader.so.1: install or update Debian's package libze1",
+        );
+        says(
+            "/opt/libpi_level_zero.so: undefined symbol: other",
+            "none has other.",
+        );
+        says(
+            "/opt/libpi_level_zero.so: it is for aarch64, and this program for x86_64",
+            "another architecture",
+        );
+        says("/opt: it is a folder, and no library", "Name the library in it");
+        assert_eq!(
+            opening("/opt/liba.so", "clGetDeviceIDs: CL_OUT_OF_HOST_MEMORY (-6)"),
+            None
         );
         says(
             "/lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.99' not found (required by /opt/libpi_level_zero.so)",

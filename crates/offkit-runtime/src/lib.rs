@@ -89,6 +89,7 @@ mod memory;
 #[cfg(all(test, loom))]
 mod models;
 mod note;
+mod packages;
 pub mod probe;
 mod registry;
 mod relink;

@@ -1,10 +1,12 @@
-//! What `offkit devices` and `offkit doctor` say of plugins that are there, that are broken, and that nobody wants.
+//! What `offkit devices` and `offkit doctor` say of plugins, drivers and adapters that are there, that are broken, and that
+//! nobody wants.
 
 mod choice;
 mod drivers;
 mod harm;
 mod plugins;
 
+use std::path::Path;
 use std::process::Command;
 
 use offkit_tests::{Folder, Outcome, mock, need, offkit, tool};
@@ -20,6 +22,16 @@ fn library(folder: &Folder, name: &str, source: &str, options: &str) -> String {
     folder.path(&file).display().to_string()
 }
 
+/// A copy of a library that says that it is for another machine.
+fn for_another_machine(folder: &Folder, library: &str, copy: &str) {
+    const X86_64: [u8; 2] = [62, 0];
+    const AARCH64: [u8; 2] = [183, 0];
+    let mut bytes = folder.read(library);
+    let machine: &mut [u8; 2] = (&mut bytes[18..20]).try_into().unwrap();
+    *machine = if *machine == X86_64 { AARCH64 } else { X86_64 };
+    folder.write(copy, bytes);
+}
+
 /// A folder in which a plugin's author has made every mistake, and their commands run.
 struct Machine {
     folder: Folder,
@@ -27,7 +39,12 @@ struct Machine {
 
 impl Machine {
     fn run(&self, line: &str, variables: &[(&str, &str)]) -> Outcome {
-        let mut command = Command::new(offkit());
+        self.run_program(&offkit(), line, variables)
+    }
+
+    /// Runs a copy of `offkit`.
+    fn run_program(&self, program: &Path, line: &str, variables: &[(&str, &str)]) -> Outcome {
+        let mut command = Command::new(program);
         command.args(line.split_whitespace());
         for name in [
             "ONEAPI_DEVICE_SELECTOR",
@@ -35,14 +52,17 @@ impl Machine {
             "SYCL_BE",
             "SYCL_PI_CONFIG",
             "OFFKIT_PLUGINS",
+            "OCL_ICD_FILENAMES",
+            "UR_ADAPTERS_SEARCH_PATH",
         ] {
             command.env_remove(name);
         }
         command
             .env("HOME", self.folder.path("home"))
             .env_remove("XDG_CONFIG_HOME")
-            // No OpenCL device but those of the test.
-            .env("OCL_ICD_VENDORS", "/nowhere/");
+            // No drivers and adapters but those of the test.
+            .env("OCL_ICD_VENDORS", "/nowhere/")
+            .env("UR_ADAPTERS_FORCE_LOAD", "");
         command.envs(variables.iter().copied());
         self.folder.run_command(&mut command)
     }

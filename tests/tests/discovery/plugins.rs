@@ -38,11 +38,14 @@ fn broken_plugins_are_named_with_the_reason_and_harm_no_other() {
         "libpi_nobody_has.so".to_owned(),
         folder.path("text.so").display().to_string(),
         folder.path("other_class.so").display().to_string(),
+        folder.path("other_machine.so").display().to_string(),
+        folder.path("").display().to_string(),
     ];
     folder.write("text.so", "no library at all");
     let mut bytes = folder.read("librefuses.so");
     bytes[4] = 1;
     folder.write("other_class.so", bytes);
+    for_another_machine(folder, "librefuses.so", "other_machine.so");
     let variable = plugins.join(":");
     let variables = [("OFFKIT_PLUGINS", variable.as_str()), ("LD_LIBRARY_PATH", "")];
 
@@ -53,7 +56,13 @@ fn broken_plugins_are_named_with_the_reason_and_harm_no_other() {
             "lacks_library",
             &["libbelow.so: cannot open shared object file", "needs libbelow.so"][..],
         ),
-        ("lacks_symbol", &["undefined symbol: zeInit", "none has zeInit"]),
+        (
+            "lacks_symbol",
+            &[
+                "undefined symbol: zeInit",
+                "none has zeInit, which is a function of libze_loader.so.1: install or update Debian's package libze1",
+            ],
+        ),
         ("no_plugin", &["no symbol `piPluginInit`", "take it off the list"]),
         (
             "refuses",
@@ -70,7 +79,7 @@ fn broken_plugins_are_named_with_the_reason_and_harm_no_other() {
         ),
         (
             "missing.so",
-            &["No such file or directory", "nowhere that the system looks"],
+            &["No such file or directory", "There is no such file"],
         ),
         (
             "libpi_nobody_has.so",
@@ -78,9 +87,21 @@ fn broken_plugins_are_named_with_the_reason_and_harm_no_other() {
         ),
         ("text.so", &["file too short", "install it again"]),
         ("other_class.so", &["ELFCLASS32", "another architecture"]),
+        (
+            "other_machine.so",
+            &["it is for ", ", and this program for ", "another architecture"],
+        ),
     ] {
         says(&findings, what, "problem", parts);
     }
+
+    let of_folder = format!("{} (OFFKIT_PLUGINS)", folder.path("").display());
+    says(
+        &findings,
+        &of_folder,
+        "problem",
+        &["it is a folder, and no library", "Name the library in it"],
+    );
 
     // What works is used, and what does not is said once.
     let outcome = machine.run("devices", &variables);
