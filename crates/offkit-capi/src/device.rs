@@ -101,9 +101,12 @@ extern "C" fn offkit_runtime_choose(
 extern "C" fn offkit_runtime_failures(runtime: In<'_, Runtime>, failures: Out<'_, *const c_char>) -> Status {
     answer(failures, || {
         let runtime = given(runtime, "the runtime")?;
-        let failures: Vec<_> = lock(&runtime.runtime)
+        let runtime_of = lock(&runtime.runtime);
+        let left_out = runtime_of.left_out().map(ToString::to_string);
+        let failures: Vec<_> = runtime_of
             .failures()
             .map(ToString::to_string)
+            .chain(left_out)
             .collect();
         Ok(runtime.texts.keep(&failures.join("\n")))
     })

@@ -43,6 +43,9 @@ pub(crate) fn run(arguments: Vec<OsString>) -> Result<String, Failure> {
         for failure in runtime.failures() {
             say!("WARNING: {}", offkit_host::chain(failure));
         }
+        for left_out in runtime.left_out() {
+            say!("WARNING: left out: {left_out}");
+        }
     }
     let mut out = String::new();
     // Writing to a string cannot fail.

@@ -127,6 +127,7 @@
 //! [`PI_PLUGIN_SPECIFIC_ERROR`](ffi::PI_PLUGIN_SPECIFIC_ERROR): plugins made with this crate return that where
 //! the result by itself says nothing, such as for a command that failed.
 
+pub mod below;
 pub mod driver;
 pub mod ffi;
 pub mod host;

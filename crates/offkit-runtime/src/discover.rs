@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use offkit_pi::BuiltIn;
+use offkit_pi::below::Below;
 use offkit_pi::ffi::*;
 use offkit_pi::host::trace::{self, Level};
 use offkit_pi::host::{Device, LoadError, Partition, PiError, Platform, Plugin};
@@ -14,7 +15,7 @@ use crate::filter::{BACKENDS, FromEnvironment, Kind, Numbers};
 use crate::find::{FoundKernel, KernelId};
 use crate::machine;
 use crate::note;
-use crate::probe::{self, Harm, Trust};
+use crate::probe::{self, Harm, LeftOut, Trial, Trust};
 use crate::registry::ImageRegistry;
 use crate::search::{Candidate, Origin, Place, Search};
 use crate::select::{Refusal, SelectError};
@@ -73,6 +74,8 @@ pub enum Outcome {
         trust: Trust,
         /// The versions that the note in its file says it speaks: see [`offkit_pi::note`].
         noted: Option<String>,
+        /// What is below it and does harm, so that it was loaded without.
+        left_out: Vec<LeftOut>,
     },
     /// The user's filter wants none of its devices, so it was not loaded.
     Unwanted,
@@ -117,6 +120,10 @@ pub enum DiscoveryFailure {
         plugin: String,
         /// What it said.
         source: PiError,
+        /// What became of the drivers or adapters below it, where it says so.
+        below: Vec<Below>,
+        /// What is below it and does harm, so that it was loaded without.
+        left_out: Vec<LeftOut>,
     },
 }
 
@@ -236,18 +243,25 @@ impl Runtime {
                 known: Layout::ALL.map(Layout::version).join(", "),
             });
         }
-        let trust = probe::check(&candidate.place).map_err(|harm| DiscoveryFailure::Harm {
-            plugin: candidate.name(),
-            harm,
-        })?;
+        let Trial { trust, left_out } =
+            probe::check(&candidate.place).map_err(|harm| DiscoveryFailure::Harm {
+                plugin: candidate.name(),
+                harm,
+            })?;
+        for left_out in &left_out {
+            tracing::warn!(%left_out, "left out");
+        }
+        let libraries: Vec<_> = left_out.iter().map(|left_out| left_out.library.clone()).collect();
         let plugin = match &candidate.place {
             Place::BuiltIn(plugin) => Plugin::built_in(plugin),
-            Place::File(path) => Plugin::load(path),
+            Place::File(path) => Plugin::load_without(path, &libraries),
             Place::System { name, .. } => Plugin::load(name),
         }?;
         let failed = |source| DiscoveryFailure::Devices {
             plugin: plugin.name().to_owned(),
             source,
+            below: plugin.below().unwrap_or_default(),
+            left_out: left_out.clone(),
         };
         let (shown, mut hidden) = (self.devices.len(), 0);
         for platform in plugin.platforms().map_err(failed)? {
@@ -280,6 +294,7 @@ impl Runtime {
             hidden,
             trust,
             noted,
+            left_out,
         })
     }
 
@@ -332,6 +347,15 @@ impl Runtime {
         self.outcomes.iter().filter_map(|outcome| match outcome {
             Outcome::Failed(failure) => Some(failure),
             _ => None,
+        })
+    }
+
+    /// The drivers and adapters below plugins that were left out so far, since they do harm.
+    pub fn left_out(&self) -> impl Iterator<Item = &LeftOut> {
+        self.outcomes.iter().flat_map(|outcome| match outcome {
+            Outcome::Loaded { left_out, .. }
+            | Outcome::Failed(DiscoveryFailure::Devices { left_out, .. }) => left_out.as_slice(),
+            _ => &[],
         })
     }
 

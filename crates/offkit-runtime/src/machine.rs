@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use offkit_opencl::icd;
+use offkit_pi::below;
 
 use offkit_host::nodes::has_nodes_of_nvidia;
 pub use offkit_host::nodes::{Node, nodes};
@@ -39,8 +40,10 @@ pub struct DriverLibrary {
 pub struct OpenClDriver {
     /// The file of the list, or the variable that names the driver.
     pub listed_in: PathBuf,
-    /// The library that it names.
+    /// The library that it names; empty if it names none.
     pub library: String,
+    /// Why it names none.
+    pub problem: Option<String>,
     /// Whether that is a file, or one in a folder that libraries are looked for in.
     pub path: Option<PathBuf>,
 }
@@ -110,7 +113,8 @@ pub fn opencl_drivers() -> Vec<OpenClDriver> {
         });
         OpenClDriver {
             listed_in: PathBuf::from(named_by.to_string()),
-            library: library.map_or_else(|reason| reason, |library| library.display().to_string()),
+            problem: library.as_ref().err().cloned(),
+            library: library.map_or_else(|_| String::new(), |library| library.display().to_string()),
             path,
         }
     };
@@ -128,6 +132,21 @@ pub fn adapters() -> Vec<Adapter> {
         }
     }
     adapters
+}
+
+/// The libraries that a plugin over drivers or adapters looks at, as they are named, and what names each.
+pub(crate) fn below(kind: below::Kind) -> Vec<(PathBuf, String)> {
+    match kind {
+        below::Kind::OpenCl => icd::candidates()
+            .into_iter()
+            .filter_map(|(named_by, library)| Some((library.ok()?, named_by.to_string())))
+            .collect(),
+        below::Kind::UnifiedRuntime => offkit_ur::adapters()
+            .into_iter()
+            .map(|adapter| (adapter.library, adapter.named_by.to_string()))
+            .collect(),
+        _ => Vec::new(),
+    }
 }
 
 /// The first library of that name.

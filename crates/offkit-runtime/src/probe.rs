@@ -6,23 +6,29 @@
 //! with the same file (path, size, time, inode), the same OpenCL drivers listed, the same libraries of drivers and the same
 //! adapters of Unified Runtime; the user's cache remembers it.
 //!
+//! The same goes for the drivers and adapters below a plugin of offkit's own ([`offkit_pi::below`]). All of them are tried at
+//! once; where harm comes of that, the plugin is tried with none, then with each alone, and is loaded without those that
+//! do harm ([`LeftOut`]). Each that is good is remembered, as is that they have to be tried one by one.
+//!
 //! The helper has [`PATIENCE`] (or as many seconds as [`PATIENCE_VARIABLE`] says) and [`MEMORY`] of resident memory. Where
 //! it is missing, as inside a program that only links offkit, plugins are loaded untried.
 
+mod child;
+
+use std::collections::HashSet;
 use std::env;
 use std::ffi::OsString;
-use std::fs;
-use std::io::{self, Read, Seek, SeekFrom, Write as _};
+use std::fmt;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use offkit_cache::{Cache, Key, Kind};
-use offkit_pi::host::{Plugin, trace};
+use offkit_pi::below;
 
-use crate::machine;
+pub use self::child::attempt;
 use crate::search::Place;
+use crate::{machine, note};
 
 /// The program that tries plugins.
 pub const HELPER: &str = "offkit-probe";
@@ -101,34 +107,176 @@ fn signal_name(signal: i32) -> &'static str {
     }
 }
 
-/// Finds out whether a plugin can be loaded without harm.
+/// What a trial has shown of a plugin that is good.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Trial {
+    /// How it is known.
+    pub trust: Trust,
+    /// What is below it and does harm.
+    pub left_out: Vec<LeftOut>,
+}
+
+impl From<Trust> for Trial {
+    fn from(trust: Trust) -> Trial {
+        Trial {
+            trust,
+            left_out: Vec::new(),
+        }
+    }
+}
+
+/// A driver or adapter below a plugin that does harm, and that the plugin is loaded without.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LeftOut {
+    /// What it is.
+    pub kind: below::Kind,
+    /// Its library, as it is named.
+    pub library: PathBuf,
+    /// What names it.
+    pub named_by: String,
+    /// What it does.
+    pub harm: Harm,
+}
+
+impl fmt::Display for LeftOut {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let LeftOut {
+            kind,
+            library,
+            named_by,
+            harm,
+        } = self;
+        write!(formatter, "{kind} {} ({named_by}): {harm}", library.display())
+    }
+}
+
+/// Finds out whether a plugin can be loaded without harm, and without what.
 ///
 /// # Errors
 ///
 /// [`Harm`] if not. A plugin that fails in words, or says nothing that is understood, does none.
-pub fn check(place: &Place) -> Result<Trust, Harm> {
+pub fn check(place: &Place) -> Result<Trial, Harm> {
     let (library, key) = match place {
-        Place::BuiltIn(_) => return Ok(Trust::BuiltIn),
+        Place::BuiltIn(_) => return Ok(Trust::BuiltIn.into()),
         Place::File(path) => (path.as_os_str().to_owned(), Some(key(path))),
         Place::System { name, .. } => (OsString::from(name), None),
     };
-    if key.as_ref().is_some_and(|key| Cache::user().get(key).is_some()) {
-        return Ok(Trust::Known);
+    let kept = key.as_ref().and_then(|key| Cache::user().get(key));
+    if kept.as_ref().is_some_and(|kept| **kept == *GOOD) {
+        return Ok(Trust::Known.into());
     }
     let Some(helper) = helper() else {
-        return Ok(Trust::NotProbed);
+        return Ok(Trust::NotProbed.into());
     };
-    match run(&helper, &library) {
-        Ok(outcome) => outcome?,
-        Err(error) => {
-            tracing::warn!(helper = %helper.display(), %error, "plugins cannot be tried");
-            return Ok(Trust::NotProbed);
+    let trials = Trials { helper, library, key };
+    trials.all(place, kept.is_some()).unwrap_or_else(|error| {
+        tracing::warn!(helper = %trials.helper.display(), %error, "plugins cannot be tried");
+        Ok(Trust::NotProbed.into())
+    })
+}
+
+/// What is kept of a plugin that is good with all that is below it.
+const GOOD: &[u8] = b"";
+
+/// What is kept of a plugin where something below it was not.
+const APART: &[u8] = b"apart";
+
+/// Trials of a plugin.
+struct Trials {
+    helper: PathBuf,
+    library: OsString,
+    /// What an outcome with all that is below the plugin depends on; none if that is not known.
+    key: Option<Key>,
+}
+
+impl Trials {
+    /// Tries the plugin with all that is below it, unless that is known to do harm; and then one by one.
+    fn all(&self, place: &Place, is_apart: bool) -> io::Result<Result<Trial, Harm>> {
+        let mut harm = None;
+        if !is_apart {
+            match child::run(&self.helper, &self.library, false, &[])? {
+                Ok(()) => {
+                    keep(self.key.as_ref(), GOOD);
+                    return Ok(Ok(Trust::Probed.into()));
+                }
+                Err(found) => harm = Some(found),
+            }
+        }
+        let kind = note::below(place);
+        let candidates = kind.map(machine::below).unwrap_or_default();
+        match (kind, harm) {
+            (Some(kind), _) if !candidates.is_empty() => {
+                keep(self.key.as_ref(), APART);
+                self.apart(kind, candidates)
+            }
+            (_, Some(harm)) => Ok(Err(harm)),
+            (_, None) => self
+                .together(&[])
+                .map(|outcome| outcome.map(|()| Trust::Probed.into())),
         }
     }
-    if let Some(key) = key {
-        Cache::user().put(&key, &[], b"");
+
+    /// Tries the plugin with nothing below it, then each that may be below it alone, then those that are good together.
+    fn apart(
+        &self,
+        kind: below::Kind,
+        mut candidates: Vec<(PathBuf, String)>,
+    ) -> io::Result<Result<Trial, Harm>> {
+        let mut known = HashSet::new();
+        candidates.retain(|(library, _)| known.insert(library.clone()));
+        let but = |kept: Option<&Path>| -> Vec<&Path> {
+            let all = candidates.iter().map(|(library, _)| library.as_path());
+            all.filter(|library| Some(*library) != kept).collect()
+        };
+        if let Err(harm) = self.together(&but(None))? {
+            return Ok(Err(harm));
+        }
+        let mut left_out = Vec::new();
+        for (library, named_by) in &candidates {
+            if let Err(harm) = self.without(true, &but(Some(library)))? {
+                left_out.push(LeftOut {
+                    kind,
+                    library: library.clone(),
+                    named_by: named_by.clone(),
+                    harm,
+                });
+            }
+        }
+        let harmful: Vec<&Path> = left_out.iter().map(|left_out| &*left_out.library).collect();
+        Ok(self.together(&harmful)?.map(|()| Trial {
+            trust: Trust::Probed,
+            left_out,
+        }))
     }
-    Ok(Trust::Probed)
+
+    /// Tries the plugin with all but these.
+    fn together(&self, left_out: &[&Path]) -> io::Result<Result<(), Harm>> {
+        self.without(false, left_out)
+    }
+
+    /// Tries the plugin without these, perhaps for the sake of one that is below it alone; and remembers if no harm came of
+    /// that.
+    fn without(&self, is_below: bool, left_out: &[&Path]) -> io::Result<Result<(), Harm>> {
+        let add = |key: Option<Key>, library: &&Path| Some(key?.text("without", library.display()));
+        let key = left_out.iter().fold(self.key.clone(), add);
+        let kept = key.as_ref().and_then(|key| Cache::user().get(key));
+        if kept.is_some_and(|kept| *kept == *GOOD) {
+            return Ok(Ok(()));
+        }
+        let outcome = child::run(&self.helper, &self.library, is_below, left_out)?;
+        if outcome.is_ok() {
+            keep(key.as_ref(), GOOD);
+        }
+        Ok(outcome)
+    }
+}
+
+fn keep(key: Option<&Key>, content: &[u8]) {
+    if let Some(key) = key {
+        Cache::user().put(key, &[], content);
+    }
 }
 
 /// The helper beside this program.
@@ -159,129 +307,4 @@ fn key(library: &Path) -> Key {
         key = key.file(format!("adapter {}", path.display()), path);
     }
     key
-}
-
-/// Runs the helper to its end, or stops it.
-fn run(helper: &Path, library: &OsString) -> io::Result<Result<(), Harm>> {
-    // A file takes whatever the plugin prints; a pipe that nobody reads would stop it.
-    let mut report = tempfile::tempfile()?;
-    let mut command = Command::new(helper);
-    command
-        .arg(library)
-        .stdin(Stdio::null())
-        .stdout(report.try_clone()?)
-        .stderr(Stdio::null());
-    for name in trace::VARIABLES {
-        command.env_remove(name);
-    }
-    let mut child = command.spawn()?;
-    let ended = wait(&mut child)?;
-    let mut text = Vec::new();
-    report.seek(SeekFrom::Start(0))?;
-    report.take(1 << 20).read_to_end(&mut text)?;
-    let text = String::from_utf8_lossy(&text);
-    let mut stages = text.lines().filter_map(|line| line.strip_prefix(MARK));
-    let stage = stages.next_back().unwrap_or(LOADING);
-    let is_done = stage == DONE;
-    let stage = if is_done { "the process ends" } else { stage }.to_owned();
-    Ok(match ended {
-        Ended::Itself(status) if status.success() && is_done => Ok(()),
-        Ended::Itself(status) => Err(match status.code() {
-            Some(code) => Harm::End { stage, code },
-            None => Harm::Crash {
-                stage,
-                signal: signal(status),
-            },
-        }),
-        Ended::Slow(after) => Err(Harm::Hang { stage, after }),
-        Ended::Large(bytes) => Err(Harm::Memory { stage, bytes }),
-    })
-}
-
-enum Ended {
-    Itself(ExitStatus),
-    Slow(Duration),
-    Large(u64),
-}
-
-fn wait(child: &mut Child) -> io::Result<Ended> {
-    let seconds = env::var(PATIENCE_VARIABLE)
-        .ok()
-        .and_then(|text| text.trim().parse().ok());
-    let patience = seconds.map_or(PATIENCE, Duration::from_secs);
-    let (start, mut pause) = (Instant::now(), Duration::from_micros(200));
-    loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(Ended::Itself(status));
-        }
-        let resident = resident(child.id());
-        let stopped = match start.elapsed() {
-            _ if resident > MEMORY => Ended::Large(resident),
-            elapsed if elapsed > patience => Ended::Slow(patience),
-            _ => {
-                thread::sleep(pause);
-                pause = (pause * 2).min(Duration::from_millis(10));
-                continue;
-            }
-        };
-        child.kill()?;
-        child.wait()?;
-        return Ok(stopped);
-    }
-}
-
-/// The resident memory of a process in bytes; 0 where that cannot be seen.
-fn resident(process: u32) -> u64 {
-    let pages = fs::read_to_string(format!("/proc/{process}/statm"));
-    let pages = pages
-        .ok()
-        .and_then(|text| text.split(' ').nth(1)?.parse::<u64>().ok());
-    // The kernel counts pages; the smallest there are make this a lower bound.
-    pages.unwrap_or(0).saturating_mul(4096)
-}
-
-#[cfg(unix)]
-fn signal(status: ExitStatus) -> Option<i32> {
-    std::os::unix::process::ExitStatusExt::signal(&status)
-}
-
-#[cfg(not(unix))]
-fn signal(_: ExitStatus) -> Option<i32> {
-    None
-}
-
-/// What the helper's own lines begin with, among whatever a plugin prints.
-const MARK: &str = "offkit-probe: ";
-
-/// What a plugin does first.
-const LOADING: &str = "it is loaded";
-
-/// The last line of a trial that went well.
-const DONE: &str = "done";
-
-/// What the helper does: loads a library and lists its devices, saying on the standard output how far it is.
-pub fn attempt(library: impl AsRef<Path>) {
-    says(LOADING);
-    // Errors in words do no harm: offkit gets them itself when it loads the plugin.
-    if let Ok(plugin) = Plugin::load(library) {
-        says("it lists its devices");
-        let platforms = plugin.platforms().unwrap_or_default();
-        for platform in platforms {
-            for device in platform
-                .devices(offkit_pi::ffi::PI_DEVICE_TYPE_ALL)
-                .unwrap_or_default()
-            {
-                let _unnamed = device.name();
-            }
-        }
-        says("it is torn down");
-        drop(plugin);
-    }
-    // Handlers of the plugin's that run at exit can still crash, which the exit status tells.
-    says(DONE);
-}
-
-fn says(stage: &str) {
-    let mut output = io::stdout().lock();
-    let _nobody_reads = writeln!(output, "\n{MARK}{stage}").and_then(|()| output.flush());
 }

@@ -25,7 +25,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use offkit_host::files;
-use offkit_pi::BuiltIn;
+use offkit_pi::{BuiltIn, below};
+
+use crate::note;
 
 /// The environment variable that names plugin libraries to load, separated like the folders of `PATH`.
 pub const PLUGINS_VARIABLE: &str = "OFFKIT_PLUGINS";
@@ -137,6 +139,11 @@ impl fmt::Display for Origin {
 }
 
 impl Candidate {
+    /// What is below it, as its file says: see [`offkit_pi::below`].
+    pub fn below(&self) -> Option<below::Kind> {
+        note::below(&self.place)
+    }
+
     /// What it is called: a built-in plugin's name, or a library's path.
     pub fn name(&self) -> String {
         match &self.place {

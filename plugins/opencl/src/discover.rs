@@ -2,7 +2,8 @@
 
 use crate::cl;
 use offkit_opencl::icd::{Names, candidates};
-use offkit_opencl::{CL_PLATFORM_ICD_SUFFIX_KHR, CL_PLATFORM_NAME};
+use offkit_opencl::{CL_DRIVER_VERSION, CL_PLATFORM_ICD_SUFFIX_KHR, CL_PLATFORM_NAME, CL_PLATFORM_VERSION};
+use offkit_pi::below::{self, Below, LeftOut};
 use offkit_sync::LazyLock;
 use std::collections::HashSet;
 use std::fmt;
@@ -20,6 +21,8 @@ pub struct Driver {
     pub named_by: Names,
     /// What became of it.
     pub outcome: Outcome,
+    /// The platforms of it that are used.
+    used: Vec<&'static cl::Driver>,
 }
 
 /// What became of a driver.
@@ -63,18 +66,68 @@ pub(crate) fn platforms() -> &'static [&'static cl::Driver] {
     &FOUND.1
 }
 
+/// The drivers that the host has this plugin leave out.
+pub(crate) static LEFT_OUT: LazyLock<LeftOut> = LazyLock::new(LeftOut::default);
+
+/// What became of each driver, for the host.
+pub(crate) fn below() -> Vec<Below> {
+    let below = |driver: &Driver| Below {
+        library: driver
+            .library
+            .as_ref()
+            .map_or_else(String::new, |library| library.display().to_string()),
+        named_by: driver.named_by.to_string(),
+        outcome: match &driver.outcome {
+            Outcome::Used(_) => {
+                let told: Vec<(String, usize)> = driver.used.iter().map(|platform| told(platform)).collect();
+                below::Outcome::Used {
+                    devices: told.iter().map(|(_, devices)| devices).sum(),
+                    what: told
+                        .into_iter()
+                        .map(|(what, _)| what)
+                        .collect::<Vec<_>>()
+                        .join("; "),
+                }
+            }
+            Outcome::LeftOut(reason) => below::Outcome::LeftOut((*reason).to_owned()),
+            Outcome::Unusable(reason) => below::Outcome::Unusable(reason.clone()),
+        },
+    };
+    drivers().iter().map(below).collect()
+}
+
+/// What a platform says it is, with its versions, and how many devices it has.
+fn told(platform: &'static cl::Driver) -> (String, usize) {
+    let (name, version) = (
+        platform.text(CL_PLATFORM_NAME),
+        platform.text(CL_PLATFORM_VERSION),
+    );
+    let devices = platform.devices().unwrap_or_default();
+    let driver = devices
+        .first()
+        .and_then(|device| device.info(CL_DRIVER_VERSION).ok());
+    let driver = driver.map_or_else(String::new, |text| format!(", driver {}", cl::text(text)));
+    (format!("{name}, {version}{driver}"), devices.len())
+}
+
 static FOUND: LazyLock<(Vec<Driver>, Vec<&'static cl::Driver>)> = LazyLock::new(|| {
     let (mut drivers, mut used) = (Vec::new(), Vec::new());
     let mut known = HashSet::new();
     for (named_by, library) in candidates() {
-        let opened = library.clone().and_then(|library| cl::open(&library));
-        let driver = Driver {
-            library: library.ok(),
-            named_by,
-            outcome: match opened {
+        let before = used.len();
+        let outcome = match &library {
+            Err(reason) => Outcome::Unusable(reason.clone()),
+            Ok(library) if LEFT_OUT.has(library) => Outcome::LeftOut(below::REASON),
+            Ok(library) => match cl::open(library) {
                 Ok(platforms) => take(&platforms, &mut known, &mut used),
                 Err(reason) => Outcome::Unusable(reason),
             },
+        };
+        let driver = Driver {
+            library: library.ok(),
+            named_by,
+            outcome,
+            used: used.get(before..).unwrap_or_default().to_vec(),
         };
         tracing::debug!(%driver, "a driver");
         drivers.push(driver);
@@ -82,7 +135,8 @@ static FOUND: LazyLock<(Vec<Driver>, Vec<&'static cl::Driver>)> = LazyLock::new(
     (drivers, used)
 });
 
-/// Takes the platforms of a driver that are new, and not this project's own.
+/// Takes the platforms of a driver that are new, and not this project's own, and list their devices: one that does not
+/// must not hide the others.
 fn take(
     platforms: &[&'static cl::Driver],
     known: &mut HashSet<usize>,
@@ -92,16 +146,20 @@ fn take(
     let (mut names, mut refused) = (Vec::new(), None);
     for platform in platforms {
         if is_own(platform) {
-            refused = Some("it is offkit's own, and its devices are there already");
-        } else if known.insert(platform.native()) {
+            refused = Some(Outcome::LeftOut(
+                "it is offkit's own, and its devices are there already",
+            ));
+        } else if !known.insert(platform.native()) {
+            refused = Some(Outcome::LeftOut("it is named twice"));
+        } else if let Err(error) = platform.devices() {
+            refused = Some(Outcome::Unusable(error.to_string()));
+        } else {
             names.push(platform.text(CL_PLATFORM_NAME));
             used.push(*platform);
-        } else {
-            refused = Some("it is named twice");
         }
     }
     match refused {
-        Some(reason) if names.is_empty() => Outcome::LeftOut(reason),
+        Some(refused) if names.is_empty() => refused,
         _ => Outcome::Used(names),
     }
 }

@@ -1,6 +1,7 @@
 //! The adapters that are used, and why others are not.
 
 use crate::adapter::{self, PlatformId};
+use offkit_pi::below::{self, Below, LeftOut};
 use offkit_sync::LazyLock;
 use offkit_ur::{Adapter, UR_PLATFORM_INFO_BACKEND, UR_PLATFORM_INFO_NAME, adapters as candidates};
 use std::collections::HashSet;
@@ -16,6 +17,8 @@ pub struct Found {
     pub adapter: Adapter,
     /// What became of it.
     pub outcome: Outcome,
+    /// The platforms of it that are used.
+    used: Vec<PlatformId>,
 }
 
 /// What became of an adapter.
@@ -56,19 +59,48 @@ pub(crate) fn platforms() -> &'static [PlatformId] {
     &FOUND.1
 }
 
+/// The adapters that the host has this plugin leave out.
+pub(crate) static LEFT_OUT: LazyLock<LeftOut> = LazyLock::new(LeftOut::default);
+
+/// What became of each adapter, for the host.
+pub(crate) fn below() -> Vec<Below> {
+    let below = |found: &Found| Below {
+        library: found.adapter.library.display().to_string(),
+        named_by: found.adapter.named_by.to_string(),
+        outcome: match &found.outcome {
+            Outcome::Used(platforms) => {
+                let devices = found
+                    .used
+                    .iter()
+                    .map(|platform| platform.devices().map_or(0, |list| list.len()));
+                let version = found.used.first().map(|platform| platform.adapter().name.clone());
+                let version = version.unwrap_or_else(|| found.adapter.file_name());
+                below::Outcome::Used {
+                    devices: devices.sum(),
+                    what: [&[version], &**platforms].concat().join(", "),
+                }
+            }
+            Outcome::LeftOut(reason) => below::Outcome::LeftOut((*reason).to_owned()),
+            Outcome::Unusable(reason) => below::Outcome::Unusable(reason.clone()),
+        },
+    };
+    adapters().iter().map(below).collect()
+}
+
 static FOUND: LazyLock<(Vec<Found>, Vec<PlatformId>)> = LazyLock::new(|| {
     let (mut adapters, mut used, mut known) = (Vec::new(), Vec::new(), HashSet::new());
     for candidate in candidates() {
-        let opened = adapter::open(&candidate).and_then(|opened| match opened {
-            Some(adapter) => adapter.platforms().map_err(|error| error.to_string()),
-            None => Ok(Vec::new()),
-        });
+        let before = used.len();
+        let outcome = match LEFT_OUT.has(&candidate.library) {
+            true => Outcome::LeftOut(below::REASON),
+            false => open(&candidate).map_or_else(Outcome::Unusable, |platforms| {
+                take(&platforms, &mut known, &mut used)
+            }),
+        };
         let found = Found {
             adapter: candidate,
-            outcome: match opened {
-                Ok(platforms) => take(&platforms, &mut known, &mut used),
-                Err(reason) => Outcome::Unusable(reason),
-            },
+            outcome,
+            used: used.get(before..).unwrap_or_default().to_vec(),
         };
         tracing::debug!(adapter = %found, "an adapter");
         adapters.push(found);
@@ -76,8 +108,16 @@ static FOUND: LazyLock<(Vec<Found>, Vec<PlatformId>)> = LazyLock::new(|| {
     (adapters, used)
 });
 
-/// Takes the platforms of an adapter that are new, and not this project's own: Level Zero has two adapters over one
-/// driver.
+/// The platforms of an adapter that is opened; none where it has nothing to offer here.
+fn open(candidate: &Adapter) -> Result<Vec<PlatformId>, String> {
+    match adapter::open(candidate)? {
+        Some(adapter) => adapter.platforms().map_err(|error| error.to_string()),
+        None => Ok(Vec::new()),
+    }
+}
+
+/// Takes the platforms of an adapter that are new, and not this project's own, and list their devices: Level Zero has two
+/// adapters over one driver.
 fn take(
     platforms: &[PlatformId],
     known: &mut HashSet<(Vec<u8>, usize)>,
@@ -90,16 +130,20 @@ fn take(
         // Adapters that tell no native handle, or 0, have platforms of their own.
         let native = platform.native().ok().filter(|native| *native != 0);
         if name == OWN_PLATFORM {
-            refused = Some("its devices are offkit's own, and are there already");
-        } else if native.is_none_or(|native| known.insert((backend, native))) {
+            refused = Some(Outcome::LeftOut(
+                "its devices are offkit's own, and are there already",
+            ));
+        } else if !native.is_none_or(|native| known.insert((backend, native))) {
+            refused = Some(Outcome::LeftOut("another adapter has its platforms already"));
+        } else if let Err(error) = platform.devices() {
+            refused = Some(Outcome::Unusable(error.to_string()));
+        } else {
             names.push(name);
             used.push(*platform);
-        } else {
-            refused = Some("another adapter has its platforms already");
         }
     }
     match refused {
-        Some(reason) if names.is_empty() => Outcome::LeftOut(reason),
+        Some(refused) if names.is_empty() => refused,
         _ => Outcome::Used(names),
     }
 }

@@ -2,32 +2,42 @@
 
 use super::error::LoadError;
 use super::plugin::last_message;
+use crate::below::{LeaveOut, ListBelow, c_path};
 use crate::driver::open_resolved;
 use crate::ffi::*;
 use crate::table::{Api, GetLastError, Layout, PluginInit, Slot, version_text};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A library that is a plugin.
 pub(super) struct Library {
     pub(super) name: String,
     pub(super) init: PluginInit,
     pub(super) get_last_error: Option<GetLastError>,
+    pub(super) list_below: Option<ListBelow>,
 }
 
 /// Opens a plugin's library, which stays mapped: drivers below plugins keep threads and exit handlers that must not
-/// lose their code.
-pub(super) fn open(path: &Path) -> Result<Library, LoadError> {
+/// lose their code. It leaves out what is below it and named so.
+pub(super) fn open(path: &Path, left_out: &[PathBuf]) -> Result<Library, LoadError> {
     // SAFETY: loading runs the library's initialisers; the caller has chosen to trust this plugin (module docs).
     let library = unsafe { open_resolved(path) }.map_err(|error| LoadError::Open {
         path: path.to_owned(),
         reason: error.to_string(),
     })?;
     // SAFETY: these names have these types by the definition of the plugin interface.
-    let (init, get_last_error) = unsafe {
+    let (init, get_last_error, leave_out, list_below) = unsafe {
         (
             library.get::<PluginInit>(c"piPluginInit").map(|symbol| *symbol),
             library
                 .get::<GetLastError>(c"offkitPluginGetLastError")
+                .ok()
+                .map(|symbol| *symbol),
+            library
+                .get::<LeaveOut>(c"offkitPluginLeaveOut")
+                .ok()
+                .map(|symbol| *symbol),
+            library
+                .get::<ListBelow>(c"offkitPluginListBelow")
                 .ok()
                 .map(|symbol| *symbol),
         )
@@ -36,12 +46,19 @@ pub(super) fn open(path: &Path) -> Result<Library, LoadError> {
         path: path.to_owned(),
         symbol: "piPluginInit",
     })?;
+    if let Some(leave_out) = leave_out {
+        for library in left_out.iter().filter_map(|library| c_path(library)) {
+            // SAFETY: it is text with a zero at its end.
+            unsafe { leave_out(library.as_ptr()) };
+        }
+    }
     core::mem::forget(library);
     let name = path.file_name().unwrap_or(path.as_os_str());
     Ok(Library {
         name: name.to_string_lossy().into_owned(),
         init,
         get_last_error,
+        list_below,
     })
 }
 

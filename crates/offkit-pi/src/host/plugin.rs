@@ -5,6 +5,7 @@ use super::trace::{self, Level};
 use super::words::Call;
 use super::{Platform, Result, load};
 use crate::BuiltIn;
+use crate::below::{Below, ListBelow};
 use crate::ffi::*;
 use crate::table::{Api, Function, GetLastError, Layout, PluginInit, Revision, signature};
 use core::ffi::{CStr, c_char};
@@ -59,6 +60,7 @@ struct Inner {
     layout: &'static Layout,
     api: Api,
     get_last_error: Option<GetLastError>,
+    list_below: Option<ListBelow>,
     /// Address of its `piPluginInit`.
     entry: usize,
     /// Whether its calls are printed.
@@ -80,8 +82,18 @@ impl Plugin {
     /// [`LoadError`] if the library cannot be opened, has no `piPluginInit`, or speaks a version that is none of
     /// [`Layout::ALL`].
     pub fn load(path: impl AsRef<Path>) -> Result<Plugin, LoadError> {
+        Plugin::load_without(path, &[])
+    }
+
+    /// Loads a plugin that leaves out some of what is [below](crate::below) it: libraries, as they are named. A plugin that
+    /// does not know how to, or that has opened them already in this process, does not.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`load`](Self::load).
+    pub fn load_without(path: impl AsRef<Path>, left_out: &[PathBuf]) -> Result<Plugin, LoadError> {
         let path = path.as_ref();
-        let library = load::open(path).inspect_err(|error| trace::not_loaded(path, error))?;
+        let library = load::open(path, left_out).inspect_err(|error| trace::not_loaded(path, error))?;
         // SAFETY: these are the plugin's functions of those names.
         unsafe {
             Plugin::initialise(
@@ -89,6 +101,7 @@ impl Plugin {
                 Some(path.to_owned()),
                 library.init,
                 library.get_last_error,
+                library.list_below,
             )
         }
     }
@@ -106,18 +119,20 @@ impl Plugin {
                 None,
                 plugin.init(),
                 plugin.get_last_error(),
+                None,
             )
         }
     }
 
     /// # Safety
     ///
-    /// `init` must follow the rules of `piPluginInit`, and `get_last_error` those of [`GetLastError`].
+    /// `init` must follow the rules of `piPluginInit`, and the others those of [`GetLastError`] and [`ListBelow`].
     unsafe fn initialise(
         name: String,
         path: Option<PathBuf>,
         init: PluginInit,
         get_last_error: Option<GetLastError>,
+        list_below: Option<ListBelow>,
     ) -> Result<Plugin, LoadError> {
         let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
         let entry = init as usize;
@@ -139,6 +154,7 @@ impl Plugin {
             layout,
             api,
             get_last_error,
+            list_below,
             entry,
             is_traced: trace::is_on(Level::Calls),
         });
@@ -159,6 +175,19 @@ impl Plugin {
     /// The version of the interface that the plugin speaks, `major.minor`.
     pub fn version(&self) -> &str {
         self.inner.layout.version()
+    }
+
+    /// What became of the drivers or adapters [below](crate::below) it, which are opened for it; none for a plugin that
+    /// says nothing of them.
+    pub fn below(&self) -> Option<Vec<Below>> {
+        // SAFETY: the function takes nothing.
+        let text = unsafe { self.inner.list_below?() };
+        if text.is_null() {
+            return None;
+        }
+        // SAFETY: it returns text that stays.
+        let text = unsafe { CStr::from_ptr(text) }.to_string_lossy();
+        Some(text.lines().filter_map(Below::parse).collect())
     }
 
     /// The plugin's functions, for calls that the objects of this module do not cover.

@@ -7,10 +7,14 @@ use anstream::eprintln;
 use offkit_runtime::probe;
 
 fn main() -> ExitCode {
-    let Some(library) = env::args_os().nth(1) else {
-        eprintln!("{0} tries a plugin for offkit; usage: {0} LIBRARY", probe::HELPER);
-        return ExitCode::from(2);
-    };
-    probe::attempt(library);
-    ExitCode::SUCCESS
+    match probe::attempt(env::args_os().skip(1)) {
+        Some(()) => ExitCode::SUCCESS,
+        None => {
+            eprintln!(
+                "{0} tries a plugin for offkit; usage: {0} LIBRARY [--below] [--without LIBRARY-BELOW-IT]...",
+                probe::HELPER
+            );
+            ExitCode::from(2)
+        }
+    }
 }

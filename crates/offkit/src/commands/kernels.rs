@@ -21,6 +21,9 @@ pub(super) fn tell_left_out(runtime: &Runtime, terminal: Terminal) {
         let reasons: Vec<_> = reasons.collect();
         terminal.warning(format_args!("a plugin is left out: {}", reasons.join(": ")));
     }
+    for left_out in runtime.left_out() {
+        terminal.warning(format_args!("left out: {left_out}"));
+    }
     for ignored in &runtime.environment().ignored {
         terminal.warning(ignored);
     }

@@ -19,6 +19,15 @@ unsafe impl Send for Driver {}
 // SAFETY: as above.
 unsafe impl Sync for Driver {}
 
+impl std::fmt::Debug for Driver {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Driver")
+            .field("platform", &self.platform)
+            .finish_non_exhaustive()
+    }
+}
+
 impl Driver {
     pub(super) fn new(
         platform: cl_platform_id,

@@ -79,4 +79,9 @@ offkit_pi::define_plugin! {
 /// The symbols that make a shared library of this crate a plugin.
 mod exports {
     offkit_pi::export_plugin!(super::OpenCl);
+    offkit_pi::export_below!(
+        offkit_pi::below::Kind::OpenCl,
+        crate::discover::LEFT_OUT,
+        crate::discover::below
+    );
 }

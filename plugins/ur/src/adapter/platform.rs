@@ -73,7 +73,7 @@ fn handles<O>(mut list: impl FnMut(u32, *mut *mut O, *mut u32) -> Result<()>) ->
 }
 
 /// A platform of an adapter.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct PlatformId(ur_platform_handle_t, &'static Adapter);
 
 // SAFETY: a platform may be used from any thread.
@@ -82,6 +82,10 @@ unsafe impl Send for PlatformId {}
 unsafe impl Sync for PlatformId {}
 
 impl PlatformId {
+    pub(crate) fn adapter(self) -> &'static Adapter {
+        self.1
+    }
+
     /// The answer to a query.
     pub(crate) fn info(self, name: u32) -> Result<Vec<u8>> {
         // SAFETY: the platform is the adapter's; `ask` passes a place of the size it says.

@@ -71,4 +71,9 @@ offkit_pi::define_plugin! {
 /// The symbols that make a shared library of this crate a plugin.
 mod exports {
     offkit_pi::export_plugin!(super::UnifiedRuntime);
+    offkit_pi::export_below!(
+        offkit_pi::below::Kind::UnifiedRuntime,
+        crate::discover::LEFT_OUT,
+        crate::discover::below
+    );
 }

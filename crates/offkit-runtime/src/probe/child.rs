@@ -1,0 +1,175 @@
+//! The helper's process: what it does, and how it is run to its end.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io::{self, Read, Seek, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use offkit_pi::host::{Plugin, trace};
+
+use super::{Harm, MEMORY, PATIENCE, PATIENCE_VARIABLE};
+
+/// Runs the helper to its end, or stops it.
+///
+/// It may be about the one below the plugin that is not left out.
+pub(super) fn run(
+    helper: &Path,
+    library: &OsStr,
+    is_below: bool,
+    left_out: &[&Path],
+) -> io::Result<Result<(), Harm>> {
+    // A file takes whatever the plugin prints; a pipe that nobody reads would stop it.
+    let mut report = tempfile::tempfile()?;
+    let mut command = Command::new(helper);
+    command
+        .arg(library)
+        .args(is_below.then_some(BELOW))
+        .args(
+            left_out
+                .iter()
+                .flat_map(|library| [OsStr::new(WITHOUT), library.as_os_str()]),
+        )
+        .stdin(Stdio::null())
+        .stdout(report.try_clone()?)
+        .stderr(Stdio::null());
+    for name in trace::VARIABLES {
+        command.env_remove(name);
+    }
+    let mut child = command.spawn()?;
+    let ended = wait(&mut child)?;
+    let mut text = Vec::new();
+    report.seek(SeekFrom::Start(0))?;
+    report.take(1 << 20).read_to_end(&mut text)?;
+    let text = String::from_utf8_lossy(&text);
+    let mut stages = text.lines().filter_map(|line| line.strip_prefix(MARK));
+    let stage = stages.next_back().unwrap_or(LOADING);
+    let is_done = stage == DONE;
+    let stage = if is_done { "the process ends" } else { stage }.to_owned();
+    Ok(match ended {
+        Ended::Itself(status) if status.success() && is_done => Ok(()),
+        Ended::Itself(status) => Err(match status.code() {
+            Some(code) => Harm::End { stage, code },
+            None => Harm::Crash {
+                stage,
+                signal: signal(status),
+            },
+        }),
+        Ended::Slow(after) => Err(Harm::Hang { stage, after }),
+        Ended::Large(bytes) => Err(Harm::Memory { stage, bytes }),
+    })
+}
+
+enum Ended {
+    Itself(ExitStatus),
+    Slow(Duration),
+    Large(u64),
+}
+
+fn wait(child: &mut Child) -> io::Result<Ended> {
+    let seconds = env::var(PATIENCE_VARIABLE)
+        .ok()
+        .and_then(|text| text.trim().parse().ok());
+    let patience = seconds.map_or(PATIENCE, Duration::from_secs);
+    let (start, mut pause) = (Instant::now(), Duration::from_micros(200));
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Ended::Itself(status));
+        }
+        let resident = resident(child.id());
+        let stopped = match start.elapsed() {
+            _ if resident > MEMORY => Ended::Large(resident),
+            elapsed if elapsed > patience => Ended::Slow(patience),
+            _ => {
+                thread::sleep(pause);
+                pause = (pause * 2).min(Duration::from_millis(10));
+                continue;
+            }
+        };
+        child.kill()?;
+        child.wait()?;
+        return Ok(stopped);
+    }
+}
+
+/// The resident memory of a process in bytes; 0 where that cannot be seen.
+fn resident(process: u32) -> u64 {
+    let pages = fs::read_to_string(format!("/proc/{process}/statm"));
+    let pages = pages
+        .ok()
+        .and_then(|text| text.split(' ').nth(1)?.parse::<u64>().ok());
+    // The kernel counts pages; the smallest there are make this a lower bound.
+    pages.unwrap_or(0).saturating_mul(4096)
+}
+
+#[cfg(unix)]
+fn signal(status: ExitStatus) -> Option<i32> {
+    std::os::unix::process::ExitStatusExt::signal(&status)
+}
+
+#[cfg(not(unix))]
+fn signal(_: ExitStatus) -> Option<i32> {
+    None
+}
+
+/// What the helper's own lines begin with, among whatever a plugin prints.
+const MARK: &str = "offkit-probe: ";
+
+/// What a plugin does first.
+const LOADING: &str = "it is loaded";
+
+/// What it does then.
+const LISTING: &str = "it lists its devices";
+
+/// The last line of a trial that went well.
+const DONE: &str = "done";
+
+/// What the helper is told by an argument: that this is about what is below the plugin.
+const BELOW: &str = "--below";
+
+/// The argument before a library that the plugin leaves out.
+const WITHOUT: &str = "--without";
+
+/// What the helper does, told by its arguments: loads a library and lists its devices, saying on the standard output how far
+/// it is. `None` if they make no sense.
+pub fn attempt(arguments: impl IntoIterator<Item = OsString>) -> Option<()> {
+    let mut arguments = arguments.into_iter();
+    let library = arguments.next()?;
+    let (mut is_below, mut left_out) = (false, Vec::new());
+    while let Some(argument) = arguments.next() {
+        match argument.to_str() {
+            Some(BELOW) => is_below = true,
+            Some(WITHOUT) => left_out.push(PathBuf::from(arguments.next()?)),
+            _ => return None,
+        }
+    }
+    says(LOADING);
+    // Errors in words do no harm: offkit gets them itself when it loads the plugin.
+    if let Ok(plugin) = Plugin::load_without(library, &left_out) {
+        // A plugin opens what is below it when it is asked for platforms.
+        says(if is_below { LOADING } else { LISTING });
+        let platforms = plugin.platforms().unwrap_or_default();
+        says(LISTING);
+        for platform in platforms {
+            for device in platform
+                .devices(offkit_pi::ffi::PI_DEVICE_TYPE_ALL)
+                .unwrap_or_default()
+            {
+                let _unnamed = device.name();
+            }
+        }
+        says("it is torn down");
+        drop(plugin);
+    }
+    // Handlers of the plugin's that run at exit can still crash, which the exit status tells.
+    says(DONE);
+    Some(())
+}
+
+fn says(stage: &str) {
+    let mut output = io::stdout().lock();
+    let _nobody_reads = writeln!(output, "\n{MARK}{stage}").and_then(|()| output.flush());
+}
