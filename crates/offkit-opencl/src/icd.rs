@@ -40,6 +40,12 @@ pub fn candidates() -> Vec<Candidate> {
     named(|name| env::var_os(name), Path::new(FOLDER))
 }
 
+/// The folder of the files that name drivers, or what [`VENDORS`] names instead.
+pub fn vendors() -> PathBuf {
+    let vendors = env::var_os(VENDORS).filter(|value| !value.is_empty());
+    vendors.map_or_else(|| PathBuf::from(FOLDER), PathBuf::from)
+}
+
 fn named(variable: impl Fn(&str) -> Option<OsString>, folder: &Path) -> Vec<Candidate> {
     let variable = |name| variable(name).filter(|value| !value.is_empty());
     let mut found: Vec<_> = variable(FILENAMES)

@@ -22,5 +22,5 @@ mod types;
 pub use constants::*;
 pub use form::{FUNCTIONS, Form, Function, Shape, Table};
 pub use result::*;
-pub use search::{Adapter, FORCE_LOAD, NamedBy, SEARCH_PATH, adapters};
+pub use search::{Adapter, FORCE_LOAD, NamedBy, SEARCH_PATH, adapters, looked_in};
 pub use types::*;

@@ -85,6 +85,17 @@ pub fn adapters() -> Vec<Adapter> {
     found
 }
 
+/// The folders that adapters are looked for in, each once; none where [`FORCE_LOAD`] names all that are wanted.
+pub fn looked_in() -> Option<Vec<PathBuf>> {
+    if env::var(FORCE_LOAD).is_ok() {
+        return None;
+    }
+    let named = env::var(SEARCH_PATH).unwrap_or_default();
+    let mut known = HashSet::new();
+    let folders = parts(&named).chain(folders());
+    Some(folders.filter(|folder| known.insert(folder.clone())).collect())
+}
+
 /// The parts of a variable, of which any may be in quotes.
 fn parts(text: &str) -> impl Iterator<Item = PathBuf> {
     let parts = text.split(',').map(|part| part.trim().trim_matches('"'));

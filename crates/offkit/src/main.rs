@@ -112,7 +112,7 @@ fn main() -> ExitCode {
         Command::Explain(options) => commands::explain::run(options, terminal),
         Command::Graph(options) => commands::graph::run(options, terminal),
         Command::Doctor(options) => commands::doctor::run(options, terminal),
-        Command::Devices(options) => commands::devices::run(options, terminal),
+        Command::Devices(options) => commands::devices::run(options, cli.common.verbose > 0, terminal),
         Command::Cc(options) => {
             return commands::cc::run(offkit_driver::Language::C, options.arguments.clone(), terminal);
         }

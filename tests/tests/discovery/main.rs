@@ -1,6 +1,7 @@
 //! What `offkit devices` and `offkit doctor` say of plugins, drivers and adapters that are there, that are broken, and that
 //! nobody wants.
 
+mod adapters;
 mod choice;
 mod drivers;
 mod harm;

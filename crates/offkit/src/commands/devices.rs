@@ -1,11 +1,12 @@
 //! `offkit devices`: the devices that kernels can run on, as they can be asked for.
 
 use clap::Args;
-use offkit_pi::host::Device;
+use offkit_pi::host::{Device, Plugin};
 use offkit_plugin_cpu::Compiler;
 use offkit_plugin_cpu::plugin::CHECKED_NAME;
 use offkit_runtime::filter::Kind;
-use offkit_runtime::{FoundDevice, Runtime, described};
+use offkit_runtime::probe::{HELPER, Trust};
+use offkit_runtime::{FoundDevice, Outcome, Runtime, described};
 use serde_json::json;
 
 use crate::failure::{ExitStatus, Failure};
@@ -17,6 +18,7 @@ const SCHEMA: u32 = 1;
 const EXAMPLES: &str = "\
 Examples:
   offkit devices
+  offkit devices -v     # with plugins and drivers
   ONEAPI_DEVICE_SELECTOR='opencl:*' offkit devices --json";
 
 #[derive(Debug, Args)]
@@ -27,7 +29,7 @@ pub(crate) struct Devices {
     json: bool,
 }
 
-pub(crate) fn run(options: &Devices, terminal: Terminal) -> Result<(), Failure> {
+pub(crate) fn run(options: &Devices, is_verbose: bool, terminal: Terminal) -> Result<(), Failure> {
     let mut runtime = Runtime::discover(&[&offkit_plugin_cpu::plugin::BUILT_IN]);
     let found = runtime.found().to_vec();
     super::kernels::tell_left_out(&runtime, terminal);
@@ -36,11 +38,12 @@ pub(crate) fn run(options: &Devices, terminal: Terminal) -> Result<(), Failure> 
     // It takes starting it to know whether it is there.
     let compiler = found.iter().any(|found| has_compiler(&found.device));
     let compiler = compiler.then(Compiler::find).flatten();
+    let untried = untried(&runtime);
     for (number, found) in found.iter().enumerate() {
         let FoundDevice { device, .. } = found;
         let compiler = compiler.as_ref().filter(|_| has_compiler(device));
         match options.json {
-            true => output.json(SCHEMA, &object(number, found, compiler))?,
+            true => output.json(SCHEMA, &object(number, found, compiler, &untried))?,
             false => {
                 let name = name(device);
                 output.line(format_args!(
@@ -49,9 +52,18 @@ pub(crate) fn run(options: &Devices, terminal: Terminal) -> Result<(), Failure> 
                     escape(&name),
                     styles.name.end,
                 ))?;
-                output.line(format_args!("   {}", facts(device, compiler).join(", ")))?;
+                output.line(format_args!(
+                    "   {}",
+                    facts(device, compiler, &untried).join(", ")
+                ))?;
             }
         }
+    }
+    if is_verbose && !options.json {
+        let mut looked_at = super::doctor::plugins(&runtime);
+        looked_at.extend(super::below::findings(&runtime));
+        output.line("")?;
+        super::finding::print(&mut output, &looked_at)?;
     }
     output.finish()?;
     match found.is_empty() {
@@ -59,6 +71,25 @@ pub(crate) fn run(options: &Devices, terminal: Terminal) -> Result<(), Failure> 
         true => Err(Failure::new(ExitStatus::Machine, runtime.no_devices())
             .hint("`offkit doctor` says what was looked for, and why it is not used")),
     }
+}
+
+/// The plugins that were loaded without being tried.
+fn untried(runtime: &Runtime) -> Vec<Plugin> {
+    let untried = runtime.considered().filter_map(|(_, outcome)| match outcome {
+        Outcome::Loaded {
+            plugin,
+            trust: Trust::NotProbed,
+            ..
+        } => Some(plugin.clone()),
+        _ => None,
+    });
+    untried.collect()
+}
+
+/// Whether a device's plugin was tried before it was loaded; null for one that is built in.
+fn is_probed(device: &Device, untried: &[Plugin]) -> Option<bool> {
+    let path = device.plugin().path()?;
+    Some(!untried.iter().any(|plugin| plugin.path() == Some(path)))
 }
 
 fn name(device: &Device) -> String {
@@ -86,7 +117,7 @@ fn has_compiler(device: &Device) -> bool {
 type CompilerOf<'c> = Option<&'c Result<Compiler, String>>;
 
 /// What is known of a device, for people; what it does not say is left out.
-fn facts(device: &Device, compiler: CompilerOf<'_>) -> Vec<String> {
+fn facts(device: &Device, compiler: CompilerOf<'_>, untried: &[Plugin]) -> Vec<String> {
     let units = device
         .max_compute_units()
         .map(|units| format!("{units} compute units"));
@@ -117,6 +148,9 @@ fn facts(device: &Device, compiler: CompilerOf<'_>) -> Vec<String> {
             device.plugin().name(),
             device.plugin().version()
         )),
+        is_probed(device, untried)
+            .filter(|is_probed| !is_probed)
+            .map(|_| format!("not probed, as {HELPER} is missing")),
     ]
     .into_iter()
     .flatten()
@@ -124,7 +158,12 @@ fn facts(device: &Device, compiler: CompilerOf<'_>) -> Vec<String> {
 }
 
 /// A device as an object; null is what it does not say.
-fn object(number: usize, found: &FoundDevice, compiler: CompilerOf<'_>) -> serde_json::Value {
+fn object(
+    number: usize,
+    found: &FoundDevice,
+    compiler: CompilerOf<'_>,
+    untried: &[Plugin],
+) -> serde_json::Value {
     let FoundDevice {
         device,
         backend,
@@ -155,5 +194,6 @@ fn object(number: usize, found: &FoundDevice, compiler: CompilerOf<'_>) -> serde
         "plugin": device.plugin().name(),
         "plugin_path": device.plugin().path(),
         "plugin_version": device.plugin().version(),
+        "plugin_probed": is_probed(device, untried),
     })
 }

@@ -8,11 +8,12 @@ use offkit_runtime::advice::{advice, package_of};
 use offkit_runtime::machine;
 use offkit_runtime::probe::Trust;
 use offkit_runtime::search::{Candidate, Place};
-use offkit_runtime::{FoundDevice, Outcome, Runtime, described};
-use serde_json::{Value, json};
+use offkit_runtime::{DiscoveryFailure, FoundDevice, Outcome, Runtime, described};
 
+use super::below;
+use super::finding::{Finding, object, print};
 use crate::failure::{ExitStatus, Failure};
-use crate::terminal::{Output, Terminal, escape};
+use crate::terminal::Terminal;
 
 /// The number of the form of its JSON.
 const SCHEMA: u32 = 1;
@@ -30,39 +31,6 @@ pub(crate) struct Doctor {
     json: bool,
 }
 
-/// How it is with one thing that was looked for.
-struct Finding {
-    /// Under which heading it stands.
-    about: &'static str,
-    /// `ok`, `problem`, or `info` for what is neither.
-    state: &'static str,
-    what: String,
-    why: Option<String>,
-    advice: Option<String>,
-}
-
-impl Finding {
-    fn new(about: &'static str, state: &'static str, what: impl Into<String>) -> Finding {
-        Finding {
-            about,
-            state,
-            what: what.into(),
-            why: None,
-            advice: None,
-        }
-    }
-
-    fn because(mut self, why: impl Into<String>) -> Finding {
-        self.why = Some(why.into());
-        self
-    }
-
-    fn advised(mut self, advice: Option<String>) -> Finding {
-        self.advice = advice;
-        self
-    }
-}
-
 pub(crate) fn run(options: &Doctor, terminal: Terminal) -> Result<(), Failure> {
     let mut runtime = Runtime::discover(&[&offkit_plugin_cpu::plugin::BUILT_IN]);
     let devices = runtime.found().len();
@@ -75,17 +43,17 @@ pub(crate) fn run(options: &Doctor, terminal: Terminal) -> Result<(), Failure> {
     findings.extend(plugins(&runtime));
     findings.extend(runtime.found().iter().map(device));
     findings.extend(compiler());
-    findings.extend(opencl_drivers());
-    findings.extend(adapters(runtime.found()));
+    findings.extend(below::findings(&runtime));
     findings.extend(libraries());
     findings.extend(nodes());
     let mut output = terminal.output();
-    let mut heading = "";
-    for finding in &findings {
-        match options.json {
-            true => output.json(SCHEMA, &object(finding))?,
-            false => print(&mut output, finding, &mut heading)?,
+    match options.json {
+        true => {
+            for finding in &findings {
+                output.json(SCHEMA, &object(finding))?;
+            }
         }
+        false => print(&mut output, &findings)?,
     }
     output.finish()?;
     match devices {
@@ -128,7 +96,7 @@ fn variables(runtime: &Runtime) -> Vec<Finding> {
 }
 
 /// What came of each plugin that was looked for.
-fn plugins(runtime: &Runtime) -> Vec<Finding> {
+pub(super) fn plugins(runtime: &Runtime) -> Vec<Finding> {
     const ABOUT: &str = "Plugins";
     let search = runtime.search();
     let mut findings: Vec<_> = search
@@ -187,6 +155,14 @@ fn plugins(runtime: &Runtime) -> Vec<Finding> {
             Outcome::NoDriver { library } => Finding::new(ABOUT, "info", name).because(format!(
                 "not loaded: this machine has no {library}, and no node of a device in /dev that it would be for"
             )),
+            // Each has a finding of its own, with its reason.
+            Outcome::Failed(DiscoveryFailure::Devices { below, .. }) if !below.is_empty() => {
+                let kind = candidate.below();
+                let see = kind.map(|kind| format!("Why not, and what to do, is under {}.", below::heading(kind)));
+                Finding::new(ABOUT, "problem", name)
+                    .because("nothing that it finds below it can be used")
+                    .advised(see)
+            }
             Outcome::Failed(failure) => {
                 let words: Vec<_> = [failure.to_string()].into_iter().chain(causes(failure)).collect();
                 let finding = Finding::new(ABOUT, "problem", name).because(words.join(": "));
@@ -256,53 +232,6 @@ fn compiler() -> Option<Finding> {
     })
 }
 
-fn opencl_drivers() -> Vec<Finding> {
-    const ABOUT: &str = "OpenCL drivers";
-    let drivers = machine::opencl_drivers();
-    let finding = |driver: &machine::OpenClDriver| {
-        let what = format!("{} ({})", driver.library, driver.listed_in.display());
-        match &driver.path {
-            Some(_) => Finding::new(ABOUT, "ok", what),
-            None => {
-                let name = driver.library.rsplit('/').next().unwrap_or_default();
-                let advice = match package_of(name) {
-                    Some(package) => format!("Install {package}, or remove {}.", driver.listed_in.display()),
-                    None => format!("Install it again, or remove {}.", driver.listed_in.display()),
-                };
-                Finding::new(ABOUT, "problem", what)
-                    .because("the library that it names is not there")
-                    .advised(Some(advice))
-            }
-        }
-    };
-    drivers.iter().map(finding).collect()
-}
-
-/// The adapters of Unified Runtime, which devices name as their drivers.
-fn adapters(found: &[FoundDevice]) -> Vec<Finding> {
-    let finding = |adapter: machine::Adapter| {
-        let path = adapter.library.display();
-        let file = adapter.file_name();
-        let what = format!("{path} ({})", adapter.named_by);
-        let is_used = found.iter().any(|found| {
-            let driver = found.device.driver_version();
-            driver.is_ok_and(|driver| driver.contains(&file))
-        });
-        let (state, why, advice) = match adapter.library.exists() {
-            _ if is_used => ("ok", "in use", None),
-            false => ("problem", "the library that it names is not there", None),
-            true => {
-                let advice = format!("`{}={path} offkit devices` says why.", offkit_ur::FORCE_LOAD);
-                ("info", "no device is seen through it", Some(advice))
-            }
-        };
-        Finding::new("Unified Runtime", state, what)
-            .because(format!("{file}: {why}"))
-            .advised(advice)
-    };
-    machine::adapters().into_iter().map(finding).collect()
-}
-
 fn libraries() -> Vec<Finding> {
     const ABOUT: &str = "Libraries of drivers";
     let finding = |library: machine::DriverLibrary| {
@@ -350,39 +279,4 @@ fn nodes() -> Vec<Finding> {
         ));
     }
     findings
-}
-
-fn print(output: &mut Output, finding: &Finding, heading: &mut &'static str) -> Result<(), Failure> {
-    let styles = output.styles();
-    if *heading != finding.about {
-        if !heading.is_empty() {
-            output.line("")?;
-        }
-        let style = styles.heading;
-        output.line(format_args!("{}{}{}", style.start, finding.about, style.end))?;
-        *heading = finding.about;
-    }
-    let mark = match finding.state {
-        "ok" => "+",
-        "problem" => "!",
-        _ => " ",
-    };
-    output.line(format_args!("{mark} {}", escape(&finding.what)))?;
-    if let Some(why) = &finding.why {
-        output.line(format_args!("    {}", escape(why)))?;
-    }
-    if let Some(advice) = &finding.advice {
-        output.line(format_args!("    {}", escape(advice)))?;
-    }
-    Ok(())
-}
-
-fn object(finding: &Finding) -> Value {
-    json!({
-        "about": finding.about,
-        "state": finding.state,
-        "what": finding.what,
-        "why": finding.why,
-        "advice": finding.advice,
-    })
 }

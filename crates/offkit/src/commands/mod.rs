@@ -1,5 +1,6 @@
 //! One module for each verb.
 
+mod below;
 pub(crate) mod cache;
 pub(crate) mod cc;
 pub(crate) mod check;
@@ -12,6 +13,7 @@ pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod extract;
 pub(crate) mod filter;
+mod finding;
 mod folder;
 pub(crate) mod graph;
 pub(crate) mod icd;
