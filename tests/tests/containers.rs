@@ -212,6 +212,87 @@ fn a_line_of_json_has_exactly_these_keys() {
     );
 }
 
+/// So many images that they are asked for their names on all cores, in two packages, with something damaged between.
+#[test]
+fn many_images_are_listed_in_order() {
+    need!("python3");
+    const IMAGES: usize = 300;
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path("in")).unwrap();
+    let symbol = |number: usize| {
+        let name = format!("kernel{number}");
+        format!("_Z{}{name}v", name.len())
+    };
+    for number in 0..IMAGES {
+        let entry = format!(".visible .entry {}(.param .u64 x) {{ ret; }}\n", symbol(number));
+        let more = "// what makes it large enough\n".repeat(400);
+        folder.write(
+            &format!("in/{number:03}.ptx"),
+            format!(".version 8.4\n.target sm_80\n.address_size 64\n{entry}{more}"),
+        );
+    }
+    let packed = |first: usize, name: &str| {
+        let images = (first..IMAGES).step_by(2).map(|number| {
+            format!("--image=file=in/{number:03}.ptx,triple=nvptx64-nvidia-cuda,arch=sm_80,kind=cuda")
+        });
+        let images: Vec<_> = images.collect();
+        folder
+            .offkit(&format!("pack -o in/{name} {}", images.join(" ")))
+            .ok();
+    };
+    packed(0, "even");
+    packed(1, "odd");
+    folder.write("in/cut", &folder.read("in/odd")[..200]);
+    let python = tool("python3").unwrap();
+    folder
+        .run(
+            &python,
+            "-m zipfile -c all.zip in/even in/cut in/odd in/007.ptx".split(' '),
+        )
+        .ok();
+    let listed = |words: &str, threads: &str| {
+        let mut command = std::process::Command::new(offkit());
+        let command = command.args(words.split(' ')).env("RAYON_NUM_THREADS", threads);
+        folder.run_command(command)
+    };
+    let numbers: Vec<usize> = (0..IMAGES)
+        .step_by(2)
+        .chain((1..IMAGES).step_by(2))
+        .chain([7])
+        .collect();
+    for threads in ["1", "4"] {
+        let outcome = listed("ls --json --totals all.zip", threads);
+        assert_eq!(outcome.code, 2, "one is damaged");
+        let rows = outcome.json();
+        let kernels: Vec<_> = rows
+            .iter()
+            .filter_map(|row| Some(row.get("kernels")?[0].as_str()?.to_owned()))
+            .collect();
+        let expected: Vec<_> = numbers.iter().map(|number| symbol(*number)).collect();
+        assert!(kernels == expected, "{kernels:?}");
+        let problem = rows.iter().find(|row| row.get("problem").is_some()).unwrap();
+        let place = problem["location"].as_str().unwrap();
+        assert!(place.starts_with("all.zip!cut"), "{place}");
+        assert_eq!(rows.last().unwrap()["total"]["images"], IMAGES + 1);
+
+        let outcome = listed("ls --kernels --mangled all.zip", threads);
+        let kernels: Vec<_> = (outcome.stdout.lines())
+            .filter_map(|line| Some(line.split_once("kernel   ")?.1.to_owned()))
+            .collect();
+        assert!(kernels == expected, "{kernels:?}");
+        // Each package is above what is in it.
+        let place = |text: &str| outcome.stdout.find(text).unwrap();
+        assert!(place("even  ") < place("_Z7kernel0v\n") && place("_Z9kernel298v\n") < place("odd  "));
+        assert!(place("odd  ") < place("_Z7kernel1v\n"));
+
+        let row = &listed("ls --json --kernel kernel123 all.zip", threads).json()[0];
+        assert_eq!(row["kernels"][0], "_Z9kernel123v");
+        let outcome = listed("ls --kernels --kernel kernel123 in/odd", threads).ok();
+        assert_eq!(outcome.matches("kernel123").count(), 1, "{outcome}");
+        listed("ls --json --kernel nothing in/odd", threads).fails(1);
+    }
+}
+
 #[test]
 fn members_of_thin_archives_are_files_of_their_own() {
     let Some((folder, _)) = made() else { return };

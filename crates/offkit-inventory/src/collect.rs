@@ -1,11 +1,10 @@
 //! Collecting an inventory from what a walk hands over.
 //!
 //! Headers alone tell what is for which architecture. Names and sizes of kernels are in the images: these are unpacked
-//! in batches, on all cores, one image a thread, and forgotten again.
+//! together, on all cores, one image a thread, and forgotten again.
 
 use offkit_image::{ContainerKind, DeviceImage, Location, Problem, Resources, Storage};
-use offkit_object::{Item, Limits, Memory, inspect, range_within};
-use rayon::prelude::*;
+use offkit_object::{Gathered, Item, Limits, Memory, in_passing, inspect};
 use twox_hash::XxHash3_128;
 
 use crate::inventory::{Inventory, Kernel, Library, Listed};
@@ -22,14 +21,14 @@ pub enum Depth {
 /// Collects what a walk through one file hands over.
 pub struct Collector<'i, 'file> {
     inventory: &'i mut Inventory,
-    file: &'file [u8],
     memory: &'i dyn Memory,
     depth: Depth,
     /// Containers that the next item may be in, outermost first.
     around: Vec<Around>,
     /// The first image of this file.
     first: usize,
-    batch: Batch<'file>,
+    /// Those to be looked into, by their numbers.
+    gathered: Gathered<'file, usize>,
 }
 
 /// A container on the way to an image.
@@ -40,20 +39,6 @@ struct Around {
     stored: Option<u64>,
     library: Option<usize>,
     is_package: bool,
-}
-
-/// Images that are looked into together.
-#[derive(Default)]
-struct Batch<'file> {
-    images: Vec<(usize, DeviceImage<'file>)>,
-    /// The bytes that are held for them, and that come out of them.
-    held: usize,
-}
-
-impl Batch<'_> {
-    /// Enough for all cores to be busy, and for one to be busy with a large image.
-    const IMAGES: usize = 256;
-    const HELD: usize = 1 << 24;
 }
 
 /// What was found in one image.
@@ -80,11 +65,10 @@ impl Inventory {
         Collector {
             first: self.images.len(),
             inventory: self,
-            file,
             memory,
             depth,
             around: Vec::new(),
-            batch: Batch::default(),
+            gathered: Gathered::new(file),
         }
     }
 }
@@ -167,14 +151,8 @@ impl Collector<'_, '_> {
             library.stored = library.stored.saturating_add(stored);
         }
         if self.depth == Depth::Kernels {
-            let image = image.clone().rebase(self.file);
-            let is_lent = image.offset.is_some();
-            self.batch.held += match is_lent {
-                true => 0,
-                false => image.stored_bytes().len(),
-            };
-            self.batch.images.push((number, image));
-            if self.batch.images.len() >= Batch::IMAGES || self.batch.held >= Batch::HELD {
+            let is_enough = self.gathered.add(number, image.clone());
+            if is_enough {
                 self.look_inside();
             }
         }
@@ -200,22 +178,12 @@ impl Collector<'_, '_> {
         }
     }
 
-    /// Looks into the images of the batch.
+    /// Looks into the images that were gathered.
     fn look_inside(&mut self) {
-        let batch = std::mem::take(&mut self.batch);
-        let file = self.file;
-        let lent = batch.images.iter();
-        let lent = lent.filter_map(|(_, image)| range_within(file, image.stored_bytes()));
-        let lent = lent.reduce(|all, one| all.start.min(one.start)..all.end.max(one.end));
-        let found: Vec<(usize, Found)> = batch
-            .images
-            .into_par_iter()
-            .with_max_len(1)
-            .map(|(number, image)| (number, look(&image)))
-            .collect();
-        if let Some(lent) = lent {
-            self.memory.passed(lent);
-        }
+        let found = self.gathered.look(self.memory, |number, image| {
+            let found = in_passing(&image, look);
+            (number, found)
+        });
         for (number, found) in found {
             let start = self.inventory.kernels.len();
             for (name, resources) in found.kernels {

@@ -96,9 +96,11 @@ mod elf;
 pub mod fatbin;
 mod file_name;
 mod format;
+mod gathered;
 mod hcf;
 mod heads;
 pub mod host;
+mod in_passing;
 #[cfg(feature = "inspect")]
 mod inspect;
 #[cfg(not(feature = "inspect"))]
@@ -152,6 +154,8 @@ pub use contents::{Contents, images, read};
 #[cfg(feature = "write")]
 pub use convert::{ConversionInput, Converted, Loss, pack};
 pub use file_name::file_name;
+pub use gathered::Gathered;
+pub use in_passing::in_passing;
 #[cfg(feature = "inspect")]
 pub use inspect::{
     FunctionType, Inspect, elf_note, embedded_in_bitcode, function_types, header_target, header_version,

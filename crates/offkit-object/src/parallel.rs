@@ -11,7 +11,13 @@ pub(crate) fn map<T: Send, R: Send>(
     if items.len() < least.saturating_mul(2) {
         return items.into_iter().map(work).collect();
     }
-    items.into_par_iter().with_min_len(least).map(work).collect()
+    // Of what takes one core longer than another, the rest is shared out.
+    items
+        .into_par_iter()
+        .with_min_len(least)
+        .with_max_len(least)
+        .map(work)
+        .collect()
 }
 
 /// What `work` makes of each of the items, in their order.

@@ -216,7 +216,7 @@ impl Output {
         self.lines("\n")
     }
 
-    /// Writes lines that are complete.
+    /// Writes lines that are complete, such as those of [`json_line`].
     pub(crate) fn lines(&mut self, text: &str) -> Result<(), Failure> {
         written(self.stream.write_all(text.as_bytes()))
     }
@@ -225,6 +225,14 @@ impl Output {
     pub(crate) fn finish(mut self) -> Result<(), Failure> {
         written(self.stream.flush())
     }
+}
+
+/// What [`Output::json`] writes, to be written later.
+pub(crate) fn json_line(schema: u32, object: &impl Serialize) -> Result<String, Failure> {
+    let line = serde_json::to_string(&Numbered { schema, object });
+    let mut line = line.map_err(|error| Failure::input(format!("no JSON can be made: {error}")))?;
+    line.push('\n');
+    Ok(line)
 }
 
 /// Ends the program with success when the reader has seen enough, as in `offkit ls … | head`.

@@ -1,12 +1,12 @@
 //! What devices and kernels lose when images go.
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use offkit_image::target::{Device, DriverVersion, Verdict};
-use offkit_image::{Code, Compression, DeviceImage, ImageFormat, Limits, Location, Storage, Target};
+use offkit_image::{Compression, DeviceImage, ImageFormat, Limits, Location, Storage, Target};
 
-use crate::compression::{inflate_whole_into, zstd};
+use crate::compression::zstd;
+use crate::in_passing::{in_passing, with_memory};
 use crate::inspect::{Inspect, SectionNames};
 use crate::parallel;
 
@@ -110,20 +110,10 @@ fn choose(images: &[&DeviceImage<'_>], device: &Device) -> Option<Verdict> {
     device.takes(certain).map(|(_, verdict)| verdict)
 }
 
-/// The names of an image's kernels. What comes out of decompression is not kept.
+/// The names of an image's kernels. What comes out of decompression is not kept; where nothing does, there is only what
+/// the container tells, if anything.
 fn names(image: &DeviceImage<'_>, limits: &Limits) -> Vec<String> {
-    let (Storage::Compressed(method), None) = (image.storage(), image.code.at_hand()) else {
-        return image.kernels(limits);
-    };
-    with_memory(|content| {
-        let mut own = image.clone();
-        own.code = match inflate_whole_into(content, method, image.stored_bytes(), image.size()) {
-            Ok(()) => Code::from(content.as_slice()),
-            // Only what the container tells, if anything.
-            Err(_) => Code::from(b"".as_slice()),
-        };
-        own.kernels(limits)
-    })
+    in_passing(image, |image| image.kernels(limits))
 }
 
 /// The same by the first bytes of the image; `None` where these do not tell.
@@ -139,21 +129,6 @@ fn names_in_front(image: &DeviceImage<'_>) -> Option<Vec<String>> {
         zstd::front(image.stored_bytes(), image.size(), front, &mut is_enough).ok()?;
         names.kernels(front)
     })
-}
-
-/// Lends the memory that the last image was unpacked to: new memory for each would come page by page.
-fn with_memory<R>(work: impl FnOnce(&mut Vec<u8>) -> R) -> R {
-    /// So much is kept for the next image.
-    const KEPT: usize = 1 << 26;
-    thread_local! {
-        static CONTENT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
-    }
-    let mut content = CONTENT.take();
-    let result = work(&mut content);
-    if content.capacity() <= KEPT {
-        CONTENT.set(content);
-    }
-    result
 }
 
 /// The kernels of images that go which no image has that stays.

@@ -43,6 +43,11 @@ pub(crate) struct Filter {
 impl Filter {
     /// Whether an image is meant.
     pub(crate) fn accepts(&self, image: &DeviceImage<'_>) -> bool {
+        self.accepts_kind(image) && self.accepts_kernels(image)
+    }
+
+    /// Whether an image is meant as far as that is told without its kernels.
+    fn accepts_kind(&self, image: &DeviceImage<'_>) -> bool {
         let matches = |wanted: &Option<String>, is: &dyn Fn(&str) -> bool| wanted.as_deref().is_none_or(is);
         let is_one = |wanted: &[String], is: &dyn Fn(&str) -> bool| {
             wanted.is_empty() || wanted.iter().any(|wanted| is(wanted))
@@ -60,10 +65,14 @@ impl Filter {
         has_target()
             && matches(&self.kind, &|kind| producer_name(image.producer) == Some(kind))
             && matches(&self.format, &|format| format_name(image.format) == format)
-            && matches(&self.kernel, &|kernel| {
-                let names = image.symbols(&Limits::default());
-                names.kernels.iter().any(|name| KernelName::new(name).is(kernel))
-            })
+    }
+
+    /// Whether an image has the kernel that is meant.
+    pub(crate) fn accepts_kernels(&self, image: &DeviceImage<'_>) -> bool {
+        self.kernel.as_ref().is_none_or(|kernel| {
+            let names = image.kernels(&Limits::default());
+            names.iter().any(|name| KernelName::new(name).is(kernel))
+        })
     }
 
     /// The kernel that images are to have.
@@ -101,6 +110,21 @@ impl<'a> Selection<'a> {
     /// Whether an image is meant.
     pub(crate) fn takes(&mut self, image: &DeviceImage<'_>) -> bool {
         let takes = self.filter.accepts(image);
+        self.note(image, takes);
+        takes
+    }
+
+    /// Whether an image is meant if its kernels are; that is to be [noted](Self::note).
+    pub(crate) fn may_take(&mut self, image: &DeviceImage<'_>) -> bool {
+        let takes = self.filter.accepts_kind(image);
+        if !takes {
+            self.note(image, false);
+        }
+        takes
+    }
+
+    /// Notes whether an image is meant.
+    pub(crate) fn note(&mut self, image: &DeviceImage<'_>, takes: bool) {
         self.is_empty &= !takes;
         if self.is_empty {
             let target = target_of(image);
@@ -112,7 +136,6 @@ impl<'a> Selection<'a> {
                 self.there.push((target.into_owned(), format, producer));
             }
         }
-        takes
     }
 
     /// Whether every image is.

@@ -43,8 +43,9 @@ pub(crate) mod tool;
 pub(crate) mod verify;
 pub(crate) mod wrap;
 
-use std::cell::RefCell;
 use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 use offkit_object::{KernelName, Limits, Location, Problem};
 use offkit_runtime::{ImageId, ImageRegistry};
@@ -70,17 +71,25 @@ fn nothing_in(place: &Location, problems: &[Problem]) -> Failure {
 
 /// A name as it is shown: as the source has it, or, `mangled`, as it stands in the file.
 fn shown_name(name: &str, mangled: bool) -> String {
-    thread_local! {
-        static READABLE: RefCell<Readable> = RefCell::default();
-    }
     match mangled {
         true => escape(name).into_owned(),
-        false => READABLE.with_borrow_mut(|readable| readable.of(name).to_owned()),
+        false => readable(name),
     }
 }
 
-/// Names as they are shown: the images for several architectures have the same ones, and to demangle them takes as long
-/// as to unpack the images.
+/// A name as the source has it, fit to be shown. It is demangled once for all threads: the images for several
+/// architectures have the same names, and to demangle them takes as long as to unpack the images.
+fn readable(name: &str) -> String {
+    /// So many threads can be at it at once, as a rule.
+    const PARTS: usize = 32;
+    static READABLE: LazyLock<(RandomState, [Mutex<Readable>; PARTS])> = LazyLock::new(Default::default);
+    let (state, parts) = &*READABLE;
+    let part = usize::try_from(state.hash_one(name) % PARTS as u64).unwrap_or_default();
+    let mut part = parts[part].lock().unwrap_or_else(PoisonError::into_inner);
+    part.of(name).to_owned()
+}
+
+/// Names as they are shown.
 #[derive(Default)]
 struct Readable {
     shown: HashMap<String, String>,
@@ -89,8 +98,8 @@ struct Readable {
 
 impl Readable {
     fn of(&mut self, name: &str) -> &str {
-        /// Of all names together.
-        const KEPT: usize = 1 << 25;
+        /// Of the names together: 32 MiB in all.
+        const KEPT: usize = 1 << 20;
         if !self.shown.contains_key(name) {
             let shown = escape(&KernelName::new(name).readable()).into_owned();
             if self.bytes > KEPT {

@@ -1,7 +1,7 @@
 //! What is said of an image in lines below its row: kernels, imports, exports, properties.
 
 use offkit_object::property_set::{PropertySets, PropertyValue};
-use offkit_object::{DeviceImage, Inspect, Limits};
+use offkit_object::{DeviceImage, Inspect, Limits, Symbols, Target, target_of};
 use offkit_runtime::Signatures;
 
 use super::Ls;
@@ -26,6 +26,15 @@ pub(super) struct Describer {
     columns: usize,
 }
 
+/// What an image says when it is asked.
+pub(super) struct Asked {
+    /// The names of its kernels, or the lines about them if each gets one.
+    kernels: Vec<String>,
+    imports: Vec<String>,
+    exports: Vec<String>,
+    pub(super) target: Target,
+}
+
 impl Describer {
     pub(super) fn new(options: &Ls, styles: Styles) -> Self {
         Self {
@@ -37,42 +46,67 @@ impl Describer {
         }
     }
 
-    /// The lines below an image, whose row is indented by so many levels; it is the `number`th of the listing.
-    pub(super) fn lines(&self, image: &DeviceImage<'_>, depth: usize, number: usize) -> Vec<String> {
-        let mut lines = Vec::new();
-        if self.each_kernel {
-            let signatures = Signatures::of(image);
-            let names = image.symbols(&Limits::default());
-            let kernels = names.kernels.iter();
-            lines.extend(kernels.map(|name| kernel_line(&signatures, name, self.mangled, self.styles)));
-            self.names(&mut lines, depth, "imports", &names.imports);
-            self.names(&mut lines, depth, "exports", &names.exports);
-        } else {
-            // What the container tells costs nothing. A listing decompresses nothing for names.
-            let look_inside = self.looks_inside(image, number);
-            let asked = look_inside.then(|| image.symbols(&Limits::default()));
-            let (kernels, imports, exports) = match &asked {
-                Some(names) => (&names.kernels, &names.imports, &names.exports),
-                None => (&image.kernels, &image.imports, &image.exports),
-            };
-            self.names(&mut lines, depth, "kernels", kernels);
-            self.names(&mut lines, depth, "imports", imports);
-            self.names(&mut lines, depth, "exports", exports);
+    pub(super) fn each_kernel(&self) -> bool {
+        self.each_kernel
+    }
+
+    /// Asks an image for its names, and what it is for.
+    pub(super) fn ask(&self, image: &DeviceImage<'_>) -> Asked {
+        let Symbols {
+            kernels,
+            imports,
+            exports,
+        } = image.symbols(&Limits::default());
+        let kernels = match self.each_kernel {
+            true => {
+                let signatures = Signatures::of(image);
+                let line = |name: &String| kernel_line(&signatures, name, self.mangled, self.styles);
+                kernels.iter().map(line).collect()
+            }
+            false => kernels,
+        };
+        Asked {
+            kernels,
+            imports,
+            exports,
+            target: target_of(image).into_owned(),
         }
+    }
+
+    /// The lines below an image, whose row is indented by so many levels; `asked` is what it said, if it was.
+    pub(super) fn lines(
+        &self,
+        image: &DeviceImage<'_>,
+        depth: usize,
+        asked: Option<&mut Asked>,
+    ) -> Vec<String> {
+        let mut lines = Vec::new();
+        // What the container tells costs nothing.
+        let (imports, exports) = match asked {
+            Some(asked) => {
+                match self.each_kernel {
+                    true => lines.append(&mut asked.kernels),
+                    false => self.names(&mut lines, depth, "kernels", &asked.kernels),
+                }
+                (&asked.imports, &asked.exports)
+            }
+            None => {
+                self.names(&mut lines, depth, "kernels", &image.kernels);
+                (&image.imports, &image.exports)
+            }
+        };
+        self.names(&mut lines, depth, "imports", imports);
+        self.names(&mut lines, depth, "exports", exports);
         if self.properties {
             lines.extend(properties_lines(&image.properties, self.styles));
         }
         lines
     }
 
-    /// Whether the image itself is asked for its names.
-    fn looks_inside(&self, image: &DeviceImage<'_>, number: usize) -> bool {
+    /// Whether the image itself, the `number`th of the listing, is asked for its names. A listing decompresses nothing for
+    /// names without being told to.
+    pub(super) fn looks_inside(&self, image: &DeviceImage<'_>, number: usize) -> bool {
         self.each_kernel || number <= IMAGES_LOOKED_INTO && image.code.at_hand().is_some()
-    }
-
-    /// Whether all names of an image are looked for, as far as anything tells them.
-    pub(super) fn looks_for_names(&self, image: &DeviceImage<'_>, number: usize) -> bool {
-        self.looks_inside(image, number) || !image.kernels.is_empty() || image.entries.is_some()
     }
 
     /// Adds the names of one kind: on one line while they fit, else one a line.

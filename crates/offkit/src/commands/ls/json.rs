@@ -36,12 +36,17 @@ pub(crate) struct Row<'a> {
 impl<'a> Row<'a> {
     /// The row of an image; with `hash`, the hash of its stored bytes too.
     pub(crate) fn new(image: &'a DeviceImage<'_>, hash: bool) -> Self {
+        Self::of(image, image, hash)
+    }
+
+    /// The same with what `code` says, which is the image with its bytes at hand.
+    pub(crate) fn of(image: &'a DeviceImage<'_>, code: &DeviceImage<'_>, hash: bool) -> Self {
         let Symbols {
             kernels,
             imports,
             exports,
-        } = image.symbols(&Limits::default());
-        let target = target_of(image);
+        } = code.symbols(&Limits::default());
+        let target = target_of(code);
         let arch = target.arch_with_features();
         Self {
             arch: (!arch.is_empty()).then_some(arch),

@@ -2,6 +2,7 @@
 
 pub(crate) mod describe;
 pub(crate) mod json;
+mod listing;
 mod rows;
 mod sums;
 mod tree;
@@ -13,14 +14,15 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use offkit_inventory::{Depth, Inventory};
-use offkit_object::{DeviceImage, Item, Problem, looks_like_device_code};
+use offkit_object::{Item, looks_like_device_code};
 
 use super::Source;
 use super::folder::files_in;
 use super::needed::libraries_of;
 use crate::failure::Failure;
-use crate::terminal::{Output, Terminal, escape};
-use sums::{Sum, Sums};
+use crate::terminal::{Terminal, escape};
+use listing::{Form, Listing};
+use sums::Sums;
 use tree::Tree;
 
 /// The number of the form of its JSON.
@@ -159,23 +161,14 @@ impl Lister<'_> {
             return Ok(0);
         }
         let (options, output) = (self.options, self.terminal.output());
-        let mut listing = Listing {
-            options,
-            selection: &mut self.selection,
-            sums: &mut self.sums,
-            form: match options.json {
-                true => Form::Json(output),
-                false => Form::Tree(Box::new(Tree::new(
-                    options,
-                    output,
-                    source.place.file(),
-                    source.content.len(),
-                ))),
-            },
-            result: Ok(()),
-            images: 0,
-            problems: Vec::new(),
+        let form = match options.json {
+            true => Form::Json(output),
+            false => {
+                let (file, size) = (source.place.file(), source.content.len());
+                Form::Tree(Box::new(Tree::new(options, output, file, size)))
+            }
         };
+        let mut listing = Listing::new(options, &mut self.selection, &mut self.sums, &source, form);
         let progress = self.terminal.progress();
         let mut libraries = Inventory::default();
         let mut collector = libraries.collect(source.place.file(), &source.content, Depth::Headers, &());
@@ -189,67 +182,23 @@ impl Lister<'_> {
         collector.finish();
         drop(progress);
         self.inside = libraries;
-        listing.result?;
+        let images = listing.images;
+        let (form, problems) = listing.finish()?;
         // An image may be there without being wanted.
-        if listing.images == 0 && !source.place.is_file() {
-            return Err(super::nothing_in(&source.place, &listing.problems));
+        if images == 0 && !source.place.is_file() {
+            return Err(super::nothing_in(&source.place, &problems));
         }
-        match listing.form {
-            Form::Tree(_) if is_in_folder && listing.images == 0 && listing.problems.is_empty() => {}
+        match form {
+            Form::Tree(_) if is_in_folder && images == 0 && problems.is_empty() => {}
             Form::Json(mut output) => {
-                for problem in &listing.problems {
+                for problem in &problems {
                     output.json(SCHEMA, &super::problem_json(problem))?;
                 }
                 output.finish()?;
             }
-            Form::Tree(tree) => tree.finish(listing.images, !listing.problems.is_empty())?,
+            Form::Tree(tree) => tree.finish(images, !problems.is_empty())?,
         }
-        listing.selection.warn(&listing.problems, self.terminal);
-        Ok(listing.images)
-    }
-}
-
-/// The listing of one file on its way out.
-struct Listing<'a, 'options> {
-    options: &'a Ls,
-    selection: &'a mut Selection<'options>,
-    sums: &'a mut Sums,
-    form: Form,
-    result: Result<(), Failure>,
-    /// How many were met, wanted or not.
-    images: usize,
-    problems: Vec<Problem>,
-}
-
-enum Form {
-    Json(Output),
-    Tree(Box<Tree>),
-}
-
-impl Listing<'_, '_> {
-    fn add(&mut self, item: &Item<'_>) {
-        match (item, &mut self.form) {
-            (Item::Image(image), _) => self.image(image),
-            (Item::Container(container), Form::Tree(tree)) => tree.container(container),
-            (Item::Problem(problem), _) => self.problems.push(problem.clone()),
-            _ => {}
-        }
-    }
-
-    fn image(&mut self, image: &DeviceImage<'_>) {
-        self.images += 1;
-        if !self.selection.takes(image) {
-            return;
-        }
-        match &mut self.form {
-            Form::Tree(tree) => tree.image(image),
-            Form::Json(output) if self.result.is_ok() => {
-                if self.options.totals {
-                    self.sums.add(&image.target, Sum::of(image));
-                }
-                self.result = output.json(SCHEMA, &json::Row::new(image, self.options.hash));
-            }
-            Form::Json(_) => {}
-        }
+        self.selection.warn(&problems, self.terminal);
+        Ok(images)
     }
 }

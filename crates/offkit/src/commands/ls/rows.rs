@@ -99,12 +99,14 @@ impl Rows {
         self.group.rows.push(row);
     }
 
-    /// Adds the row of an image; so many parts of its location are `said` by the rows above.
+    /// Adds the row of an image; so many parts of its location are `said` by the rows above. The target is the image's own
+    /// word, if it was asked.
     pub(super) fn push_image(
         &mut self,
         image: &DeviceImage<'_>,
         depth: usize,
         said: usize,
+        target: Option<Target>,
         below: Vec<String>,
     ) {
         self.make_room(depth);
@@ -115,14 +117,14 @@ impl Rows {
             places.push_str("(the file itself)");
         }
         // A listing decompresses nothing: the container's word has to do.
-        let target = match image.code.at_hand() {
-            Some(_) => target_of(image),
-            None => Cow::Borrowed(&image.target),
-        };
+        let target = target.unwrap_or_else(|| match image.code.at_hand() {
+            Some(_) => target_of(image).into_owned(),
+            None => image.target.clone(),
+        });
         let listed = Listed {
             place: places.len() - start,
             format: image.format.name(),
-            target: target.into_owned(),
+            target,
             is_host: image.producer == Producer::Host,
             size: image.size(),
             sum: Sum::of(image),

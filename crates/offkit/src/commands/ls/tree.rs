@@ -3,7 +3,7 @@
 use offkit_object::{Container, ContainerKind, DeviceImage, Location};
 
 use super::Ls;
-use super::describe::{Describer, properties_lines};
+use super::describe::{Asked, Describer, properties_lines};
 use super::rows::{Content, Row, Rows, path};
 use super::sums::{Sum, Sums};
 use crate::failure::Failure;
@@ -91,8 +91,14 @@ impl Tree {
         });
     }
 
-    /// Adds an image.
-    pub(super) fn image(&mut self, image: &DeviceImage<'_>) {
+    /// What asks images for their names, where all images are shown and asked, so that it can be done ahead.
+    pub(super) fn asks_all(&self) -> Option<Describer> {
+        let asks = self.describer.each_kernel() && self.most == usize::MAX;
+        asks.then_some(self.describer)
+    }
+
+    /// Adds an image; `asked` is what it said, if it was asked ahead.
+    pub(super) fn image(&mut self, image: &DeviceImage<'_>, asked: Option<Asked>) {
         self.leave(|level| !image.location.is_within(&level.location));
         self.images += 1;
         self.say_headings();
@@ -111,9 +117,15 @@ impl Tree {
             }
             None => 0,
         };
-        let below = self.describer.lines(image, depth, self.images);
-        self.without_names += usize::from(!self.describer.looks_for_names(image, self.images));
-        self.rows.push_image(image, depth, said, below);
+        let mut asked = asked.or_else(|| {
+            let is_asked = self.describer.looks_inside(image, self.images);
+            is_asked.then(|| self.describer.ask(image))
+        });
+        let are_told = asked.is_some() || !image.kernels.is_empty() || image.entries.is_some();
+        self.without_names += usize::from(!are_told);
+        let below = self.describer.lines(image, depth, asked.as_mut());
+        let target = asked.map(|asked| asked.target);
+        self.rows.push_image(image, depth, said, target, below);
     }
 
     /// Ends the listing of a file in which `met` images are.
