@@ -22,7 +22,7 @@ pub struct Gathered<'file, K> {
 impl<'file, K: Send> Gathered<'file, K> {
     /// Enough for all cores to be busy, and for one to be busy with a large image.
     const IMAGES: usize = 256;
-    const HELD: usize = 1 << 24;
+    const HELD: usize = 1 << 23;
 
     /// What takes longer to look into than threads take to start: so many bytes, or so many images.
     const WORTHWHILE: u64 = 1 << 20;
@@ -134,7 +134,7 @@ mod tests {
         let other = vec![7; 1 << 20];
         assert!(!gathered.add((), DeviceImage::new(&file)));
         let most = (1..100).find(|_| gathered.add((), DeviceImage::new(&other)));
-        assert_eq!(most, Some(16));
+        assert_eq!(most, Some(8));
         let told = Told::default();
         gathered.look(&told, |(), _| ());
         assert_eq!(

@@ -32,8 +32,8 @@ pub fn in_passing<R>(image: &DeviceImage<'_>, look: impl FnOnce(&DeviceImage<'_>
 
 /// Lends the memory that the thread's last image was unpacked to: new memory for each would come page by page.
 pub(crate) fn with_memory<R>(work: impl FnOnce(&mut Vec<u8>) -> R) -> R {
-    /// So much is kept for the next image.
-    const KEPT: usize = 1 << 26;
+    /// So much is kept for the next image, by each thread for as long as the program runs: larger ones are few.
+    const KEPT: usize = 1 << 22;
     thread_local! {
         static CONTENT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
     }

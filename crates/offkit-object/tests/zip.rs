@@ -147,7 +147,7 @@ impl Kept for Place {
 fn large_members_are_kept_outside_of_memory() {
     need!("python3");
     let folder = Folder::new();
-    let large = 70 << 20;
+    let large = 9 << 20;
     let bytes = zip(
         &folder,
         &format!(

@@ -56,7 +56,7 @@ impl Compressed<'_> {
     fn is_large(part: &Part<'_>, coding: Coding) -> bool {
         part.content == Content::File
             && matches!(coding.compression, Compression::Deflate | Compression::Zstd)
-            && coding.size.is_some_and(|size| size >= Batch::SIZE)
+            && coding.size.is_some_and(|size| size >= Batch::LARGE)
     }
 
     /// What comes out of it, no more than `most` bytes.
@@ -101,6 +101,8 @@ impl Compressed<'_> {
 impl<'data> Batch<'data> {
     /// Enough for all cores to be busy.
     const MEMBERS: usize = 32;
+    /// What is put outside of memory where there is a place for it. Many small ones would cost more time than memory.
+    const LARGE: u64 = 1 << 23;
     /// What comes out of members that are decompressed together. A larger one is decompressed alone, or to a place outside
     /// of memory, so that a file costs no more memory than this or its largest member (or what was to be outside, on a disk
     /// that becomes full).
