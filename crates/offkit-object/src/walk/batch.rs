@@ -103,18 +103,24 @@ impl<'data> Batch<'data> {
     const MEMBERS: usize = 32;
     /// What is put outside of memory where there is a place for it. Many small ones would cost more time than memory.
     const LARGE: u64 = 1 << 23;
-    /// What comes out of members that are decompressed together. A larger one is decompressed alone, or to a place outside
-    /// of memory, so that a file costs no more memory than this or its largest member (or what was to be outside, on a disk
-    /// that becomes full).
+    /// What comes out of members that are decompressed together, in memory. A larger one is decompressed with one other, or
+    /// alone, so that a file costs no more memory than this, or [`PAIR`](Self::PAIR), or its largest member (or what was to
+    /// be outside, on a disk that becomes full).
     const SIZE: u64 = 1 << 26;
+    /// The same for two: with HIP's bundles of 64 MiB one by one, a second core has nothing to do.
+    const PAIR: u64 = 1 << 28;
     /// The same with what is put outside of memory.
     const ALL: u64 = 1 << 30;
 
     pub(super) fn has_room_for(&self, part: &Part<'_>, coding: Coding, memory: &dyn Memory) -> bool {
         let (all, in_memory) = Self::sizes_of(part, coding, memory);
-        let is_small = self.size.saturating_add(in_memory) <= Self::SIZE;
-        let is_small = is_small && self.all.saturating_add(all) <= Self::ALL;
-        self.members.is_empty() || self.members.len() < Self::MEMBERS && is_small
+        let most = match self.members.len() {
+            0 => return true,
+            1 => Self::PAIR,
+            2..Self::MEMBERS => Self::SIZE,
+            _ => return false,
+        };
+        self.size.saturating_add(in_memory) <= most && self.all.saturating_add(all) <= Self::ALL
     }
 
     /// How much comes out, or a guess where nothing says it, and how much of that into memory.
