@@ -384,17 +384,20 @@ fn kernels_of_compressed_cubins_are_compared() {
             ("elf", "sm_80", "80".to_owned()),
             ("elf", "sm_86", "86".to_owned()),
         ];
-        let compressed = ["--compress-all", "--compress-mode=size"];
-        cuda.fatbin(&folder, "k.fatbin", &compressed, &images);
-        let listed = folder.offkit("ls --json k.fatbin").json();
-        assert_eq!(listed[0]["compression"], "zstd", "{listed:?}");
-        folder.offkit("thin k.fatbin --drop sm_86 -o thin.fatbin").ok();
-        let failed = folder.offkit("thin k.fatbin --drop sm_80 -o no.fatbin").fails(1);
-        assert!(
-            failed.contains("1 kernel would be left without any code"),
-            "{failed}"
-        );
-        assert!(failed.contains("two in k.fatbin"), "{failed}");
+        for (mode, method) in [("size", "zstd"), ("speed", "lz4")] {
+            let mode = format!("--compress-mode={mode}");
+            let compressed = ["--compress-all", mode.as_str()];
+            cuda.fatbin(&folder, "k.fatbin", &compressed, &images);
+            let listed = folder.offkit("ls --json k.fatbin").json();
+            assert_eq!(listed[0]["compression"], method, "{listed:?}");
+            folder.offkit("thin k.fatbin --drop sm_86 -o thin.fatbin").ok();
+            let failed = folder.offkit("thin k.fatbin --drop sm_80 -o no.fatbin").fails(1);
+            assert!(
+                failed.contains("1 kernel would be left without any code"),
+                "{failed}"
+            );
+            assert!(failed.contains("two in k.fatbin"), "{failed}");
+        }
     }
 }
 

@@ -118,6 +118,23 @@ pub(crate) fn inflate_into(
     check_size(size, length).map(Ok)
 }
 
+/// Unpacks the beginning of what comes out of `bytes`, until `is_enough` says so of it, and no more than `most` bytes. It is
+/// not made sure that the rest can be unpacked.
+#[cfg(all(feature = "inspect", feature = "write"))]
+pub(crate) fn inflate_front(
+    compression: Compression,
+    bytes: &[u8],
+    most: u64,
+    out: &mut Vec<u8>,
+    is_enough: &mut dyn FnMut(&[u8]) -> bool,
+) -> io::Result<()> {
+    match compression {
+        Compression::Zstd => zstd::front(bytes, most, out, is_enough),
+        Compression::Lz4 => lz4::front(bytes, most, out, is_enough),
+        _ => Err(io::ErrorKind::Unsupported.into()),
+    }
+}
+
 /// Refuses another size than what the container promises.
 fn check_size(size: Option<u64>, length: u64) -> Result<(), Error> {
     match size {
@@ -184,7 +201,12 @@ pub(crate) fn inflate_whole_into(
     bytes: &[u8],
     size: u64,
 ) -> Result<(), Error> {
-    match inflate_at_once(compression, bytes, size, out) {
+    let at_once = match compression {
+        Compression::Lz4 => lz4::inflate_at_once(bytes, size, out)
+            .map(|result| result.and_then(|()| check_size(Some(size), out.len() as u64))),
+        _ => inflate_at_once(compression, bytes, size, out),
+    };
+    match at_once {
         Some(result) => result,
         None => inflate_whole(compression, bytes, size).map(|bytes| *out = bytes),
     }

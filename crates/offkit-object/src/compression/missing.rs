@@ -19,6 +19,20 @@ pub(crate) mod lz4 {
         Err(missing())
     }
 
+    pub(crate) fn inflate_at_once(_: &[u8], _: u64, _: &mut Vec<u8>) -> Option<Result<(), Error>> {
+        None
+    }
+
+    #[cfg(all(feature = "inspect", feature = "write"))]
+    pub(crate) fn front(
+        _: &[u8],
+        _: u64,
+        _: &mut Vec<u8>,
+        _: &mut dyn FnMut(&[u8]) -> bool,
+    ) -> std::io::Result<()> {
+        Err(std::io::ErrorKind::Unsupported.into())
+    }
+
     pub(crate) fn compress(_: &[u8]) -> Result<Vec<u8>, Error> {
         Err(missing())
     }

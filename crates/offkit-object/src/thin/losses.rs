@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use offkit_image::target::{Device, DriverVersion, Verdict};
-use offkit_image::{Compression, DeviceImage, ImageFormat, Limits, Location, Storage, Target};
+use offkit_image::{DeviceImage, ImageFormat, Limits, Location, Storage, Target};
 
-use crate::compression::zstd;
+use crate::compression::inflate_front;
 use crate::in_passing::{in_passing, with_memory};
 use crate::inspect::{Inspect, SectionNames};
 use crate::parallel;
@@ -119,14 +119,16 @@ fn names(image: &DeviceImage<'_>, limits: &Limits) -> Vec<String> {
 /// The same by the first bytes of the image; `None` where these do not tell.
 fn names_in_front(image: &DeviceImage<'_>) -> Option<Vec<String>> {
     let is_told = !image.kernels.is_empty() || image.code.at_hand().is_some();
-    let is_stream = image.storage() == Storage::Compressed(Compression::Zstd);
-    if is_told || !is_stream || image.format != ImageFormat::Cubin {
+    let Storage::Compressed(method) = image.storage() else {
+        return None;
+    };
+    if is_told || image.format != ImageFormat::Cubin {
         return None;
     }
     with_memory(|front| {
         let mut names = SectionNames::default();
         let mut is_enough = |front: &[u8]| names.are_in(front);
-        zstd::front(image.stored_bytes(), image.size(), front, &mut is_enough).ok()?;
+        inflate_front(method, image.stored_bytes(), image.size(), front, &mut is_enough).ok()?;
         names.kernels(front)
     })
 }
