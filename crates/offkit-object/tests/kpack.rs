@@ -142,6 +142,48 @@ fn a_library_whose_code_was_moved_says_where_to() {
     }
 }
 
+/// A DLL as `rocm-kpack` leaves it: wrappers of references, and of the section of bundles what did not fill a page.
+#[test]
+fn a_windows_library_whose_code_was_moved_says_where_to() {
+    need!("clang-22", "lld-link");
+    let folder = Folder::new();
+    let paths = Value::Array(vec!["../.kpack/foo_@GFXARCH@.kpack".into()]);
+    let mut reference = Vec::new();
+    let content = map(vec![
+        ("kernel_name", "bin/foo.dll".into()),
+        ("kpack_search_paths", paths),
+    ]);
+    rmpv::encode::write_value(&mut reference, &content).unwrap();
+    folder.write("reference", reference);
+    let link = |bundles: &str, reference: &str| {
+        folder.write(
+            "a.s",
+            format!(
+                ".section .hipFatB,\"dr\"\n.long 0x4849504b, 1\n.quad 0, 0\n.section .hip_fat,\"dr\"\n{bundles}\n{reference}\n"
+            ),
+        );
+        folder.run("clang-22 --target=x86_64-pc-windows-msvc -c a.s -o a.o");
+        folder.run("lld-link /dll /noentry a.o /out:a.dll");
+        folder.read("a.dll")
+    };
+    let reference = ".section .kpackrf,\"dr\"\n.incbin \"reference\"";
+    let bytes = link(".fill 1450, 1, 0x5a", reference);
+    let contents = read(&bytes);
+    assert_eq!(contents.problems.len(), 1, "{:?}", contents.problems);
+    let error = &contents.problems[0].error;
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    assert_eq!(error.found(), Some("../.kpack/foo_@GFXARCH@.kpack"));
+    assert!(contents.images.is_empty());
+    // What is in that section without a reference, or is a bundle all the same, is read.
+    assert_eq!(
+        read(&link(".fill 1450, 1, 0x5a", "")).problems[0].error.kind(),
+        ErrorKind::Malformed
+    );
+    let bundle = ".ascii \"__CLANG_OFFLOAD_BUNDLE__\"\n.quad 1, 68, 8, 12\n.ascii \"hip--gfx1100\"\n.ascii \"\\177ELF....\"";
+    let contents = read(&link(bundle, reference)).images.len();
+    assert_eq!(contents, 1);
+}
+
 const HCF: &str = "object-id=12\ngenerator=AdaptiveCpp SSCP\n{.images\n{.llvm-ir.global\nvariant=global-module\n\
     format=llvm-ir\n{.__binary\nstart=0\nsize=8\n}.__binary\n}.llvm-ir.global\n{.ptx\n{.__binary\n  start = 8\n  size = 27\n\
     }.__binary\n}.ptx\n}.images\n{.kernels\n}.kernels\n__acpp_hcf_binary_appendixBC\u{40}\u{1e}abcd.version 8.0\n.target sm_80\n";

@@ -9,7 +9,7 @@ use offkit_image::{ContainerKind, Error, ErrorKind};
 use super::section::{Found, SectionContent, bytes_of, content_of, name_at};
 use crate::reading::Reading;
 use crate::source::Source;
-use crate::{kpack, offload_binary};
+use crate::{bundle, kpack, offload_binary};
 
 /// Where a PE file says where its signature is.
 const SIGNATURE_POINTER: u64 = 0x3c;
@@ -250,6 +250,7 @@ pub(super) fn sections<'data>(
 ) -> Result<(), Error> {
     let coff = Coff::read(source)?;
     let strings = coff.strings(source).bytes();
+    let is_moved = (coff.sections.iter()).any(|section| kpack::is_reference(section.name(strings)));
     for (id, section) in coff.sections.iter().enumerate() {
         let name = section.name(strings);
         // Linkers cut names after 8 bytes or before the second dot; the content tells whether it is this section.
@@ -276,6 +277,13 @@ pub(super) fn sections<'data>(
         let fields = "PointerToRawData, SizeOfRawData";
         let found = bytes_of(source, reading, offset, size, fields, &name)?;
         if content.is_offloading() && coff.is_linked && !found.bytes().starts_with(&offload_binary::MAGIC) {
+            continue;
+        }
+        // `rocm-kpack` takes whole pages out of the section of bundles, and leaves the rest of the last one.
+        if is_moved
+            && content == SectionContent::Container(ContainerKind::Bundle)
+            && !bundle::has_magic(found.bytes())
+        {
             continue;
         }
         visit(
