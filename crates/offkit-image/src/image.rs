@@ -111,6 +111,14 @@ impl<'data> DeviceImage<'data> {
         self.code.inspected_by(look)
     }
 
+    /// Whether it is the host's entry in a bundle and so no code for a device: HIP's is empty, in an object it is the
+    /// object. Nobody counts it among the images. Code for the host's processor as a device, as OpenMP may have, is an
+    /// image like any other.
+    #[must_use]
+    pub fn is_host_entry(&self) -> bool {
+        self.producer == Producer::Host
+    }
+
     /// What the device's compiler is to be told, as far as the container says it.
     #[must_use]
     pub fn compile_options(&self) -> &str {

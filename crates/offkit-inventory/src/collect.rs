@@ -120,6 +120,9 @@ impl Collector<'_, '_> {
 
     fn image(&mut self, image: &DeviceImage<'_>) {
         self.leave(&image.location);
+        if image.is_host_entry() {
+            return;
+        }
         let library = self.around.iter().find_map(|around| around.library);
         let library = library.unwrap_or_else(|| {
             self.add_library(Library {

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 
-use offkit_object::{DeviceImage, Location, Producer, Storage, Target, target_of};
+use offkit_object::{DeviceImage, Location, Storage, Target, target_of};
 
 use super::sums::{Sum, Sums};
 use crate::failure::Failure;
@@ -29,9 +29,9 @@ pub(super) struct Listed {
     place: usize,
     format: &'static str,
     target: Target,
-    is_host: bool,
     size: u64,
-    sum: Sum,
+    /// `None` for what is the host's.
+    sum: Option<Sum>,
     /// How it is stored, if that is worth a word.
     note: Option<String>,
 }
@@ -125,7 +125,6 @@ impl Rows {
             place: places.len() - start,
             format: image.format.name(),
             target,
-            is_host: image.producer == Producer::Host,
             size: image.size(),
             sum: Sum::of(image),
             note: note(image),
@@ -372,7 +371,7 @@ fn push_target(text: &mut String, listed: &Listed) {
     if let Cow::Owned(escaped) = escape(&text[start..]) {
         text.replace_range(start.., &escaped);
     }
-    if listed.is_host {
+    if listed.sum.is_none() {
         *text += " (host)";
     }
 }

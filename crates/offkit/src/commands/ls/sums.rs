@@ -36,7 +36,8 @@ impl Sums {
     /// As many targets as are looked through for each image.
     const RECENT: usize = 16;
 
-    pub(super) fn add(&mut self, target: &Target, sum: Sum) {
+    pub(super) fn add(&mut self, target: &Target, sum: Option<Sum>) {
+        let Some(sum) = sum else { return };
         self.images += sum.images;
         self.bytes += sum.bytes;
         let is_same = |place: &usize| {
@@ -123,14 +124,14 @@ impl Sums {
 }
 
 impl Sum {
-    /// What one image takes.
-    pub(super) fn of(image: &DeviceImage<'_>) -> Self {
-        Self {
+    /// What one image takes; `None` for the host's entry of a bundle, which is listed and not counted.
+    pub(super) fn of(image: &DeviceImage<'_>) -> Option<Self> {
+        (!image.is_host_entry()).then(|| Self {
             format: image.format,
             images: 1,
             bytes: image.size(),
             stored: image.stored_bytes().len() as u64,
-        }
+        })
     }
 
     fn add(&mut self, other: Self) {

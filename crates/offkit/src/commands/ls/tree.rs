@@ -140,7 +140,7 @@ impl Tree {
         let (mut output, mut sums) = self.rows.finish()?;
         sums.add_all(self.hidden);
         match sums.images {
-            0 if met > 0 => {}
+            0 if self.images == 0 && met > 0 => {}
             0 if has_problems => {
                 output.line(format_args!(
                     "{faint}no device code found; not everything could be read{faint:#}"
