@@ -129,3 +129,55 @@ fn the_host_s_processor_as_a_device_has_images_like_any_other() {
     );
     assert_eq!(rows[1]["total"]["images"], 1);
 }
+
+#[test]
+fn kernels_with_too_many_registers_are_named_with_their_architecture() {
+    need!("clang-22", "ld.lld", "clang-offload-bundler");
+    let folder = Folder::new();
+    library(&folder);
+    folder.write("offkit.toml", "[kernels]\nmax-registers = 1\n");
+    let outcome = folder.offkit("check libhip.so --policy offkit.toml --json");
+    assert_eq!(outcome.code, 1);
+    let found: Value = serde_json::from_str(&outcome.stdout).unwrap();
+    let findings = found["findings"].as_array().unwrap().iter();
+    let mut findings: Vec<_> = findings
+        .map(|finding| {
+            let message = finding["message"].as_str().unwrap();
+            let said = message.split(" takes ").next().unwrap();
+            let target = finding["target"].as_str().unwrap();
+            assert!(said.ends_with(target), "{message}");
+            assert_eq!(finding["library"], "libhip.so");
+            said
+        })
+        .collect();
+    findings.sort_unstable();
+    assert_eq!(
+        findings,
+        ["other on gfx90a", "saxpy on gfx90a", "saxpy on gfx942"]
+    );
+}
+
+#[test]
+fn a_device_that_is_named_twice_is_checked_once() {
+    need!("clang-22", "ld.lld", "clang-offload-bundler");
+    let folder = Folder::new();
+    library(&folder);
+    folder.write(
+        "offkit.toml",
+        "[check]\ntargets = ['gfx90a', 'mi210']\nnative = ['gfx90a']\n",
+    );
+    let outcome = folder.offkit("check libhip.so --policy offkit.toml --targets gfx90a,gfx90a --json");
+    let found: Value = serde_json::from_str(&outcome.ok()).unwrap();
+    assert_eq!(found["targets"], serde_json::json!(["gfx90a"]));
+    assert_eq!(found["coverage"].as_array().unwrap().len(), 1);
+    // Whoever asks for more in one place gets that.
+    folder.write(
+        "k.ptx",
+        ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry saxpy() { ret; }\n",
+    );
+    for targets in ["sm_80,sm_80+ptx", "sm_80+ptx,a100"] {
+        let outcome = folder.offkit(&format!("check k.ptx --targets {targets} --json"));
+        let found: Value = serde_json::from_str(&outcome.ok()).unwrap();
+        assert_eq!(found["targets"], serde_json::json!(["sm_80+ptx"]));
+    }
+}

@@ -65,7 +65,7 @@ fn a_folder_is_listed_by_what_has_device_code() {
     says(&folder.offkit("ls --arch gfx9 site").fails(1), &["gfx90a"]);
     std::fs::remove_file(folder.path("site/k.ptx")).unwrap();
     std::fs::remove_dir_all(folder.path("site/lib")).unwrap();
-    says(&folder.offkit("ls site").ok(), &["no device code in 1 files"]);
+    says(&folder.offkit("ls site").ok(), &["no device code in 1 file\n"]);
 }
 
 #[test]

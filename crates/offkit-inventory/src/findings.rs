@@ -1,6 +1,6 @@
 //! Which rules of a policy a package breaks.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use offkit_image::{ImageFormat, Spills};
 
@@ -8,9 +8,14 @@ use crate::check::{Check, Wanted};
 use crate::diff::{Diff, Images, Snapshot, diff};
 use crate::family::family;
 use crate::inventory::{Inventory, Listed, sum};
+use crate::names::NameId;
 use crate::policy::{Growth, Level, Policy, Ptx};
 use crate::redundancy::{Kind, redundancy};
 use crate::totals::{Key, totals};
+use crate::words::some_of;
+
+/// What one thing and several do that have something.
+const HAS: [&str; 2] = ["has", "have"];
 
 /// A rule that is broken.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -124,8 +129,8 @@ fn coverage(inventory: &Inventory, check: &Check, wanted: &[Wanted], policy: &Po
     // Of what is asked for only kernels without code may be let be.
     let level = policy.check.holes.unwrap_or(Level::Error);
     let what = match inventory.has_kernels {
-        true => "kernels",
-        false => "containers",
+        true => "kernel",
+        false => "container",
     };
     let mut findings = Vec::new();
     for place in &check.nothing_for {
@@ -161,7 +166,7 @@ fn coverage(inventory: &Inventory, check: &Check, wanted: &[Wanted], policy: &Po
                 level,
                 "check.targets",
                 holes,
-                format!("{holes} of {all} {what} have no code for {device}"),
+                format!("{} no code for {device}", some_of(holes, all, what, HAS)),
             );
         }
         if wanted.native_only && coverage.compiled > 0 {
@@ -170,7 +175,10 @@ fn coverage(inventory: &Inventory, check: &Check, wanted: &[Wanted], policy: &Po
                 Level::Error,
                 "check.native",
                 compiled,
-                format!("{compiled} of {all} {what} are compiled at load on {device}"),
+                format!(
+                    "{} compiled at load on {device}",
+                    some_of(compiled, all, what, ["is", "are"])
+                ),
             );
         }
         if coverage.without_portable > 0 {
@@ -179,7 +187,7 @@ fn coverage(inventory: &Inventory, check: &Check, wanted: &[Wanted], policy: &Po
                 Level::Error,
                 "check.targets",
                 without,
-                format!("{without} of {all} {what} have no PTX that fits {device}"),
+                format!("{} no PTX that fits {device}", some_of(without, all, what, HAS)),
             );
         }
     }
@@ -245,8 +253,8 @@ fn ptx(inventory: &Inventory, policy: &Policy) -> Vec<Finding> {
                     Level::Error,
                     "check.ptx",
                     format!(
-                        "{without} of {} kernels have no PTX for devices to come",
-                        native.len()
+                        "{} no PTX for devices to come",
+                        some_of(without, native.len(), "kernel", HAS)
                     ),
                 )
             });
@@ -312,29 +320,38 @@ fn kernels(inventory: &Inventory, policy: &Policy) -> Vec<Finding> {
     let Some(limit) = rules.max_registers else {
         return Vec::new();
     };
-    let mut findings = Vec::new();
+    // Of a kernel that several images of one library and one architecture have, the largest.
+    let mut largest = BTreeMap::<(usize, NameId, String), (u64, u64)>::new();
     for kernel in &inventory.kernels {
         let Some(registers) = kernel.resources.registers.filter(|registers| *registers > limit) else {
+            continue;
+        };
+        let Some(image) = inventory.images.get(kernel.image) else {
             continue;
         };
         if !rules.concern(inventory.names.family(kernel.name)) {
             continue;
         }
-        let name = inventory.names.readable(kernel.name);
         let spills = kernel.resources.spills.map_or(0, Spills::amount);
-        findings.push(Finding {
+        let known = largest
+            .entry((image.library, kernel.name, image.arch()))
+            .or_default();
+        *known = (registers, spills).max(*known);
+    }
+    let finding = |((library, name, arch), (registers, spills))| {
+        let name = inventory.names.readable(name);
+        let message =
+            format!("{name} on {arch} takes {registers} registers, more than {limit}, and spills {spills}");
+        Finding {
+            library: Some(inventory.library_name(library).to_owned()),
             kernel: Some(name.to_owned()),
-            target: inventory.images.get(kernel.image).map(Listed::arch),
+            target: Some(arch),
             value: Some(registers),
             limit: Some(limit),
-            ..Finding::new(
-                Level::Error,
-                "kernels.max-registers",
-                format!("{name} takes {registers} registers, more than {limit}, and spills {spills}"),
-            )
-        });
-    }
-    findings
+            ..Finding::new(Level::Error, "kernels.max-registers", message)
+        }
+    };
+    largest.into_iter().map(finding).collect()
 }
 
 /// The rules on growth that there are: each with the number that it is about, and what is allowed.

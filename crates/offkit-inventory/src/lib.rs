@@ -38,7 +38,9 @@ mod names;
 pub mod policy;
 pub mod redundancy;
 pub mod totals;
+mod words;
 
 pub use collect::{Collector, Depth};
 pub use inventory::{Inventory, Kernel, Library, Listed};
 pub use names::{NameId, Names};
+pub use words::count;

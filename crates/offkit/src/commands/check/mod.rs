@@ -202,24 +202,32 @@ fn read(path: &Path) -> Result<String, Failure> {
 /// The devices of the options and of the policy.
 fn wanted(options: &Check, policy: &Policy) -> Result<Vec<Wanted>, Failure> {
     let parse = |text: &String| text.parse::<Wanted>().map_err(Failure::input);
-    let mut wanted = options.targets.clone();
+    let mut named = options.targets.clone();
     match options.device.as_deref() {
-        Some("auto") => wanted.extend(device::of_this_machine()?.into_iter().map(Wanted::new)),
+        Some("auto") => named.extend(device::of_this_machine()?.into_iter().map(Wanted::new)),
         Some(name) => match device::of_runtime(name) {
-            Some(device) => wanted.push(Wanted::new(device?)),
-            None => wanted.push(parse(&name.to_owned())?),
+            Some(device) => named.push(Wanted::new(device?)),
+            None => named.push(parse(&name.to_owned())?),
         },
         None => {}
     }
     for name in &policy.check.targets {
-        wanted.push(parse(name)?);
+        named.push(parse(name)?);
     }
     for name in &policy.check.native {
         let mut native = parse(name)?;
         native.native_only = true;
-        match wanted.iter_mut().find(|wanted| wanted.device == native.device) {
-            Some(known) => known.native_only = true,
-            None => wanted.push(native),
+        named.push(native);
+    }
+    // Who names a device twice asks for all that either asks for.
+    let mut wanted = Vec::<Wanted>::new();
+    for one in named {
+        match wanted.iter_mut().find(|known| known.device == one.device) {
+            Some(known) => {
+                known.with_portable |= one.with_portable;
+                known.native_only |= one.native_only;
+            }
+            None => wanted.push(one),
         }
     }
     if wanted.is_empty() && options.policy.is_none() && options.write_baseline.is_none() {

@@ -13,7 +13,7 @@ use clap::Args;
 use std::path::Path;
 use std::path::PathBuf;
 
-use offkit_inventory::{Depth, Inventory};
+use offkit_inventory::{Depth, Inventory, count};
 use offkit_object::{Item, looks_like_device_code};
 
 use super::Source;
@@ -144,7 +144,7 @@ impl Lister<'_> {
         if images == 0 && !self.options.json {
             let folder = escape(&folder.display().to_string()).into_owned();
             self.terminal.line(match self.selection.damaged() == damaged {
-                true => format!("{folder}: no device code in {} files", files.len()),
+                true => format!("{folder}: no device code in {}", count(files.len(), "file")),
                 false => format!("{folder}: no device code in what could be read"),
             })?;
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use offkit_inventory::redundancy::{Removal, redundancy, removals};
 use offkit_inventory::totals::{Key, Total, total, totals};
-use offkit_inventory::{Inventory, Kernel};
+use offkit_inventory::{Inventory, Kernel, count};
 use offkit_object::Spills;
 use serde_json::json;
 
@@ -34,10 +34,6 @@ pub(super) fn summary(inventory: &Inventory) -> Vec<String> {
         .iter()
         .map(offkit_inventory::Library::host_bytes)
         .sum();
-    let count = |number: usize, what: &str| match number {
-        1 => format!("1 {what}"),
-        number => format!("{number} {what}s"),
-    };
     lines.push(format!(
         "{} of device code in {}, {} unpacked; {} of host code, data and headers beside it",
         size(all.stored),
@@ -46,12 +42,15 @@ pub(super) fn summary(inventory: &Inventory) -> Vec<String> {
         size(host),
     ));
     if inventory.has_kernels {
-        lines.push(format!(
-            "{} with {}, {} of code",
-            count(all.kernels, "kernel"),
-            count(inventory.names.len(), "name"),
-            size(all.code)
-        ));
+        lines.push(match all.kernels {
+            0 => "no kernels that can be read".to_owned(),
+            kernels => format!(
+                "{} with {}, {} of code",
+                count(kernels, "kernel"),
+                count(inventory.names.len(), "name"),
+                size(all.code)
+            ),
+        });
     }
     lines
 }
@@ -147,7 +146,7 @@ fn libraries(inventory: &Inventory, top: usize) -> Table {
             (0, _) => "no device code".to_owned(),
             (_, 0) => "none: later devices cannot run it".to_owned(),
             (all, portable) if all == portable => "all".to_owned(),
-            (all, portable) => format!("{portable} of {all} images"),
+            (all, portable) => format!("{portable} of {}", count(all, "image")),
         };
         table.row(vec![
             inventory.library_name(*number).to_owned(),
