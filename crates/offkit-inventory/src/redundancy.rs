@@ -10,6 +10,7 @@ use offkit_image::{Compression, ContainerKind, ImageFormat, Location, Target};
 
 use crate::inventory::{Inventory, Kernel, Listed, part, sum};
 use crate::names::NameId;
+use crate::words::count;
 
 /// Why something is redundant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -76,6 +77,14 @@ pub fn redundancy(inventory: &Inventory) -> Vec<Redundant> {
     found
 }
 
+/// The library that something is in, unless that is in several.
+fn the_only(libraries: &BTreeSet<usize>) -> Option<usize> {
+    match libraries.len() {
+        1 => libraries.first().copied(),
+        _ => None,
+    }
+}
+
 /// The images of each library.
 fn by_library(inventory: &Inventory) -> BTreeMap<usize, Vec<&Listed>> {
     let mut libraries = BTreeMap::<usize, Vec<&Listed>>::new();
@@ -133,7 +142,10 @@ fn covered(inventory: &Inventory) -> Vec<Redundant> {
                 found.push(Redundant {
                     kind: Kind::CoveredArch,
                     library: Some(library),
-                    what: format!("{processor} repeats {} kernels of {other}", arch.names.len()),
+                    what: format!(
+                        "{processor} repeats {} of {other}",
+                        count(arch.names.len(), "kernel")
+                    ),
                     images: arch.images,
                     kernels: arch.names.len(),
                     saves: Some(arch.stored),
@@ -148,11 +160,16 @@ fn covered(inventory: &Inventory) -> Vec<Redundant> {
 }
 
 fn same_images(inventory: &Inventory) -> Vec<Redundant> {
-    let mut seen = HashSet::new();
+    let mut seen = HashMap::new();
+    let mut libraries = BTreeSet::new();
     let (mut images, mut kernels, mut stored) = (0, 0, 0_u64);
-    for image in &inventory.images {
+    for (number, image) in inventory.images.iter().enumerate() {
         let Some(digest) = image.digest else { continue };
-        if !seen.insert((digest, image.image.target.arch.clone())) {
+        let first = *seen
+            .entry((digest, image.image.target.arch.clone()))
+            .or_insert(number);
+        if first != number {
+            libraries.extend([image.library, inventory.images[first].library]);
             images += 1;
             kernels += image.kernels.len();
             stored = stored.saturating_add(image.stored);
@@ -160,8 +177,11 @@ fn same_images(inventory: &Inventory) -> Vec<Redundant> {
     }
     let redundant = Redundant {
         kind: Kind::SameImage,
-        library: None,
-        what: format!("{images} images are copies of others"),
+        library: the_only(&libraries),
+        what: match images {
+            1 => "1 image is a copy of another".to_owned(),
+            _ => format!("{images} images are copies of others"),
+        },
         images,
         kernels,
         saves: Some(stored),
@@ -210,7 +230,10 @@ fn same_kernels(inventory: &Inventory) -> Vec<Redundant> {
             found.push(Redundant {
                 kind: Kind::SameKernels,
                 library: Some(library),
-                what: format!("{copies} kernels are there again in other images of the same architecture"),
+                what: match copies {
+                    1 => "1 kernel is there again in another image of the same architecture".to_owned(),
+                    _ => format!("{copies} kernels are there again in other images of the same architecture"),
+                },
                 images: touched.len(),
                 kernels: copies,
                 saves: Some(bytes),
@@ -261,25 +284,29 @@ fn same_libraries(inventory: &Inventory) -> Vec<Redundant> {
 fn compression(inventory: &Inventory) -> Vec<Redundant> {
     /// CUDA's own tools store smaller images as they are.
     const WORTH_IT: u64 = 1 << 14;
-    let mut sums = BTreeMap::<&str, (usize, u64)>::new();
+    let mut sums = BTreeMap::<&str, (usize, u64, BTreeSet<usize>)>::new();
     for image in &inventory.images {
         if image.image.container != ContainerKind::Fatbin || image.stored < WORTH_IT {
             continue;
         }
         let name = match image.image.compression() {
             Some(Compression::Lz4) => "by LZ4",
-            None => "as they are",
+            None => "uncompressed",
             _ => continue,
         };
         let sum = sums.entry(name).or_default();
         sum.0 += 1;
         sum.1 = sum.1.saturating_add(image.stored);
+        sum.2.insert(image.library);
     }
-    let sums = sums.into_iter().filter(|(_, (_, bytes))| *bytes > 0);
-    sums.map(|(how, (images, bytes))| Redundant {
+    let sums = sums.into_iter().filter(|(_, (_, bytes, _))| *bytes > 0);
+    sums.map(|(how, (images, bytes, libraries))| Redundant {
         kind: Kind::Compression,
-        library: None,
-        what: format!("{images} images of fatbins, {bytes} bytes, are stored {how} and not by zstd"),
+        library: the_only(&libraries),
+        what: match images {
+            1 => format!("1 image of a fatbin, {bytes} bytes, is stored {how} and not by zstd"),
+            _ => format!("{images} images of fatbins, {bytes} bytes, are stored {how} and not by zstd"),
+        },
         images,
         kernels: 0,
         saves: None,

@@ -86,7 +86,7 @@ class Redundancy(TypedDict):
     what: str
     images: int
     kernels: int
-    saves: int
+    saves: Optional[int]
     costs: Optional[str]
 
 
