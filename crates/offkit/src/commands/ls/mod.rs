@@ -6,6 +6,7 @@ mod listing;
 mod rows;
 mod sums;
 mod tree;
+mod triton;
 
 use super::filter::{Filter, Selection};
 use super::limits::LimitOptions;
@@ -20,7 +21,7 @@ use super::Source;
 use super::folder::files_in;
 use super::needed::libraries_of;
 use crate::failure::Failure;
-use crate::terminal::{Terminal, escape};
+use crate::terminal::{Terminal, escape, size};
 use listing::{Form, Listing};
 use sums::Sums;
 use tree::Tree;
@@ -135,7 +136,9 @@ impl Lister<'_> {
             self.selection.fail(failure, self.terminal);
         }
         let mut images = 0;
+        let mut last = None;
         for path in &files {
+            self.tell_of_triton(path, &mut last)?;
             match self.file(path, true) {
                 Ok(count) => images += count,
                 Err(failure) => self.selection.fail(&failure, self.terminal),
@@ -151,6 +154,49 @@ impl Lister<'_> {
         Ok(())
     }
 
+    /// Says which kernel of Triton's cache a file in a folder is a form of, once for all forms. `last` is what was said
+    /// last.
+    fn tell_of_triton(&self, path: &Path, last: &mut Option<PathBuf>) -> Result<(), Failure> {
+        if self.options.json || !self.options.filter.accepts_all() {
+            return Ok(());
+        }
+        let Some(kernel) = triton::Kernel::of(path).filter(|kernel| last.as_ref() != Some(&kernel.metadata))
+        else {
+            return Ok(());
+        };
+        self.terminal.line(format_args!(
+            "{}  in Triton's cache: {}, as {}",
+            escape(&kernel.metadata.display().to_string()),
+            escape(&kernel.described()),
+            kernel.forms().join(", ")
+        ))?;
+        *last = Some(kernel.metadata);
+        Ok(())
+    }
+
+    /// Says what a file is that only Triton's compiler takes.
+    fn triton_text(&self, form: &str, source: &Source) -> Result<(), Failure> {
+        if self.options.json {
+            return Ok(());
+        }
+        let kernel = triton::Kernel::of(&source.path);
+        let described = kernel
+            .as_ref()
+            .map_or_else(String::new, triton::Kernel::described);
+        let comma = if kernel.is_some() { ", " } else { "" };
+        self.terminal.line(format_args!(
+            "{}  {form}{comma}{}, {}",
+            escape(source.place.file()),
+            escape(&described),
+            size(source.content.len() as u64)
+        ))?;
+        let code = kernel.map_or_else(Vec::new, |kernel| kernel.code());
+        self.terminal.line(match code.as_slice() {
+            [] => "no device code inside".to_owned(),
+            files => format!("no device code inside: that is in {}", escape(&files.join(", "))),
+        })
+    }
+
     /// Lists one file, and says how many images it has. Of files in a folder, those without device code are left out.
     fn file(&mut self, path: &Path, is_in_folder: bool) -> Result<usize, Failure> {
         /// Enough to tell what a file is.
@@ -158,6 +204,12 @@ impl Lister<'_> {
         self.inside = Inventory::default();
         let source = Source::open(path)?;
         if is_in_folder && !looks_like_device_code(source.content.get(..HEAD).unwrap_or(&source.content)) {
+            return Ok(0);
+        }
+        if let Some(form) =
+            triton::text_form(&source.path, &source.content).filter(|_| source.place.is_file())
+        {
+            self.triton_text(form, &source)?;
             return Ok(0);
         }
         let (options, output) = (self.options, self.terminal.output());
