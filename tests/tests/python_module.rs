@@ -1,7 +1,9 @@
-//! The Python module: its wheel is built, installed into an environment of its own, and tested there by pytest.
+//! The Python module: its wheel is built, installed into an environment of its own, and tested there by pytest. So is the
+//! example that looks into a registry's worth of packages on a cluster.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 use offkit_tests::documentation::blocks;
 use offkit_tests::packages::python;
@@ -26,6 +28,31 @@ const PACKAGES: [&str; 17] = [
     "mypy-extensions==1.2.0",
     "tzdata==2026.6",
     "typing_extensions==4.16.0",
+];
+
+/// What the example `registry-scan` needs besides, and what that needs: Dask and Arrow, 60 MB to fetch.
+const CLUSTER: [&str; 21] = [
+    "dask==2026.8.0",
+    "distributed==2026.8.0",
+    "pyarrow==26.0.1",
+    "click==8.5.1",
+    "cloudpickle==3.1.3",
+    "fsspec==2026.9.0",
+    "importlib_metadata==10.2.0",
+    "jinja2==3.1.6",
+    "lazy-importer==0.1.0",
+    "locket==1.0.0",
+    "markupsafe==3.0.4",
+    "msgpack==1.2.4",
+    "partd==1.4.2",
+    "psutil==7.2.2",
+    "pyyaml==6.0.4",
+    "sortedcontainers==2.4.0",
+    "tblib==3.2.2",
+    "toolz==1.2.0",
+    "tornado==6.6.1",
+    "zict==3.0.0",
+    "zipp==4.1.2",
 ];
 
 /// AMD's code for two processors, PTX, a package of both, one of neither, and what is cut off.
@@ -93,26 +120,61 @@ fn install(folder: &Folder, python: &Path) {
         .ok();
 }
 
-#[test]
-fn the_module_answers_as_the_program_does() {
-    need!("clang-22", "python3");
-    let Some(python) = python("python-offkit", &PACKAGES) else {
-        return;
-    };
-    let folder = Folder::new();
-    make_inputs(&folder);
-    install(&folder, &python);
-    let tests = root().join("tests/python");
-    let mut pytest = Command::new(&python);
+/// The environment with the module in it, made once for all tests.
+fn environment() -> Option<PathBuf> {
+    static MADE: OnceLock<Option<PathBuf>> = OnceLock::new();
+    MADE.get_or_init(|| {
+        let packages: Vec<_> = PACKAGES.iter().chain(&CLUSTER).copied().collect();
+        let python = python("python-offkit", &packages)?;
+        install(&Folder::new(), &python);
+        Some(python)
+    })
+    .clone()
+}
+
+/// Runs the tests of a file.
+#[track_caller]
+fn pytest(folder: &Folder, python: &Path, file: &str, variables: &[(&str, &str)]) {
+    let mut pytest = Command::new(python);
     pytest
         .args(["-m", "pytest", "-q", "-p", "no:cacheprovider"])
-        .arg(tests.join("test_offkit.py"))
-        .env("KERNELS", "kernels.whl")
-        .env("NO_KERNELS", "none.whl")
-        .env("DAMAGED", "damaged.out")
+        .arg(root().join("tests/python").join(file))
+        .envs(variables.iter().copied())
         .env("PYTHONDONTWRITEBYTECODE", "1");
     let outcome = folder.run_command(&mut pytest);
     assert_eq!(outcome.code, 0, "{}", outcome.stdout);
+}
+
+#[test]
+fn a_registry_is_scanned_on_two_workers_of_which_one_dies() {
+    need!("clang-22", "python3");
+    let Some(python) = environment() else { return };
+    let folder = Folder::new();
+    make_inputs(&folder);
+    std::fs::create_dir(folder.path("wheels")).unwrap();
+    for number in 0..5 {
+        folder.write(&format!("wheels/code-{number}.whl"), folder.read("kernels.whl"));
+    }
+    folder.write("wheels/plain.whl", folder.read("none.whl"));
+    folder.write("wheels/damaged.out", folder.read("damaged.out"));
+    let wheels = folder.path("wheels");
+    let wheels = wheels.to_str().expect("folders of tests have plain names");
+    pytest(&folder, &python, "test_registry_scan.py", &[("WHEELS", wheels)]);
+}
+
+#[test]
+fn the_module_answers_as_the_program_does() {
+    need!("clang-22", "python3");
+    let Some(python) = environment() else { return };
+    let folder = Folder::new();
+    make_inputs(&folder);
+    let tests = root().join("tests/python");
+    let files = [
+        ("KERNELS", "kernels.whl"),
+        ("NO_KERNELS", "none.whl"),
+        ("DAMAGED", "damaged.out"),
+    ];
+    pytest(&folder, &python, "test_offkit.py", &files);
     // What the documentation shows.
     let (_, program) = blocks("docs/python.md")
         .into_iter()
