@@ -188,6 +188,54 @@ fn libraries_that_a_program_needs_are_listed_with_it() {
         &outcome.stderr,
         &["libgone.so was not found, and not looked into"],
     );
+    // What a folder's files need is listed behind them: once each, and if it is not in the folder.
+    std::fs::create_dir_all(folder.path("site/tool")).unwrap();
+    for (from, to) in [
+        ("app", "site/app"),
+        ("app", "site/again"),
+        ("lib/liba.so", "site/tool/libown.so"),
+    ] {
+        std::fs::copy(folder.path(from), folder.path(to)).unwrap();
+    }
+    folder.write(
+        "site/notes.txt",
+        "no code for devices, nor for anything else that runs",
+    );
+    let needed_by = |line: &str| {
+        let mut command = Command::new(offkit());
+        command
+            .args(line.split_whitespace())
+            .env("LD_LIBRARY_PATH", folder.path("lib"));
+        folder.run_command(&mut command)
+    };
+    let outcome = needed_by("ls --needed --json site");
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let rows = outcome.json();
+    let places: Vec<_> = rows.iter().map(|row| row["location"].as_str().unwrap()).collect();
+    assert_eq!(places.len(), 2, "{places:?}");
+    assert_eq!(places[0], "site/tool/libown.so!.llvm.offloading/0");
+    assert!(
+        places[1].ends_with("/lib/liba.so!.llvm.offloading/0"),
+        "{places:?}"
+    );
+    assert_eq!(outcome.stderr.matches("libgone.so was not found").count(), 1);
+    assert_eq!(needed_by("ls --json site").json().len(), 1);
+    let outcome = needed_by("check -r --needed --json site --targets sm_52 --driver 550");
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let found = &outcome.json()[0];
+    assert_eq!(found["coverage"].as_array().unwrap().len(), 2, "{found:#}");
+    assert_eq!(
+        found["not_looked_into"].as_array().unwrap().len(),
+        1,
+        "libgone.so alone: {found:#}"
+    );
+    // A file of the folder is no other one when a loader finds it there.
+    std::fs::create_dir(folder.path("site/lib")).unwrap();
+    std::fs::copy(folder.path("lib/liba.so"), folder.path("site/lib/liba.so")).unwrap();
+    let rows = needed_by("ls --needed --json site").json();
+    let places: Vec<_> = rows.iter().map(|row| row["location"].as_str().unwrap()).collect();
+    let own = ["site/lib/liba.so", "site/tool/libown.so"];
+    assert_eq!(places, own.map(|file| format!("{file}!.llvm.offloading/0")));
     // The members of a package find each other, wherever they are in it.
     let python = tool("python3").unwrap();
     folder

@@ -144,7 +144,8 @@ pub(crate) fn sum(numbers: impl Iterator<Item = u64>) -> u64 {
 }
 
 /// Whether a library is one of the C and C++ runtime.
-fn is_of_runtime(name: &str) -> bool {
+#[must_use]
+pub fn is_of_runtime(name: &str) -> bool {
     const NAMES: [&str; 18] = [
         "libc.so",
         "libm.so",

@@ -41,6 +41,6 @@ pub mod totals;
 mod words;
 
 pub use collect::{Collector, Depth};
-pub use inventory::{Inventory, Kernel, Library, Listed};
+pub use inventory::{Inventory, Kernel, Library, Listed, is_of_runtime};
 pub use names::{NameId, Names};
 pub use words::count;

@@ -13,7 +13,7 @@ use super::Source;
 use super::folder::files_in;
 use super::limits::LimitOptions;
 use super::mapped::Mapped;
-use super::needed::libraries_of;
+use super::needed::{Libraries, canonical, file_name, libraries_of};
 use crate::failure::Failure;
 use crate::terminal::{Progress, Terminal};
 
@@ -51,33 +51,36 @@ pub(super) fn collect(
     collect_all(&inputs, must_have_code && !recursive, depth, limits, terminal)
 }
 
-/// Adds the libraries that files need, and what these need, as far as the system's loader finds them. Returns the names
-/// of those that were looked into, with device code or without.
+/// What came of following the libraries that files need.
+#[derive(Default)]
+pub(super) struct Followed {
+    /// The names of those that were looked into, with device code or without.
+    pub(super) names: HashSet<String>,
+    /// Those that are nowhere, and who needs each.
+    pub(super) missing: Vec<(String, String)>,
+}
+
+/// Adds the libraries that files need, and what these need, as far as the system's loader finds them.
 pub(super) fn add_needed(
     inventory: &mut Inventory,
     files: &[PathBuf],
+    recursive: bool,
     depth: Depth,
     limits: &LimitOptions,
     terminal: Terminal,
-) -> Result<HashSet<String>, Failure> {
-    let whole = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let name = |path: &Path| {
-        path.file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned()
-    };
-    let given: HashSet<PathBuf> = files.iter().map(|file| whole(file)).collect();
-    let mut followed: HashSet<String> = given.iter().map(|file| name(file)).collect();
-    let mut inputs = Vec::new();
-    let paths: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
-    for library in libraries_of(&paths, inventory).found {
-        if !given.contains(&whole(&library)) && followed.insert(name(&library)) {
-            inputs.push(Input::of(library, true));
+) -> Result<Followed, Failure> {
+    let given = inputs(files, recursive)?;
+    let given: Vec<&Path> = given.iter().map(|input| input.path.as_path()).collect();
+    let mut names: HashSet<String> = given.iter().map(|file| file_name(&canonical(file))).collect();
+    let mut needed = Vec::new();
+    let Libraries { found, missing } = libraries_of(&given, inventory);
+    for library in found {
+        if names.insert(file_name(&library)) {
+            needed.push(Input::of(library, true));
         }
     }
-    inventory.append(collect_all(&inputs, false, depth, limits, terminal)?);
-    Ok(followed)
+    inventory.append(collect_all(&needed, false, depth, limits, terminal)?);
+    Ok(Followed { names, missing })
 }
 
 fn collect_all(

@@ -4,7 +4,7 @@ use std::collections::{HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 
 use offkit_host::files;
-use offkit_inventory::Inventory;
+use offkit_inventory::{Inventory, is_of_runtime};
 use offkit_object::host::needed;
 
 /// Where loaders look last. What `ldconfig` knows beyond these is in a cache of its own form.
@@ -23,8 +23,9 @@ const FOLDERS: [&str; 9] = [
 /// What files need, and what that needs.
 #[derive(Default)]
 pub(super) struct Libraries {
+    /// Those that are none of the files.
     pub(super) found: Vec<PathBuf>,
-    /// Those that are nowhere, and who needs each first.
+    /// Those that are nowhere and may have device code, and who needs each first.
     pub(super) missing: Vec<(String, String)>,
 }
 
@@ -32,6 +33,8 @@ pub(super) struct Libraries {
 /// their members find each other by their names, for the folders that members name are those of an installed package.
 pub(super) fn libraries_of(files: &[&Path], inside: &Inventory) -> Libraries {
     let mut search = Search {
+        names: files.iter().map(|file| file_name(file)).collect(),
+        seen: files.iter().map(|file| canonical(file)).collect(),
         next: files.iter().map(|file| (*file).to_owned()).collect(),
         ..Search::default()
     };
@@ -42,17 +45,41 @@ pub(super) fn libraries_of(files: &[&Path], inside: &Inventory) -> Libraries {
             Some(library) => library.location.to_string(),
             None => String::new(),
         };
-        search.add(name.to_owned(), &folders, by);
+        search.add(name, &folders, by);
     }
     search.follow();
-    search.libraries
+    let Search {
+        names,
+        found,
+        mut missing,
+        ..
+    } = search;
+    // What one file looks for in vain, another one has loaded, or it is among the files.
+    missing.retain(|(name, _)| !names.contains(name));
+    Libraries { found, missing }
+}
+
+/// A file's place without links on the way to it.
+pub(super) fn canonical(file: &Path) -> PathBuf {
+    file.canonicalize().unwrap_or_else(|_| file.to_owned())
+}
+
+/// The name of a file without its folder.
+pub(super) fn file_name(file: &Path) -> String {
+    let name = file.file_name().unwrap_or_default();
+    name.to_string_lossy().into_owned()
 }
 
 #[derive(Default)]
 struct Search {
-    libraries: Libraries,
-    /// Names of libraries that were looked for.
-    seen: HashSet<String>,
+    found: Vec<PathBuf>,
+    missing: Vec<(String, String)>,
+    /// The names of the files, and those by which libraries were found.
+    names: HashSet<String>,
+    /// All of them, by their places.
+    seen: HashSet<PathBuf>,
+    /// Names that were missing.
+    missed: HashSet<String>,
     /// Files that were not looked into yet.
     next: VecDeque<PathBuf>,
 }
@@ -64,25 +91,31 @@ impl Search {
                 continue;
             };
             let needed = needed(&content);
+            if needed.libraries.is_empty() {
+                continue;
+            }
             let folders = folders(&file, &needed.folders);
             for name in needed.libraries {
-                self.add(name, &folders, || file.display().to_string());
+                self.add(&name, &folders, || file.display().to_string());
             }
         }
     }
 
-    /// Looks for a library.
-    fn add(&mut self, name: String, folders: &[PathBuf], by: impl FnOnce() -> String) {
-        if !self.seen.insert(name.clone()) {
-            return;
-        }
-        let mut places = folders.iter().map(|folder| folder.join(&name));
+    /// Looks for a library. Each file has folders of its own, so that one name may lead to several files.
+    fn add(&mut self, name: &str, folders: &[PathBuf], by: impl FnOnce() -> String) {
+        let mut places = folders.iter().map(|folder| folder.join(name));
         match places.find(|place| place.is_file()) {
             Some(place) => {
-                self.libraries.found.push(place.clone());
-                self.next.push_back(place);
+                self.names.insert(name.to_owned());
+                if self.seen.insert(canonical(&place)) {
+                    self.found.push(place.clone());
+                    self.next.push_back(place);
+                }
             }
-            None => self.libraries.missing.push((name, by())),
+            None if !is_of_runtime(name) && self.missed.insert(name.to_owned()) => {
+                self.missing.push((name.to_owned(), by()))
+            }
+            None => {}
         }
     }
 }

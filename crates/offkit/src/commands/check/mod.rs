@@ -2,7 +2,7 @@
 
 mod device;
 
-use std::collections::HashSet;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -15,7 +15,7 @@ use offkit_inventory::{Depth, Inventory};
 use offkit_object::target::{DriverVersion, Family, Run};
 use serde_json::{Value, json};
 
-use super::inventory::{add_needed, collect, warn};
+use super::inventory::{Followed, add_needed, collect, warn};
 use super::limits::LimitOptions;
 use super::problem_json;
 use super::table::Table;
@@ -124,9 +124,16 @@ pub(crate) fn run(options: &Check, terminal: Terminal) -> Result<(), Failure> {
         &options.limits,
         terminal,
     )?;
-    let mut followed = HashSet::new();
+    let mut followed = Followed::default();
     if options.needed {
-        followed = add_needed(&mut inventory, &options.files, depth, &options.limits, terminal)?;
+        followed = add_needed(
+            &mut inventory,
+            &options.files,
+            options.recursive,
+            depth,
+            &options.limits,
+            terminal,
+        )?;
         if inventory.images.is_empty() && inventory.problems.is_empty() {
             return Err(Failure::new(
                 ExitStatus::No,
@@ -282,8 +289,7 @@ struct Report<'a> {
     wanted: &'a [Wanted],
     checked: &'a Checked,
     found: &'a [Finding],
-    /// The names of needed libraries that were looked into.
-    followed: &'a HashSet<String>,
+    followed: &'a Followed,
     has_failed: bool,
 }
 
@@ -335,10 +341,13 @@ impl Report<'_> {
     /// The libraries that are needed and were not looked into, each with one that needs it.
     fn not_looked_into(&self) -> Vec<(&str, &str)> {
         let needed = self.inventory.needed_elsewhere().into_iter();
-        needed
-            .filter(|(name, _)| !self.followed.contains(*name))
-            .map(|(name, by)| (name, self.inventory.library_name(by)))
-            .collect()
+        let needed = needed.filter(|(name, _)| !self.followed.names.contains(*name));
+        let needed = needed.map(|(name, by)| (name, self.inventory.library_name(by)));
+        let mut needed: BTreeMap<_, _> = needed.collect();
+        for (name, by) in &self.followed.missing {
+            needed.entry(name).or_insert(by);
+        }
+        needed.into_iter().collect()
     }
 
     fn tell_needed(&self, terminal: Terminal) {

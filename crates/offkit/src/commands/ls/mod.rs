@@ -91,7 +91,8 @@ pub(crate) fn run(options: &Ls, terminal: Terminal) -> Result<(), Failure> {
             result => drop(result?),
         }
         if options.needed {
-            lister.needed(path);
+            let inside = std::mem::take(&mut lister.inside);
+            lister.needed(&[path], &inside);
         }
     }
     if options.totals {
@@ -112,10 +113,9 @@ struct Lister<'a> {
 }
 
 impl Lister<'_> {
-    /// Lists the libraries that a program, or the members of a package need, and that have device code inside.
-    fn needed(&mut self, file: &Path) {
-        let inside = std::mem::take(&mut self.inside);
-        let libraries = libraries_of(&[file], &inside);
+    /// Lists the libraries that programs, or the members of packages need, and that have device code inside.
+    fn needed(&mut self, files: &[&Path], inside: &Inventory) {
+        let libraries = libraries_of(files, inside);
         for path in &libraries.found {
             if let Err(failure) = self.file(path, true) {
                 self.selection.fail(&failure, self.terminal);
@@ -137,11 +137,17 @@ impl Lister<'_> {
         }
         let mut images = 0;
         let mut last = None;
+        // Those that may need others, and what is in them.
+        let (mut needing, mut inside) = (Vec::new(), Inventory::default());
         for path in &files {
             self.tell_of_triton(path, &mut last)?;
             match self.file(path, true) {
                 Ok(count) => images += count,
                 Err(failure) => self.selection.fail(&failure, self.terminal),
+            }
+            if !self.inside.libraries.is_empty() {
+                needing.push(path.as_path());
+                inside.append(std::mem::take(&mut self.inside));
             }
         }
         if images == 0 && !self.options.json {
@@ -150,6 +156,9 @@ impl Lister<'_> {
                 true => format!("{folder}: no device code in {}", count(files.len(), "file")),
                 false => format!("{folder}: no device code in what could be read"),
             })?;
+        }
+        if self.options.needed {
+            self.needed(&needing, &inside);
         }
         Ok(())
     }
