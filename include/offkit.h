@@ -136,7 +136,7 @@ OFFKIT_API offkit_error *offkit_runtime_select(offkit_runtime *runtime, const ch
 // selector (NULL) the first that takes one. OFFKIT_ERROR_INCOMPATIBLE says why the devices take none.
 OFFKIT_API offkit_error *offkit_runtime_choose(offkit_runtime *runtime, const char *selector,
     const offkit_registry *registry, const char *kernel, offkit_device **device);
-// Why plugins were left out so far, a line for each; the empty text if none was.
+// Why plugins, and drivers below them, were left out so far, a line for each; the empty text if none was.
 OFFKIT_API offkit_error *offkit_runtime_failures(offkit_runtime *runtime, const char **failures);
 OFFKIT_API void offkit_runtime_free(offkit_runtime *runtime);
 

@@ -5,6 +5,7 @@
 //! else is called ([`Plugin::load_without`](crate::host::Plugin::load_without)), and asks what became of each
 //! ([`Plugin::below`](crate::host::Plugin::below)).
 
+use crate::note::Note;
 use core::ffi::{CStr, c_char};
 use offkit_sync::{Mutex, PoisonError};
 use std::ffi::CString;
@@ -140,30 +141,10 @@ impl LeftOut {
     }
 }
 
-/// The note, as the file has it.
+/// The note that says so.
 #[doc(hidden)]
-#[derive(Debug)]
-#[repr(C, align(4))]
-pub struct Note {
-    name_size: u32,
-    size: u32,
-    kind: u32,
-    name: [u8; 8],
-    word: [u8; 8],
-}
-
-impl Note {
-    /// It.
-    #[doc(hidden)]
-    pub const fn of(kind: Kind) -> Note {
-        Note {
-            name_size: crate::note::OWNER.len() as u32 + 1,
-            size: 8,
-            kind: KIND,
-            name: *b"offkit\0\0",
-            word: *kind.word(),
-        }
-    }
+pub const fn note(kind: Kind) -> Note<8> {
+    Note::new(KIND, kind.word())
 }
 
 /// `offkitPluginLeaveOut`: has the plugin leave out a library, named as whatever names it does.
@@ -204,42 +185,6 @@ pub fn text(below: &[Below]) -> CString {
     let lines: Vec<String> = below.iter().map(ToString::to_string).collect();
     // No line has a zero in it.
     CString::new(lines.join("\n")).unwrap_or_default()
-}
-
-/// Exports what this module is about from a plugin's library, beside [`export_plugin!`](crate::export_plugin): what is below
-/// it, a [`LeftOut`] that it looks at before it opens any, and a function that returns a list of [`Below`].
-#[macro_export]
-macro_rules! export_below {
-    ($kind:expr, $left_out:path, $list:path) => {
-        // SAFETY: notes are for readers of the file; nothing in the program looks at them.
-        #[cfg(all(unix, not(target_vendor = "apple")))]
-        #[used]
-        #[unsafe(link_section = ".note.offkit.below")]
-        static BELOW: $crate::below::Note = $crate::below::Note::of($kind);
-
-        /// Has the plugin leave out a library that it would otherwise open.
-        ///
-        /// # Safety
-        ///
-        /// `library` must be null, or text with a zero at its end.
-        // SAFETY: the name is this project's own, and there is one in a library.
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn offkitPluginLeaveOut(library: *const ::core::ffi::c_char) {
-            // SAFETY: by the caller's promise.
-            if let Some(library) = unsafe { $crate::below::path(library) } {
-                $left_out.add(library);
-            }
-        }
-
-        /// What became of all that the plugin has looked for, a line each.
-        // SAFETY: as above.
-        #[unsafe(no_mangle)]
-        pub extern "C" fn offkitPluginListBelow() -> *const ::core::ffi::c_char {
-            static TEXT: $crate::plugin::LazyLock<::std::ffi::CString> =
-                $crate::plugin::LazyLock::new(|| $crate::below::text(&$list()));
-            TEXT.as_ptr()
-        }
-    };
 }
 
 #[cfg(test)]

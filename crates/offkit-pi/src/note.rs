@@ -15,28 +15,38 @@ pub const KIND: u32 = 1;
 /// What plugins made with this crate speak.
 const OURS: &[u8; 20] = b"2.3 6.8 12.27 15.47\0";
 
-/// The note of a plugin that is made with this crate, as the file has it.
+/// A note of this project's, as the file has it.
 #[doc(hidden)]
 #[derive(Debug)]
 #[repr(C, align(4))]
-pub struct Note {
+pub struct Note<const LENGTH: usize> {
     name_size: u32,
     size: u32,
     kind: u32,
     name: [u8; 8],
-    versions: [u8; 20],
+    content: [u8; LENGTH],
 }
 
-impl Note {
+impl<const LENGTH: usize> Note<LENGTH> {
+    pub(crate) const fn new(kind: u32, content: &[u8; LENGTH]) -> Self {
+        Self {
+            name_size: OWNER.len() as u32 + 1,
+            size: LENGTH as u32,
+            kind,
+            name: *b"offkit\0\0",
+            content: *content,
+        }
+    }
+}
+
+/// The note of a plugin that is made with this crate.
+#[doc(hidden)]
+pub type Versions = Note<20>;
+
+impl Versions {
     /// It.
     #[doc(hidden)]
-    pub const OURS: Note = Note {
-        name_size: OWNER.len() as u32 + 1,
-        size: OURS.len() as u32,
-        kind: KIND,
-        name: *b"offkit\0\0",
-        versions: *OURS,
-    };
+    pub const OURS: Self = Note::new(KIND, OURS);
 }
 
 /// Whether [`host`](crate::host) speaks one of the versions that a note has.

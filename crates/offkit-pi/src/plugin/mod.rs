@@ -24,6 +24,7 @@
     reason = "functions that the C interface names have its names and parameters"
 )]
 
+mod below;
 mod command;
 mod context;
 mod device;
@@ -200,7 +201,7 @@ macro_rules! export_plugin {
         #[cfg(all(unix, not(target_vendor = "apple")))]
         #[used]
         #[unsafe(link_section = ".note.offkit.pi")]
-        static NOTE: $crate::note::Note = $crate::note::Note::OURS;
+        static NOTE: $crate::note::Versions = $crate::note::Versions::OURS;
 
         /// Entry point of the plugin interface: fills in the plugin record.
         ///
