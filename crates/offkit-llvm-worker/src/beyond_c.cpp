@@ -33,6 +33,13 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/TargetParser/Triple.h>
 
+// Parts of LLVM's x86 back end that are in no header of its. A shared library doesn't offer them: they are null then.
+namespace llvm {
+struct X86FoldTableEntry;
+__attribute__((weak)) const X86FoldTableEntry *lookupUnfoldTable(unsigned opcode);
+__attribute__((weak)) const X86FoldTableEntry *lookupBroadcastFoldTableBySize(unsigned opcode, unsigned bits);
+} // namespace llvm
+
 // What a diagnostic says; of texts, those that are not null are the caller's to free.
 struct OffkitDiagnostic {
   char *message;
@@ -218,6 +225,20 @@ LLVMValueRef offkit_typed_address(LLVMValueRef before, LLVMTypeRef element, LLVM
   llvm::Value *zero = llvm::ConstantInt::get(llvm::Type::getInt64Ty(instruction->getContext()), 0);
   return llvm::wrap(llvm::GetElementPtrInst::Create(llvm::unwrap(element), llvm::unwrap(pointer), {zero}, "",
                                                     instruction->getIterator()));
+}
+
+void offkit_lay_out(LLVMModuleRef module, const char *triple) {
+  llvm::Triple target(triple);
+  llvm::unwrap(module)->setDataLayout(target.computeDataLayout());
+  llvm::unwrap(module)->setTargetTriple(std::move(target));
+}
+
+// The x86 back end makes these when they are first needed, and whoever needs one meanwhile waits for it.
+void offkit_make_tables() {
+  if (llvm::lookupUnfoldTable)
+    llvm::lookupUnfoldTable(0);
+  if (llvm::lookupBroadcastFoldTableBySize)
+    llvm::lookupBroadcastFoldTableBySize(0, 0);
 }
 
 // LLVM has no other way than options of the whole process.

@@ -49,6 +49,10 @@ unsafe extern "C" {
     ) -> LLVMValueRef;
     /// Has code generators leave out what takes them longest, or not.
     fn offkit_set_haste(haste: c_int);
+    /// Has a module be one for a target, its layout of data included.
+    fn offkit_lay_out(module: LLVMModuleRef, triple: *const c_char);
+    /// Has the x86 back end, if it is there, make its tables of instructions.
+    fn offkit_make_tables();
     /// Has loops count in 32 bits where these suffice; `narrow.cpp`.
     fn offkit_narrow(module: LLVMModuleRef, machine: LLVMTargetMachineRef);
     /// Writes what a diagnostic says, to a place of zeros.
@@ -308,6 +312,20 @@ pub(crate) fn in_haste<T>(work: impl FnOnce() -> T) -> T {
     unsafe { offkit_set_haste(1) }
     let _haste = Haste;
     work()
+}
+
+/// Has a module be one for a target, its layout of data included, as a code generator for it does.
+pub(crate) fn lay_out(module: &mut Module, triple: &str) {
+    let triple = CString::new(triple).unwrap_or_default();
+    // SAFETY: the module is alive, and the string lives through the call.
+    unsafe { offkit_lay_out(module.as_raw(), triple.as_ptr()) }
+}
+
+/// Has the x86 back end make the tables of instructions that it makes before it first generates code otherwise, which takes
+/// it a millisecond. Code may be generated meanwhile.
+pub(crate) fn make_tables() {
+    // SAFETY: it has no arguments, and what it makes is made once, whichever thread is first.
+    unsafe { offkit_make_tables() }
 }
 
 /// Sets options of LLVM's for all of the process: own ones, and others that somebody asked for.

@@ -7,6 +7,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use crate::Error;
+use crate::beyond_c::make_tables;
 use crate::codegen::TargetMachine;
 use crate::context::Context;
 use crate::module::Module;
@@ -94,6 +95,7 @@ pub fn warm_up() {
             _ = look_at_processor(machine);
         });
         finish(machine.ok());
+        make_tables();
     });
     if started.is_err() {
         finish(None);
