@@ -47,7 +47,7 @@ fn main() {
         .cpp_link_stdlib(None)
         .compile("offkit_beyond_c");
     llvm.link();
-    link_at_one_address();
+    link_to_start_fast();
 }
 
 /// An LLVM that is installed, known by its program `llvm-config`.
@@ -108,16 +108,21 @@ impl Llvm {
             system.iter().for_each(|name| link_system(name));
         }
         link_system("stdc++");
+        // The standard library of Rust asks for it, of C++ as well.
+        static_copy("libgcc_eh.a", "libgcc_s.a");
     }
 }
 
 /// Has the worker of the CPU device start fast: without relocations of its own, which take a millisecond and make 600 KiB
-/// of its file private. It is loaded to the same address each time then; the other worker, which reads bitcode of
+/// of its file private, and with all functions that are called once at the start side by side, which else are spread over
+/// pages of all its 34 MB. It is loaded to the same address each time then; the other worker, which reads bitcode of
 /// strangers, is not.
-fn link_at_one_address() {
+fn link_to_start_fast() {
     let is_linux = env::var("CARGO_CFG_TARGET_OS").is_ok_and(|system| system == "linux");
     if is_linux {
-        println!("cargo::rustc-link-arg-bin=offkit-cpu-worker=-no-pie");
+        for option in ["-no-pie", "-Wl,-z,keep-text-section-prefix"] {
+            println!("cargo::rustc-link-arg-bin=offkit-cpu-worker={option}");
+        }
     }
 }
 
@@ -129,13 +134,20 @@ const SYSTEM_STATIC: [&str; 3] = ["stdc++", "z", "zstd"];
 /// would come before the allocator, which has functions in the place of its own.
 fn link_system(name: &str) {
     let file = format!("lib{name}.a");
-    if let Some(library) = SYSTEM_STATIC.contains(&name).then(|| found(&file)).flatten() {
-        let folder = PathBuf::from(env::var_os("OUT_DIR").expect("cargo says it")).join("static");
-        fs::create_dir_all(&folder).expect("a folder");
-        fs::copy(library, folder.join(file)).expect("a copy");
-        println!("cargo::rustc-link-search=native={}", folder.display());
+    if SYSTEM_STATIC.contains(&name) {
+        static_copy(&file, &file);
     }
     println!("cargo::rustc-link-lib=dylib={name}");
+}
+
+/// Has the linker find a static library, if it is there, in a folder without the shared one, by that name.
+fn static_copy(file: &str, name: &str) {
+    if let Some(library) = found(file) {
+        let folder = PathBuf::from(env::var_os("OUT_DIR").expect("cargo says it")).join("static");
+        fs::create_dir_all(&folder).expect("a folder");
+        fs::copy(library, folder.join(name)).expect("a copy");
+        println!("cargo::rustc-link-search=native={}", folder.display());
+    }
 }
 
 /// Whether the system's compiler finds what is needed to link with a library.
