@@ -19,6 +19,8 @@ pub(super) struct Code {
     _loaded: Loaded,
     pub(super) function: GroupFunction,
     pub(super) externals: Vec<u64>,
+    /// Work-items of a vector.
+    width: u32,
     /// Bytes of memory for each vector of a group.
     scratch: u64,
     /// Bytes of memory for each group, in front of those.
@@ -31,8 +33,8 @@ pub(super) struct Code {
 const VECTOR_ALIGNMENT: u64 = 64;
 
 impl Code {
-    /// Loads what was compiled.
-    pub(super) fn load(compiled: &Compiled, program: &Program) -> Result<Code, String> {
+    /// Loads what was compiled for vectors of so many work-items.
+    pub(super) fn load(compiled: &Compiled, program: &Program, width: u32) -> Result<Code, String> {
         let externals = compiled.externals.iter();
         let externals: Result<_, _> = externals.map(|name| outside::address(program, name)).collect();
         let loaded = Loaded::of_object(&compiled.object).map_err(|error| error.to_string())?;
@@ -45,14 +47,16 @@ impl Code {
             _loaded: loaded,
             function,
             externals: externals?,
+            width,
             scratch: compiled.scratch,
             shared: compiled.shared,
             notes: compiled.notes.clone(),
         })
     }
 
-    /// Bytes of memory that it needs for a group of so many vectors.
-    pub(super) fn memory(&self, vectors: u64) -> u64 {
+    /// Bytes of memory that it needs for a group of so many work-items.
+    pub(super) fn memory(&self, work_items: u64) -> u64 {
+        let vectors = work_items.div_ceil(self.width.into());
         let own = self.scratch.saturating_mul(vectors);
         let shared = self.shared.checked_next_multiple_of(VECTOR_ALIGNMENT);
         shared.unwrap_or(u64::MAX).saturating_add(own)

@@ -3,6 +3,7 @@
 use offkit_compile::{Facts, Variant};
 use offkit_image::target::triples;
 use offkit_kernel::ir::Module;
+use offkit_llvm::Effort;
 
 use super::shape::{Widths, preferred};
 use crate::sub_group_size;
@@ -55,11 +56,16 @@ pub struct Expected {
     pub sees_sub_groups: bool,
 }
 
-/// What most launches of a kernel of a module need on a processor.
+/// What most launches of a kernel of a module need on a processor, in code that LLVM is to optimize so much.
 ///
 /// # Errors
 /// Why the kernel is interpreted.
-pub fn expected(module: &Module, kernel: usize, processor: Processor) -> Result<Expected, String> {
+pub fn expected(
+    module: &Module,
+    kernel: usize,
+    processor: Processor,
+    effort: Effort,
+) -> Result<Expected, String> {
     let required = module.kernels[kernel].sub_group_size;
     let size = required.unwrap_or_else(|| match processor {
         Processor::Native => sub_group_size(),
@@ -68,16 +74,21 @@ pub fn expected(module: &Module, kernel: usize, processor: Processor) -> Result<
     });
     let facts = Facts::of(module, kernel);
     let widths = Widths::with_lanes(facts, required, size, processor.lanes());
-    let (_, variant) = widths
-        .as_ref()
-        .ok_or_else(|| {
-            format!("sub-groups of {size} work-items cannot be compiled; powers of two up to 64 can")
-        })?
-        .likely();
+    let widths = widths.as_ref().ok_or_else(|| {
+        format!("sub-groups of {size} work-items cannot be compiled; powers of two up to 64 can")
+    })?;
+    let (_, mut variant) = widths.likely();
+    let registers = match effort {
+        Effort::Light => {
+            variant.width = widths.light(variant.width);
+            "one register"
+        }
+        Effort::Full => "two registers",
+    };
     let reason = match (required, facts.sub_groups) {
         (Some(_), _) => "as many as the sub-groups that the kernel requires".to_owned(),
         (None, true) => "as many as its sub-groups, which the kernel sees".to_owned(),
-        (None, false) => format!("two registers of 32-bit numbers ({})", processor.name()),
+        (None, false) => format!("{registers} of 32-bit numbers ({})", processor.name()),
     };
     Ok(Expected {
         variant,

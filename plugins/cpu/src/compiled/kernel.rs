@@ -108,7 +108,7 @@ impl CompiledKernel {
     }
 
     /// The code for a launch, which is asked for if nobody has; with `wait`, this waits for it.
-    fn code(&self, geometry: &Geometry, wait: bool) -> Option<(&Code, Variant)> {
+    fn code(&self, geometry: &Geometry, wait: bool) -> Option<&Code> {
         let (slot, number, variant) = self.slot(geometry)?;
         let found = slot.get().or_else(|| {
             if slot.is_to_be_asked_for() {
@@ -116,7 +116,7 @@ impl CompiledKernel {
             }
             if wait { slot.wait() } else { None }
         });
-        Some((found?.as_ref().ok()?, variant))
+        found?.as_ref().ok()
     }
 
     /// Has everything ready for the launch that is most likely, if what is kept isn't enough: the process that compiles,
@@ -139,6 +139,7 @@ impl CompiledKernel {
             source: Arc::clone(&self.source),
             kernel: self.info().name.clone(),
             variant,
+            light_width: (self.widths.as_ref()).map_or(variant.width, |widths| widths.light(variant.width)),
             slots: Arc::downgrade(&self.slots),
             slot,
             is_improved: !self.options.is_final,
@@ -191,12 +192,12 @@ impl KernelCode for CompiledKernel {
     ) -> Result<(), LaunchError> {
         // What the interpreter is done with in microseconds does not wait for a compiler.
         let wait = !self.interpreted.is_small(geometry);
-        let Some((code, variant)) = self.code(geometry, wait) else {
+        let Some(code) = self.code(geometry, wait) else {
             return self.interpreted.run(geometry, arguments, options);
         };
         let cut = self.cut(geometry);
         let work_items: u64 = cut.local.iter().product();
-        let memory = code.memory(work_items.div_ceil(variant.width.into()));
+        let memory = code.memory(work_items);
         if memory > MOST_MEMORY {
             self.was_too_large.store(true, Ordering::Relaxed);
             return self.interpreted.run(geometry, arguments, options);

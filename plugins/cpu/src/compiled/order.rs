@@ -28,6 +28,8 @@ pub(super) struct Order {
     pub(super) source: Arc<Source>,
     pub(super) kernel: String,
     pub(super) variant: Variant,
+    /// Work-items of a vector in code that is made at little cost.
+    pub(super) light_width: u32,
     pub(super) slots: Weak<[Slot]>,
     /// Which of the slots it is for.
     pub(super) slot: usize,
@@ -53,8 +55,20 @@ impl Order {
     /// Fills the slot with what is kept; whether there was something.
     pub(super) fn fill_with_kept(&self, effort: Effort) -> bool {
         let compiled = self.key(effort).and_then(|key| kept::get(&key));
-        let code = compiled.and_then(|compiled| Code::load(&compiled, &self.program).ok());
+        let code = compiled.and_then(|compiled| self.load(effort, &compiled).ok());
         code.map(|code| self.fill(effort, Ok(code))).is_some()
+    }
+
+    fn load(&self, effort: Effort, compiled: &Compiled) -> Result<Code, String> {
+        Code::load(compiled, &self.program, self.width(effort))
+    }
+
+    /// Work-items of a vector.
+    fn width(&self, effort: Effort) -> u32 {
+        match effort {
+            Effort::Light => self.light_width,
+            Effort::Full => self.variant.width,
+        }
     }
 
     fn fill(&self, effort: Effort, code: Result<Code, String>) {
@@ -90,7 +104,7 @@ impl Order {
         let code = made
             .map_err(|failure| failure.reason)
             .and_then(|(compiled, files)| {
-                let code = Code::load(&compiled, &self.program)?;
+                let code = self.load(effort, &compiled)?;
                 Ok((code, self.key(effort).zip(files).map(|kept| (kept, compiled))))
             });
         drop(busy);
@@ -122,7 +136,10 @@ impl Order {
     fn request(&self, level: Effort) -> CompileRequest {
         CompileRequest {
             kernel: self.kernel.clone(),
-            variant: self.variant,
+            variant: Variant {
+                width: self.width(level),
+                ..self.variant
+            },
             triple: String::new(),
             processor: processor().to_owned(),
             features: String::new(),

@@ -50,7 +50,7 @@ pub(crate) struct KernelIr {
     /// processor
     #[arg(long, value_name = "NUMBER", requires = "kernel_ir", value_parser = width)]
     width: Option<u32>,
-    /// How much LLVM optimizes; the device runs `light` code first, `full` code when it is ready
+    /// How much LLVM optimizes; the device runs `light` code first, with shorter vectors, `full` code when it is ready
     #[arg(long, requires = "kernel_ir", default_value = "full")]
     effort: Spent,
 }
@@ -104,6 +104,15 @@ impl Stage {
 enum Spent {
     Light,
     Full,
+}
+
+impl From<Spent> for Effort {
+    fn from(spent: Spent) -> Effort {
+        match spent {
+            Spent::Light => Effort::Light,
+            Spent::Full => Effort::Full,
+        }
+    }
 }
 
 fn width(text: &str) -> Result<u32, String> {
@@ -195,7 +204,7 @@ impl<'a> Compiled<'a> {
         self.add(Stage::Read, || module.of_kernel(index).to_string());
         let prepared = prepare(module, index).map_err(|refusal| refusal.to_string())?;
         self.add(Stage::Prepared, || prepared.to_string());
-        let mut expected = expected(module, index, self.options.cpu)?;
+        let mut expected = expected(module, index, self.options.cpu, self.options.effort.into())?;
         if let Some(width) = self.options.width {
             expected.variant.width = width;
             expected.reason = "as asked for".to_owned();
@@ -245,10 +254,7 @@ impl<'a> Compiled<'a> {
             triple: triple.to_owned(),
             processor: processor.to_owned(),
             features: String::new(),
-            level: match self.options.effort {
-                Spent::Light => Effort::Light,
-                Spent::Full => Effort::Full,
-            },
+            level: self.options.effort.into(),
             lines: false,
         };
         Worker::start()?.forms(spirv, request, LIMIT)
