@@ -26,7 +26,8 @@ pub(crate) fn load(words: &[u32], limits: &Limits) -> Result<dr::Module, ReadErr
             limit: limits.max_id_bound as usize,
         });
     }
-    let mut loader = Loader::new(bound);
+    // Ids take two words at least each to be defined.
+    let mut loader = Loader::new(bound, words.len() / 2);
     let mut at = HEADER_WORDS;
     while let Some(&first) = words.get(at) {
         let length = (first >> 16) as usize;
@@ -78,11 +79,13 @@ struct Loader {
 }
 
 impl Loader {
-    fn new(bound: u32) -> Self {
+    /// With room for as many ids as there can be.
+    fn new(bound: u32, most_ids: usize) -> Self {
+        let ids = most_ids.min(bound as usize);
         Self {
-            parser: Parser::default(),
+            parser: Parser::with_room(ids),
             bound,
-            defined: HashSet::new(),
+            defined: HashSet::with_capacity(ids),
             module: dr::Module::default(),
             function: None,
             block: None,

@@ -40,6 +40,14 @@ impl Words<'_> {
 }
 
 impl Parser {
+    /// With room for the types of so many ids.
+    pub(crate) fn with_room(ids: usize) -> Self {
+        Self {
+            types: HashMap::with_capacity(ids),
+            ..Self::default()
+        }
+    }
+
     /// Reads an instruction and takes note of what it says of those to come.
     pub(crate) fn instruction(&mut self, words: &[u32]) -> Result<Instruction, Problem> {
         let (first, rest) = words.split_first().ok_or(MISSING)?;

@@ -88,6 +88,89 @@ impl Slot {
 /// Numbers with the operands that each takes, sorted.
 type Operands = [(u32, &'static [Slot])];
 
+/// What the grammar knows of an enumeration, sorted by number.
+///
+/// There is no address in it for each name. The loader writes addresses when it loads a library, and those of names and
+/// operands were 5,100 of a driver's 17,500.
+struct Known {
+    numbers: &'static [u32],
+    /// All names, one behind the other.
+    names: &'static str,
+    /// All operands, likewise.
+    slots: &'static [Slot],
+    /// Where the name of each ends, and where its operands do.
+    ends: &'static [(u16, u16)],
+}
+
+impl Known {
+    fn place(&self, number: u32) -> Option<usize> {
+        self.numbers.binary_search(&number).ok()
+    }
+
+    fn name(&self, place: usize) -> Option<&'static str> {
+        let (start, end) = (self.start(place)?.0, self.ends.get(place)?.0);
+        self.names.get(start.into()..end.into())
+    }
+
+    fn operands(&self, place: usize) -> Option<&'static [Slot]> {
+        let (start, end) = (self.start(place)?.1, self.ends.get(place)?.1);
+        self.slots.get(start.into()..end.into())
+    }
+
+    fn start(&self, place: usize) -> Option<(u16, u16)> {
+        match place.checked_sub(1) {
+            Some(before) => self.ends.get(before).copied(),
+            None => Some((0, 0)),
+        }
+    }
+}
+
+/// A name and the operands behind it, as the table writes them.
+type Entry = (&'static str, &'static [Slot]);
+
+const fn slot_count(entries: &[Entry]) -> usize {
+    let (mut count, mut place) = (0, 0);
+    while place < entries.len() {
+        count += entries[place].1.len();
+        place += 1;
+    }
+    count
+}
+
+/// The operands of all.
+const fn all_slots<const COUNT: usize>(entries: &[Entry]) -> [Slot; COUNT] {
+    let mut all = [Slot::One(Kind::Id); COUNT];
+    let (mut count, mut place) = (0, 0);
+    while place < entries.len() {
+        let slots = entries[place].1;
+        let mut index = 0;
+        while index < slots.len() {
+            all[count] = slots[index];
+            count += 1;
+            index += 1;
+        }
+        place += 1;
+    }
+    all
+}
+
+/// Where the name of each ends in all names, and where its operands do.
+const fn ends<const COUNT: usize>(entries: &[Entry]) -> [(u16, u16); COUNT] {
+    let mut ends = [(0, 0); COUNT];
+    let (mut name, mut slots, mut place) = (0, 0, 0);
+    while place < COUNT {
+        name += entries[place].0.len();
+        slots += entries[place].1.len();
+        assert!(
+            name <= u16::MAX as usize && slots <= u16::MAX as usize,
+            "they are counted in 16 bits"
+        );
+        ends[place] = (name as u16, slots as u16);
+        place += 1;
+    }
+    ends
+}
+
 /// The operands of `number` by its table; none when the table does not have it.
 fn find(table: &'static Operands, number: u32) -> Option<&'static [Slot]> {
     let place = table.binary_search_by_key(&number, |(number, _)| *number).ok()?;
@@ -174,32 +257,35 @@ macro_rules! enumeration {
             /// Its name; none for a number that the grammar does not know.
             #[must_use]
             pub fn name(self) -> Option<&'static str> {
-                let place = Self::KNOWN.binary_search_by_key(&self.0, |(number, ..)| *number).ok()?;
-                Self::KNOWN.get(place).map(|(_, name, _)| *name)
+                Self::KNOWN.name(Self::KNOWN.place(self.0)?)
             }
 
             /// The value of that name.
             #[must_use]
             pub fn from_name(name: &str) -> Option<Self> {
-                let known = Self::KNOWN.iter().find(|(_, known, _)| *known == name);
-                known.map(|(number, ..)| Self(*number))
+                let place = Self::names().position(|known| known == name)?;
+                Self::KNOWN.numbers.get(place).map(|number| Self(*number))
             }
 
             /// All names that the grammar has.
             pub fn names() -> impl Iterator<Item = &'static str> {
-                Self::KNOWN.iter().map(|(_, name, _)| *name)
+                (0..Self::KNOWN.numbers.len()).filter_map(|place| Self::KNOWN.name(place))
             }
 
             /// The operands that follow it; none for a number that the grammar does not know.
             #[allow(dead_code, reason = "few enumerants take operands")]
             pub(crate) fn operands(self) -> Option<&'static [Slot]> {
-                let place = Self::KNOWN.binary_search_by_key(&self.0, |(number, ..)| *number).ok()?;
-                Self::KNOWN.get(place).map(|(.., slots)| *slots)
+                Self::KNOWN.operands(Self::KNOWN.place(self.0)?)
             }
 
-            /// Number, name and operands, sorted.
-            const KNOWN: &[(u32, &'static str, &'static [Slot])] =
-                &[$(($number, stringify!($name), slots!($($($slots)*)?))),*];
+            const ENTRIES: &[super::Entry] = &[$((stringify!($name), slots!($($($slots)*)?))),*];
+
+            const KNOWN: super::Known = super::Known {
+                numbers: &[$($number),*],
+                names: concat!($(stringify!($name)),*),
+                slots: &super::all_slots::<{ super::slot_count(Self::ENTRIES) }>(Self::ENTRIES),
+                ends: &super::ends::<{ Self::ENTRIES.len() }>(Self::ENTRIES),
+            };
         }
 
         impl std::fmt::Display for $type {
@@ -240,3 +326,26 @@ macro_rules! class {
 }
 
 use {class, enumeration, operands, slots};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_number_has_its_name_and_operands() {
+        for name in Op::names() {
+            assert_eq!(Op::from_name(name).and_then(Op::name), Some(name));
+        }
+        let kinds = |op: Op| Some(op.operands()?.iter().map(|slot| slot.kind()).collect::<Vec<_>>());
+        // The first, one between, and the last but for those that vendors add.
+        assert_eq!((Op(0).name(), kinds(Op(0))), (Some("Nop"), Some(Vec::new())));
+        let sum = vec![Kind::ResultType, Kind::Result, Kind::Id, Kind::Id];
+        assert_eq!((Op(129).name(), kinds(Op(129))), (Some("FAdd"), Some(sum)));
+        let last = OpenclStd100Op::u_mad_hi;
+        assert_eq!(
+            (last.name(), last.operands().map(<[_]>::len)),
+            (Some("u_mad_hi"), Some(3))
+        );
+        assert_eq!((Op(0xffff).name(), kinds(Op(0xffff))), (None, None));
+    }
+}
