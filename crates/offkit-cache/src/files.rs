@@ -68,26 +68,24 @@ fn identity(path: &Path) -> Option<String> {
 /// now makes it `None`: what comes of it cannot be told from what the new one would make.
 pub fn mapped_libraries() -> Option<Vec<FileId>> {
     let program = std::env::current_exe().ok();
-    mapped("self", program.as_deref())
+    mapped("self", program.as_deref(), |_| true)
 }
 
 /// The same of another process of the user's, its program included.
 pub fn mapped_by(process: u32) -> Option<Vec<FileId>> {
-    mapped(&process.to_string(), None)
+    mapped(&process.to_string(), None, |_| true)
 }
 
 /// Those of another process of the user's whose names begin like this.
 pub fn mapped_named(process: u32, prefix: &str) -> Option<Vec<FileId>> {
-    let mut files = mapped_by(process)?;
-    files.retain(|file| {
-        let name = file.path.file_name().and_then(|name| name.to_str());
+    mapped(&process.to_string(), None, |path| {
+        let name = path.file_name().and_then(|name| name.to_str());
         name.is_some_and(|name| name.starts_with(prefix))
-    });
-    Some(files)
+    })
 }
 
-/// What a process has mapped, without its program.
-fn mapped(process: &str, program: Option<&Path>) -> Option<Vec<FileId>> {
+/// What a process has mapped, without its program, as far as it is wanted.
+fn mapped(process: &str, program: Option<&Path>, is_wanted: impl Fn(&Path) -> bool) -> Option<Vec<FileId>> {
     let bytes = fs::read(format!("/proc/{process}/maps")).ok()?;
     let mut found: Vec<FileId> = Vec::new();
     for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
@@ -99,7 +97,10 @@ fn mapped(process: &str, program: Option<&Path>) -> Option<Vec<FileId>> {
             continue;
         }
         let path = &crate::path::of_bytes(path)?;
-        if Some(path.as_path()) == program || found.last().is_some_and(|last| last.path == *path) {
+        if Some(path.as_path()) == program
+            || !is_wanted(path)
+            || found.last().is_some_and(|last| last.path == *path)
+        {
             continue;
         }
         if !is_inode(path, inode) {
@@ -127,13 +128,14 @@ fn is_inode(_: &Path, _: &str) -> bool {
 }
 
 /// How much of a file is looked at: linkers put the build first.
-const MAX_READ: u64 = 4096;
+const MAX_READ: usize = 4096;
 
 /// The build ID of a 64-bit ELF file of this machine, as hexadecimal digits.
 fn build_id(path: &Path) -> Option<String> {
     let mut file = File::open(path).ok()?;
-    let mut start = Vec::new();
-    file.by_ref().take(MAX_READ).read_to_end(&mut start).ok()?;
+    // In one piece.
+    let mut start = Vec::with_capacity(MAX_READ);
+    file.by_ref().take(MAX_READ as u64).read_to_end(&mut start).ok()?;
     // 64-bit, little endian.
     if start.get(..6)? != b"\x7fELF\x02\x01" {
         return None;

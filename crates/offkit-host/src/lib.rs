@@ -27,4 +27,4 @@ pub mod signals;
 pub mod temporary;
 
 pub use error::{causes, chain};
-pub use processor::processor;
+pub use processor::{processor, processor_name};

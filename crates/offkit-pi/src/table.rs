@@ -192,9 +192,13 @@ impl Api {
     /// Adds those functions of a later version that the version of this table has in no revision.
     pub(crate) fn with_later(&self, own: &Layout, later: &Api) -> Api {
         let mut found = *self.slots();
+        // By the numbers of functions, of which there are no more than revisions.
+        let mut known = [false; Self::COUNT];
+        for revision in own.functions {
+            known[revision.function() as usize] = true;
+        }
         for revision in Revision::ALL {
-            let mut known = own.functions.iter().map(|known| known.function());
-            if !known.any(|function| function == revision.function()) {
+            if !known[revision.function() as usize] {
                 found[*revision as usize] = later.slots()[*revision as usize];
             }
         }

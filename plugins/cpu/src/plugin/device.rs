@@ -4,8 +4,6 @@ use offkit_image::{DeviceImage, Family, ImageFormat};
 use offkit_pi::ffi::*;
 use offkit_pi::plugin::{Device, Error, Info, Platform, Result};
 use offkit_spirv::IL_VERSION;
-use std::fs::File;
-use std::io::Read;
 use std::sync::Arc;
 
 use super::Cpu;
@@ -61,7 +59,7 @@ impl CpuDevice {
         // Where the system does not say, the device goes without: its name is shorter, its memory counts as 1
         // GiB.
         CpuDevice {
-            name: processor().map_or(kind.to_owned(), |name| format!("{kind} on {name}")),
+            name: offkit_host::processor_name().map_or(kind.to_owned(), |name| format!("{kind} on {name}")),
             compiles,
             cores: threads(),
             memory: memory().unwrap_or(1 << 30),
@@ -72,21 +70,6 @@ impl CpuDevice {
     pub(super) fn compiles(&self) -> bool {
         self.compiles
     }
-}
-
-/// The processor's name, where the system tells. Processors are many and described at length, but the first says it.
-fn processor() -> Option<&'static str> {
-    static NAME: OnceLock<Option<String>> = OnceLock::new();
-    let name = NAME.get_or_init(|| {
-        let mut text = Vec::new();
-        let file = File::open("/proc/cpuinfo").ok()?;
-        file.take(4096).read_to_end(&mut text).ok()?;
-        let text = String::from_utf8_lossy(&text);
-        let mut values = text.lines().filter_map(|line| line.split_once(':'));
-        let (_, name) = values.find(|(name, _)| name.trim() == "model name")?;
-        Some(name.trim().to_owned())
-    });
-    name.as_deref()
 }
 
 /// Bytes of memory that the machine has, where the system tells.
