@@ -15,8 +15,16 @@ export RUSTFLAGS="--cfg fuzzing -Cpasses=sancov-module -Ccodegen-units=1 \
   -Cllvm-args=-sanitizer-coverage-pc-table \
   -Cllvm-args=-sanitizer-coverage-trace-compares"
 host=$(rustc -vV | sed -n 's/^host: //p')
+# Compiled kernels are looked at where LLVM is, which is not instrumented itself.
+features=()
+config=${LLVM_SYS_221_PREFIX:+$LLVM_SYS_221_PREFIX/bin/llvm-config}
+if command -v "${config:-llvm-config-22}" >/dev/null; then
+  features=(--features llvm)
+else
+  echo "compile: SKIPPED, llvm-22-dev is not installed" >&2
+fi
 # With an explicit target, build scripts and macros are not instrumented.
-cargo build --quiet --release --bins --target "$host"
+cargo build --quiet --release --bins "${features[@]}" --target "$host"
 
 targets=("$@")
 if [ ${#targets[@]} -eq 0 ]; then
@@ -24,6 +32,7 @@ if [ ${#targets[@]} -eq 0 ]; then
 fi
 status=0
 for target in "${targets[@]}"; do
+  [ "$target" != compile ] || [ ${#features[@]} -gt 0 ] || continue
   mkdir -p "corpus/$target" artifacts
   folders=("corpus/$target")
   [ ! -d "seeds/$target" ] || folders+=("seeds/$target")

@@ -23,7 +23,7 @@ const INPUT: u32 = 0x1234_5677;
 /// The kernel with a number, if a GPU can run it: it says nothing of its sub-groups, its groups are whole, and its private
 /// memory is small.
 fn case(seed: u64) -> Option<Case> {
-    let case = kernel::kernel(seed);
+    let case = kernel::kernel(&[], seed);
     let local = case.range.local.unwrap_or([1; 3]);
     let is_whole = (0..3).all(|axis| case.range.global[axis].is_multiple_of(local[axis]));
     let is_small = !case.text.contains("type #5 array #1 40000");

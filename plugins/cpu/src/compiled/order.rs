@@ -59,7 +59,7 @@ impl Order {
         code.map(|code| self.fill(effort, Ok(code))).is_some()
     }
 
-    fn load(&self, effort: Effort, compiled: &Compiled) -> Result<Code, String> {
+    pub(super) fn load(&self, effort: Effort, compiled: &Compiled) -> Result<Code, String> {
         Code::load(compiled, &self.program, self.width(effort))
     }
 
@@ -133,7 +133,7 @@ impl Order {
         kept::key(&self.source, &self.request(effort))
     }
 
-    fn request(&self, level: Effort) -> CompileRequest {
+    pub(super) fn request(&self, level: Effort) -> CompileRequest {
         CompileRequest {
             kernel: self.kernel.clone(),
             variant: Variant {

@@ -5,12 +5,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use offkit_compile::Variant;
-use offkit_llvm::Effort;
+use offkit_llvm::{CompileRequest, Compiled, Effort};
 use offkit_pi::NdRange;
 
+use super::code::Code;
 use super::kept::Source;
 use super::kernel::CompiledKernel;
 use super::options::KernelOptions;
+use super::order::Order;
 use crate::kernel::KernelCode;
 use crate::launch::{Arguments, Geometry};
 use crate::{Argument, LaunchError, LaunchOptions, Program};
@@ -56,36 +58,66 @@ impl Trial {
     /// # Errors
     /// Why there is no code, or why the range is none.
     pub fn compile(&self, range: Option<&NdRange>) -> Result<Vec<String>, String> {
-        let none = || {
-            self.kernel
-                .note()
-                .unwrap_or_else(|| "there is no code".to_owned())
-        };
         let (number, variant) = match range {
             Some(range) => {
                 let geometry = self.kernel.geometry(range).map_err(|error| error.to_string())?;
-                let (_, number, variant) = self.kernel.slot(&geometry).ok_or_else(none)?;
+                let (_, number, variant) = self.kernel.slot(&geometry).ok_or_else(|| self.none())?;
                 (number, variant)
             }
-            None => self.kernel.likely().ok_or_else(none)?,
+            None => self.kernel.likely().ok_or_else(|| self.none())?,
         };
-        let code = self.make(number, variant).ok_or_else(none)?;
+        let code = self.make(number, variant).ok_or_else(|| self.none())?;
         code.as_ref()
             .map(|code| code.notes.clone())
             .map_err(String::clone)
     }
 
-    fn make(&self, number: usize, variant: Variant) -> Option<&Result<super::code::Code, String>> {
+    /// Has the code for launches over a range made by somebody else than the process that compiles.
+    ///
+    /// # Errors
+    /// Why there is no code, or why the range is none.
+    pub fn compile_by(
+        &self,
+        range: &NdRange,
+        compile: impl FnOnce(&CompileRequest) -> Result<Compiled, String>,
+    ) -> Result<(), String> {
+        let geometry = self.kernel.geometry(range).map_err(|error| error.to_string())?;
+        let Some((slot, number, variant)) = self.kernel.slot(&geometry) else {
+            return Err(self.none());
+        };
+        // Nobody else is asked.
+        _ = slot.is_to_be_asked_for();
+        let (order, effort) = (self.order(number, variant), self.effort());
+        let code = compile(&order.request(effort)).and_then(|compiled| order.load(effort, &compiled));
+        let failed = code.as_ref().err().cloned();
+        slot.fill(effort, code);
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// What is said where nobody says why there is no code.
+    fn none(&self) -> String {
+        let note = self.kernel.note();
+        note.unwrap_or_else(|| "there is no code".to_owned())
+    }
+
+    fn effort(&self) -> Effort {
+        match self.options.at_full_effort {
+            true => Effort::Full,
+            false => Effort::Light,
+        }
+    }
+
+    fn order(&self, number: usize, variant: Variant) -> Order {
+        let contract = self.options.contract;
+        let mut order = self.kernel.order(number, Variant { contract, ..variant });
+        order.is_improved = false;
+        order
+    }
+
+    fn make(&self, number: usize, variant: Variant) -> Option<&Result<Code, String>> {
         let slot = self.kernel.numbered(number)?;
         if slot.is_to_be_asked_for() {
-            let contract = self.options.contract;
-            let mut order = self.kernel.order(number, Variant { contract, ..variant });
-            order.is_improved = false;
-            let effort = match self.options.at_full_effort {
-                true => Effort::Full,
-                false => Effort::Light,
-            };
-            order.make(effort, Instant::now());
+            self.order(number, variant).make(self.effort(), Instant::now());
         }
         // A launch is interpreted where that takes long; what asks for the code itself wants it.
         let asked = Instant::now();

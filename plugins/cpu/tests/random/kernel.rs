@@ -41,13 +41,20 @@ variable &5 "exchange" local #6 4
 constant $0 #3 [0] addresses [0 &5]
 "#;
 
-/// Numbers that look random and are the same each time.
-struct Dice(u64);
+/// Numbers that are given, then such that look random and are the same each time.
+struct Dice<'c> {
+    /// A byte for each number.
+    given: std::slice::Iter<'c, u8>,
+    state: u64,
+}
 
-impl Dice {
+impl Dice<'_> {
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut word = self.0;
+        if let Some(given) = self.given.next() {
+            return u64::from(*given);
+        }
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut word = self.state;
         word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         word ^ (word >> 31)
@@ -87,8 +94,8 @@ struct Pool {
     uniform: Vec<u32>,
 }
 
-struct Writer {
-    dice: Dice,
+struct Writer<'c> {
+    dice: Dice<'c>,
     next: u32,
     blocks: Vec<Block>,
     current: usize,
@@ -101,7 +108,7 @@ struct Writer {
     size: u32,
 }
 
-impl Writer {
+impl Writer<'_> {
     fn number(&mut self) -> u32 {
         self.next += 1;
         self.next - 1
@@ -380,7 +387,7 @@ fn dominators(targets: &[Vec<usize>]) -> Vec<BTreeSet<usize>> {
     dominators
 }
 
-fn range(dice: &mut Dice) -> NdRange {
+fn range(dice: &mut Dice<'_>) -> NdRange {
     let dimensions = 1 + dice.below(3) as u32;
     let most: &[u64] = match dimensions {
         1 => &[70],
@@ -407,9 +414,10 @@ fn range(dice: &mut Dice) -> NdRange {
     }
 }
 
-/// The kernel with a number.
-pub(crate) fn kernel(seed: u64) -> Case {
-    let mut dice = Dice(seed);
+/// The kernel that comes of these choices, and of a number for the rest.
+pub(crate) fn kernel(choices: &[u8], seed: u64) -> Case {
+    let (given, state) = (choices.iter(), seed);
+    let mut dice = Dice { given, state };
     let range = range(&mut dice);
     let size = match dice.below(8) {
         0..3 => None,

@@ -126,7 +126,7 @@ fn compiled_kernels_do_what_interpreted_ones_do() {
         if end.map_or(seed == first + KERNELS, |end| Instant::now() > end) {
             break;
         }
-        let case = kernel(seed);
+        let case = kernel(&[], seed);
         let shown = || {
             let range = &case.range;
             format!(
