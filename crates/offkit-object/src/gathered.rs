@@ -26,7 +26,7 @@ impl<'file, K: Send> Gathered<'file, K> {
 
     /// What takes longer to look into than threads take to start: so many bytes, or so many images.
     const WORTHWHILE: u64 = 1 << 20;
-    const MANY: usize = 1 << 9;
+    const MANY: usize = 1 << 12;
 
     /// For images of that file: what lies in it is not copied.
     #[must_use]
@@ -108,7 +108,7 @@ mod tests {
     fn images_come_back_in_order_and_their_bytes_are_passed() {
         let file = vec![7; 3 << 20];
         // Images that are large enough, few, and many small ones.
-        for (size, count, times) in [(8 << 10, 300, 2), (8, 300, 1), (8, 1000, 2)] {
+        for (size, count, times) in [(8 << 10, 300, 2), (8, 300, 1), (8, 5000, 2)] {
             let (told, mut gathered) = (Told::default(), Gathered::new(&file));
             let mut found = Vec::new();
             for (number, image) in file[100..].chunks(size).take(count).enumerate() {

@@ -4,6 +4,7 @@
 pub(crate) mod section_names;
 
 use std::collections::HashMap;
+use std::fmt::Write;
 
 use compact_str::{CompactString, ToCompactString};
 use offkit_image::target::nvidia::{Processor, Scope};
@@ -311,8 +312,13 @@ impl Cubin {
             } = kernel.resources;
             facts.parameters.sort_unstable();
             if !facts.parameters.is_empty() {
-                let sizes = facts.parameters.iter().map(|(_, size)| size.to_string());
-                kernel.add("argument sizes", sizes.collect::<Vec<_>>().join(", "));
+                let mut sizes = String::new();
+                for (_, size) in &facts.parameters {
+                    let comma = if sizes.is_empty() { "" } else { ", " };
+                    // A string takes everything.
+                    let _ = write!(sizes, "{comma}{size}");
+                }
+                kernel.add("argument sizes", sizes);
             }
             let numbers = [
                 ("argument bytes", facts.parameter_bytes.map(u64::from)),

@@ -44,7 +44,6 @@ pub(crate) mod verify;
 pub(crate) mod wrap;
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher, RandomState};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use offkit_object::{KernelName, Limits, Location, Problem};
@@ -82,11 +81,10 @@ fn shown_name(name: &str, mangled: bool) -> String {
 fn readable(name: &str) -> String {
     /// So many threads can be at it at once, as a rule.
     const PARTS: usize = 32;
-    static READABLE: LazyLock<(RandomState, [Mutex<Readable>; PARTS])> = LazyLock::new(Default::default);
-    let (state, parts) = &*READABLE;
-    let part = usize::try_from(state.hash_one(name) % PARTS as u64).unwrap_or_default();
-    let mut part = parts[part].lock().unwrap_or_else(PoisonError::into_inner);
-    part.of(name).to_owned()
+    static READABLE: LazyLock<[Mutex<Readable>; PARTS]> = LazyLock::new(Default::default);
+    // Names have as many lengths as there are parts, and a hash of them all would cost more.
+    let part = &READABLE[name.len() % PARTS];
+    part.lock().unwrap_or_else(PoisonError::into_inner).of(name)
 }
 
 /// Names as they are shown.
@@ -97,18 +95,19 @@ struct Readable {
 }
 
 impl Readable {
-    fn of(&mut self, name: &str) -> &str {
+    fn of(&mut self, name: &str) -> String {
         /// Of the names together: 32 MiB in all.
         const KEPT: usize = 1 << 20;
-        if !self.shown.contains_key(name) {
-            let shown = escape(&KernelName::new(name).readable()).into_owned();
-            if self.bytes > KEPT {
-                *self = Self::default();
-            }
-            self.bytes += name.len() + shown.len();
-            self.shown.insert(name.to_owned(), shown);
+        if let Some(shown) = self.shown.get(name) {
+            return shown.clone();
         }
-        &self.shown[name]
+        let shown = escape(&KernelName::new(name).readable()).into_owned();
+        if self.bytes > KEPT {
+            *self = Self::default();
+        }
+        self.bytes += name.len() + shown.len();
+        self.shown.insert(name.to_owned(), shown.clone());
+        shown
     }
 }
 

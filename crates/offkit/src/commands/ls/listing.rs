@@ -131,13 +131,22 @@ impl<'a, 'options> Listing<'a, 'options> {
     fn image(&mut self, image: &mut DeviceImage<'_>) {
         self.images += 1;
         match (self.asking(), &mut self.form) {
+            (None, Form::Json(_)) => {}
             (None, Form::Tree(tree)) => {
                 if self.selection.takes(image) {
                     tree.image(image, None);
                 }
             }
-            _ => {
-                if self.selection.may_take(image) {
+            (Some(asking), _) => {
+                if !self.selection.may_take(image) {
+                    return;
+                }
+                // Of 100,000 small images, listing takes a tenth of the time more where they are moved.
+                if self.gathered.is_empty() && is_asked_at_once(image) {
+                    let is_meant = self.options.filter.accepts_kernels(image);
+                    let answer = is_meant.then(|| asking.ask(image, image));
+                    self.list(image, answer);
+                } else {
                     let nothing = DeviceImage::of_format(Code::from(b""), ImageFormat::Unknown);
                     let image = std::mem::replace(image, nothing);
                     if self.gathered.add(std::mem::take(&mut self.entered), image) {
@@ -191,4 +200,10 @@ impl<'a, 'options> Listing<'a, 'options> {
             _ => {}
         }
     }
+}
+
+/// Whether asking an image takes no longer than to hand it to another thread.
+fn is_asked_at_once(image: &DeviceImage<'_>) -> bool {
+    const SMALL: usize = 1 << 10;
+    image.code.at_hand().is_some_and(|code| code.len() < SMALL)
 }
