@@ -163,18 +163,22 @@ impl Target {
     /// The name that DPC++'s runtimes know a target by, which its device binaries have: `spir64`, `spir`,
     /// `spir64_gen`, `nvptx64`, `amdgcn`.
     ///
-    /// What a driver of Intel's made of SPIR-V is for a processor, but has SPIR-V's triple where the SYCL runtime wrote it.
+    /// What a driver of Intel's made of SPIR-V is for a processor, but has SPIR-V's triple where the SYCL runtime wrote it. The
+    /// processor is that runtime's word for the device: `x86_64`, or `intel_cpu_spr` for one that it knows better.
     ///
     /// ```
     /// use offkit_image::Target;
     ///
     /// assert_eq!(Target::new("spir64-unknown-unknown", "").sycl_name(), "spir64");
     /// assert_eq!(Target::new("spir64-unknown-unknown", "x86_64").sycl_name(), "spir64_x86_64");
+    /// assert_eq!(Target::new("spir64-unknown-unknown", "intel_cpu_spr").sycl_name(), "spir64_x86_64");
     /// ```
     #[must_use]
     pub fn sycl_name(&self) -> &str {
         match (self.family(), self.parts().architecture()) {
-            (Family::Spirv64, _) if self.arch == "x86_64" => "spir64_x86_64",
+            (Family::Spirv64, _) if self.arch == "x86_64" || self.arch.starts_with("intel_cpu") => {
+                "spir64_x86_64"
+            }
             (Family::Spirv64, _) if self.arch.starts_with("intel_gpu") => "spir64_gen",
             (Family::Spirv64, _) => "spir64",
             (Family::Spirv32, _) => "spir",
