@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use offkit_inventory::count;
 use offkit_object::Limits;
 use offkit_object::split::{join, read_pack};
 use serde_json::{Value, json};
@@ -12,7 +13,6 @@ use super::limits::Bounds;
 use super::split::folder::{self, NewFolder};
 use super::split::machine_images;
 use super::split::manifest::{Layout, Manifest, Pack, SplitFile, digest, inner};
-use super::thin::count;
 use crate::failure::{ExitStatus, Failure};
 use crate::terminal::{Progress, Terminal, size};
 

@@ -8,6 +8,7 @@ use std::path::{Component, Path, PathBuf};
 
 use clap::Args;
 use offkit_host::files::{self, Content};
+use offkit_inventory::count;
 use offkit_object::split::{Destination, PackedImage, Split as Apart, join, write_pack};
 use offkit_object::{DeviceImage, Limits, Location, Problem, Thinning, images};
 use serde_json::json;
@@ -16,7 +17,7 @@ use self::folder::NewFolder;
 use self::manifest::{Layout, MANIFEST, Manifest, Pack, SCHEMA, SplitFile, Stored, digest};
 use super::folder::files_in;
 use super::limits::Bounds;
-use super::thin::{count, is_machine_code, label};
+use super::thin::{is_machine_code, label};
 use crate::failure::{ExitStatus, Failure};
 use crate::terminal::{Progress, Terminal, size};
 

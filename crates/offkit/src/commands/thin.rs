@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use clap::{ArgGroup, Args};
+use offkit_inventory::count;
 use offkit_object::target::{DriverVersion, Family};
 use offkit_object::{
     DeviceImage, ImageFormat, Item, Losses, Problem, Target, ThinDraft, Thinning, images,
@@ -312,13 +313,6 @@ fn check_losses(options: &Thin, losses: &Losses) -> Result<(), Failure> {
         failure = failure.hint(format!("{} in {place}", super::shown_name(name, false)));
     }
     Err(failure.hint("--allow-lost-kernels leaves them out anyway"))
-}
-
-pub(super) fn count(number: usize, what: &str) -> String {
-    match number {
-        1 => format!("1 {what}"),
-        _ => format!("{number} {what}s"),
-    }
 }
 
 /// How names of PTX and of LTO-IR begin, before the number of the architecture.
