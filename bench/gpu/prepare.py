@@ -27,7 +27,8 @@ PROCESSORS = (75, 80, 90)
 # CUDA 13.0: drivers from 580 on take its code, and none of the PTX that later ones write.
 NVCC = ["nvidia-cuda-nvcc==13.0.88", "nvidia-nvvm==13.0.88", "nvidia-cuda-crt==13.0.88", "nvidia-cuda-runtime==13.0.96",
         "nvidia-cuda-cccl==13.0.85"]  # fmt: skip
-PROGRAMS = ["offkit", "offkit-probe", "offkit-gpu", "offkit-nvptx-worker", "liboffkit_plugin_cuda.so", "liboffkit.so"]
+PROGRAMS = ["offkit", "offkit-probe", "offkit-gpu", "offkit-nvptx-worker", "offkit-plugin-tests",
+            "liboffkit_plugin_cuda.so", "liboffkit.so"]  # fmt: skip
 # The machine that programs are taken to may have no library of C++.
 STATIC = ["-nostdlib++", "-l:libstdc++.a"]
 
@@ -116,6 +117,7 @@ class Bundle:
                 self.offkit("link", "--target", target, "--split", "none", module, "-o", linked, env=self.small)
                 made.write_text(self.offkit("extract", linked, "-o", "-"))
                 linked.unlink()
+        run(self.programs / "offkit-plugin-tests", "--write-code", folder / "interface")
         if not cuda:
             return
         for name, flags in (("nvcc", []), ("nvcc-restrict", ["-DRESTRICT=__restrict__"])):

@@ -5,6 +5,7 @@
 #   devices   what offkit sees: devices.txt
 #   measure   kernels beside nvcc's code, launches beside the driver's: measured.md
 #   demo      the demo of the repository, on the GPU
+#   interface the tests that any plugin should pass, on offkit's plugin for NVIDIA's driver
 #   examples  the programs of examples/build-systems, c-api, wrapped and parallel, on the GPU
 #   stress    commands at random, for 8 minutes or OFFKIT_GPU_SECONDS
 # OFFKIT_GPU_MEASURE and OFFKIT_GPU_STRESS have further options for `offkit-gpu measure` and `stress`, OFFKIT_GPU_EXAMPLES
@@ -22,11 +23,11 @@ if [ "${1:-}" = --out ]; then
   shift 2
 fi
 case ${1:-} in -*) sed -n '2,/^set/s/^# \{0,1\}//p' run.sh; exit 2 ;; esac
-[ $# -gt 0 ] || set -- devices measure demo examples
+[ $# -gt 0 ] || set -- devices interface measure demo examples
 for step; do
   case $step in
-    devices | measure | demo | examples | stress) ;;
-    *) echo "there is no step $step: the steps are devices, measure, demo, examples, stress" >&2; exit 2 ;;
+    devices | interface | measure | demo | examples | stress) ;;
+    *) echo "there is no step $step: the steps are devices, interface, measure, demo, examples, stress" >&2; exit 2 ;;
   esac
 done
 
@@ -46,6 +47,10 @@ export OFFKIT_PLUGINS=$here/bin/liboffkit_plugin_cuda.so OFFKIT_CPU_COMPILE=0
 devices() {
   cat made
   offkit devices && offkit doctor
+}
+
+interface() {
+  offkit-plugin-tests "$OFFKIT_PLUGINS" "$here/code/interface"
 }
 
 measure() {

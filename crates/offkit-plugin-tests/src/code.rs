@@ -1,7 +1,8 @@
 //! What the tests launch, as SPIR-V.
 
-use std::io;
+use std::path::Path;
 use std::process::Command;
+use std::{fs, io};
 
 use offkit_host::clang;
 
@@ -32,18 +33,62 @@ impl Code {
             library: spirv(include_str!("../kernels/library.cl"))?,
         })
     }
+
+    /// Reads what [`write`](Self::write) wrote, for a machine without clang.
+    ///
+    /// # Errors
+    ///
+    /// If a file is missing.
+    pub fn read(folder: &Path) -> io::Result<Code> {
+        let module = |name: &str| {
+            let path = folder.join(format!("{name}.spv"));
+            fs::read(&path)
+                .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
+        };
+        Ok(Code {
+            kernels: module("kernels")?,
+            constant: module("constant")?,
+            app: module("app")?,
+            library: module("library")?,
+        })
+    }
+
+    /// Writes the modules to files in a folder.
+    ///
+    /// # Errors
+    ///
+    /// If they can't be written.
+    pub fn write(&self, folder: &Path) -> io::Result<()> {
+        fs::create_dir_all(folder)?;
+        let Self {
+            kernels,
+            constant,
+            app,
+            library,
+        } = self;
+        let modules = [
+            ("kernels", kernels),
+            ("constant", constant),
+            ("app", app),
+            ("library", library),
+        ];
+        for (name, module) in modules {
+            fs::write(folder.join(format!("{name}.spv")), module)?;
+        }
+        Ok(())
+    }
 }
 
 fn spirv(source: &str) -> io::Result<Vec<u8>> {
     let clang = clang::find().map_err(io::Error::other)?;
     let folder = tempfile::tempdir()?;
     let (input, output) = (folder.path().join("code.cl"), folder.path().join("code.spv"));
-    std::fs::write(&input, source)?;
+    fs::write(&input, source)?;
     let mut command = Command::new(clang);
     command.args(["--target=spirv64v1.1", "-cl-std=CL3.0", "-O1", "-c"]);
     let ended = command.arg(&input).arg("-o").arg(&output).output()?;
     match ended.status.success() {
-        true => std::fs::read(output),
+        true => fs::read(output),
         false => Err(io::Error::other(String::from_utf8_lossy(&ended.stderr))),
     }
 }

@@ -1,10 +1,17 @@
 //! Runs the tests on a plugin's library.
 
 use std::env;
+use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 
 use offkit_pi::host::Plugin;
 use offkit_plugin_tests::{Code, Outcome, run};
+
+const USAGE: &str = "usage: offkit-plugin-tests PLUGIN.so [FOLDER]
+       offkit-plugin-tests --write-code FOLDER
+
+The kernels are compiled by clang 22, or read from FOLDER, where --write-code wrote them.";
 
 #[expect(
     clippy::print_stdout,
@@ -12,9 +19,23 @@ use offkit_plugin_tests::{Code, Outcome, run};
     reason = "a program of the command line"
 )]
 fn main() -> ExitCode {
-    let Some(library) = env::args_os().nth(1) else {
-        eprintln!("usage: offkit-plugin-tests PLUGIN.so");
-        return ExitCode::from(2);
+    let words: Vec<OsString> = env::args_os().skip(1).collect();
+    let (library, code) = match &words[..] {
+        [option, folder] if option == "--write-code" => {
+            return match Code::compile().and_then(|code| code.write(Path::new(folder))) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(error) => {
+                    eprintln!("error: {error}");
+                    ExitCode::from(2)
+                }
+            };
+        }
+        [library] => (library, Code::compile()),
+        [library, folder] => (library, Code::read(Path::new(folder))),
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(2);
+        }
     };
     let plugin = match Plugin::load(library) {
         Ok(plugin) => plugin,
@@ -23,7 +44,7 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let code = Code::compile().inspect_err(|error| eprintln!("warning: no kernels are run: {error}"));
+    let code = code.inspect_err(|error| eprintln!("warning: no kernels are run: {error}"));
     let mut failed = 0;
     for (name, outcome) in run(&plugin, code.ok().as_ref()) {
         match outcome {

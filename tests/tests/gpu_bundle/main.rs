@@ -171,7 +171,7 @@ fn wrong_usage_and_a_damaged_folder_are_told_apart_from_failures() {
     for (words, told) in [
         (
             &["nonesuch"][..],
-            "there is no step nonesuch: the steps are devices, measure",
+            "there is no step nonesuch: the steps are devices, interface, measure",
         ),
         (&["measure", "--small"], "there is no step --small"),
         (&["--help"], "measured.md"),
