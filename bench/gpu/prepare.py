@@ -153,7 +153,11 @@ class Bundle:
         for name, values in (("x", x), ("scaled", [3 * one for one in x])):
             npy(folder / f"{name}.npy", values)
         npy(folder / "y.npy", y)
-        npy(folder / "expected.npy", [2.5 * one + other for one, other in zip(x, y)])
+        # The library's function is the mean of its arguments.
+        npy(folder / "expected.npy", [(2.5 * one + other + one) / 2 for one, other in zip(x, y)])
+        launch = ["run", "app", "saxpy", "--link", "libblend.so", "--device", "cpu", "--global", "1024", "--arg", "f32:2.5"]
+        launch += ["--arg", "x.npy", "--arg", "y.npy", "--check", "2=expected.npy"]
+        run(self.programs / "offkit", *launch, env=self.own, cwd=folder)
 
     def programs_of_examples(self):
         """The programs of `examples/c-api`, `examples/wrapped` and `examples/parallel`, and what they print on the CPU device."""

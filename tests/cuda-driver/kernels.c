@@ -13,6 +13,13 @@ static void saxpy(void **arguments, const unsigned blocks[3], const unsigned thr
   for (size_t i = 0; i < items(blocks, threads); i++) y[i] += a * x[i];
 }
 
+// y = (a * x + y + x) / 2
+static void saxpy_with_mean(void **arguments, const unsigned blocks[3], const unsigned threads[3], unsigned shared) {
+  float a = *(float *)arguments[0], *x = *(float **)arguments[1], *y = *(float **)arguments[2];
+  (void)shared;
+  for (size_t i = 0; i < items(blocks, threads); i++) y[i] = (a * x[i] + y[i] + x[i]) / 2;
+}
+
 // What was launched: blocks, threads, shared memory, and where the block's memory is.
 static void shape(void **arguments, const unsigned blocks[3], const unsigned threads[3], unsigned shared) {
   uint32_t *out = *(uint32_t **)arguments[0];
@@ -113,6 +120,7 @@ static void stress_turn(void **arguments, const unsigned blocks[3], const unsign
 
 static const struct kernel KERNELS[] = {
     {"saxpy", saxpy, {4, 8, 8}, 3, 0},
+    {"saxpy with mean", saxpy_with_mean, {4, 8, 8}, 3, 0},
     {"shape", shape, {8, 8}, 2, 1},
     {"ids", ids, {8}, 1, 0},
     {"ids_with_offset", ids_with_offset, {8, 16}, 2, 0},

@@ -98,7 +98,9 @@ EXPORT CUresult cuModuleGetFunction(struct function **function, handle module, c
   CALL();
   CURRENT();
   if (!is_there(module, MODULE)) return INVALID_HANDLE;
-  const struct kernel *kernel = find_kernel(name);
+  // The saxpy of examples/build-systems calls a library's function, of which a half is left in the code, and no name.
+  int has_mean = !strcmp(name, "saxpy") && find_text(module->text, module->size, "0f3F000000");
+  const struct kernel *kernel = find_kernel(has_mean ? "saxpy with mean" : name);
   if (!kernel || !find_text(module->text, module->size, name)) return NOT_FOUND;
   struct function *made = calloc(1, sizeof *made);
   made->module = module;
