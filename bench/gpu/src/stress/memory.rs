@@ -53,17 +53,22 @@ impl fmt::Display for InUse {
     }
 }
 
-/// What there is more of in the end than there was at first. The first look is when everything has been done at least
-/// once.
+/// What there is more of in the end than at any look in the first half: what grows on is lost. Drivers and pools of threads
+/// take what they need when it is first needed, which may be after the first look.
 pub(super) fn growth(seen: &[InUse]) -> Vec<String> {
-    let (Some(first), Some(last)) = (seen.first(), seen.last()) else {
+    let Some((last, before)) = seen.split_last().filter(|(_, before)| !before.is_empty()) else {
         return Vec::new();
     };
+    let first_half = &before[..(seen.len() / 2).max(1)];
+    let grown = |what: &'static str, of: fn(&InUse) -> usize, most: usize| {
+        let before = first_half.iter().map(of).max().unwrap_or_default();
+        (what, before, of(last), most)
+    };
     let grown = [
-        ("bytes of the process", first.process, last.process, PROCESS_BYTES),
-        ("bytes of the device", first.device, last.device, DEVICE_BYTES),
-        ("open files", first.files, last.files, FILES),
-        ("threads", first.threads, last.threads, THREADS),
+        grown("bytes of the process", |seen| seen.process, PROCESS_BYTES),
+        grown("bytes of the device", |seen| seen.device, DEVICE_BYTES),
+        grown("open files", |seen| seen.files, FILES),
+        grown("threads", |seen| seen.threads, THREADS),
     ];
     let grown = grown
         .into_iter()
@@ -98,5 +103,11 @@ mod tests {
         );
         let files = InUse { files: 25, ..first };
         assert_eq!(growth(&[first, files]), ["open files in use went from 20 to 25"]);
+        let threads = |threads: usize| InUse { threads, ..first };
+        assert_eq!(growth(&[first, threads(16), threads(16), threads(16)]), [""; 0]);
+        assert_eq!(
+            growth(&[first, threads(16), threads(22), threads(28)]),
+            ["threads in use went from 16 to 28"]
+        );
     }
 }
