@@ -312,7 +312,12 @@ fn measure<N: Number>(op: Op, exact: fn(f64) -> f64, arguments: impl Iterator<It
     };
     let mut worst = Worst::default();
     for x in arguments {
-        worst.add(error(function(x), exact(x.to_double())), [x.to_double(), 0.0]);
+        let (result, exact) = (function(x), exact(x.to_double()));
+        // Most results are the nearest number, and cost half of the time to measure.
+        let nearest = N::from_double(exact).to_double().to_bits() == result.to_double().to_bits();
+        if !(nearest && worst.error >= 0.5) {
+            worst.add(error(result, exact), [x.to_double(), 0.0]);
+        }
     }
     worst
 }
