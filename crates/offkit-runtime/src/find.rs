@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::sync::Arc;
 
-use offkit_image::{KernelName, NameMatch};
+use offkit_image::{ImageFormat, KernelName, NameMatch};
 use offkit_object::{DeviceImage, Location, backquoted, describe_symbol};
 
 use crate::index::NameId;
@@ -37,7 +37,7 @@ pub struct KernelId {
 #[non_exhaustive]
 pub enum KernelNameError {
     /// There is none of that name.
-    #[error("no kernel `{name}` in {}", places(.searched))]
+    #[error("no kernel `{name}` in {}{}", places(.searched), not_known(.unknown))]
     NotFound {
         /// The name asked for.
         name: String,
@@ -45,6 +45,8 @@ pub enum KernelNameError {
         similar: Vec<String>,
         /// The images searched.
         searched: Vec<Location>,
+        /// Those of them whose kernels nobody knows before they are linked: LTO-IR.
+        unknown: Vec<Location>,
     },
     /// It fits kernels that are called differently.
     #[error("the name `{name}` fits several kernels: {}", fitting(.candidates))]
@@ -66,6 +68,17 @@ pub(crate) fn places(locations: &[Location]) -> String {
             "{} and {} more images",
             backquoted(&locations[..SHOWN]),
             locations.len() - SHOWN
+        ),
+    }
+}
+
+/// What a message says of images whose kernels are not known.
+fn not_known(unknown: &[Location]) -> String {
+    match unknown {
+        [] => String::new(),
+        unknown => format!(
+            "; what kernels LTO-IR has is known only once it is linked: {}",
+            places(unknown)
         ),
     }
 }
@@ -216,10 +229,17 @@ impl State {
         let kernels: BTreeSet<&str> = kernels
             .flat_map(|(library, position)| self.texts(library.kernels(position)))
             .collect();
+        let is_unknown = |&image: &ImageId| {
+            self.line(image)
+                .is_some_and(|(library, position)| library.format(position) == ImageFormat::LtoIr)
+        };
+        let locations = |images: &[ImageId]| images.iter().map(|&image| self.location(image)).collect();
+        let unknown: Vec<_> = searched.iter().copied().filter(is_unknown).collect();
         KernelNameError::NotFound {
             name: name.to_owned(),
             similar: similar(name, kernels.into_iter()),
-            searched: searched.iter().map(|&image| self.location(image)).collect(),
+            unknown: locations(&unknown),
+            searched: locations(&searched),
         }
     }
 }

@@ -147,3 +147,16 @@ fn without_the_linker_its_package_is_named() {
         assert!(error.contains(part), "{part}: {error}");
     }
 }
+
+#[test]
+fn that_it_has_a_kernel_is_not_denied() {
+    let folder = Folder::new();
+    let Some(_) = lto_ir(&folder, &whole()) else {
+        return;
+    };
+    let run = folder.offkit("run k.ltoir saxpy --global 1");
+    assert_eq!(run.code, 2, "{run:#?}");
+    let said = "what kernels LTO-IR has is known only once it is linked: `k.ltoir`";
+    assert!(run.stderr.contains(said), "{run:#?}");
+    assert!(run.stderr.contains("nvcc -dlto -dlink"), "{run:#?}");
+}

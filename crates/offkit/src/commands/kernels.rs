@@ -81,6 +81,9 @@ pub(super) fn register(
 
 fn kernel_name_failure(error: KernelNameError) -> Failure {
     let hint = match &error {
+        KernelNameError::NotFound { unknown, .. } if !unknown.is_empty() => {
+            "link it to machine code first: `nvcc -dlto -dlink -cubin`, or nvJitLink".to_owned()
+        }
         KernelNameError::NotFound { similar, .. } if similar.is_empty() => {
             "none of the images has any kernel: `offkit ls` shows what is inside".to_owned()
         }
