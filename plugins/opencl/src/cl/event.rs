@@ -1,6 +1,7 @@
 //! Events.
 
 use super::{Owned, Result, ask, call, words};
+use core::cell::Cell;
 use core::ffi::c_void;
 use core::ptr::null_mut;
 use offkit_opencl::*;
@@ -67,9 +68,23 @@ impl Event {
     }
 }
 
+thread_local! {
+    /// Whether this thread is the driver's, and in a function that it has called.
+    static CALLED_BACK: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether the driver is what called: waiting for commands would be undefined, as the specification of
+/// `clSetEventCallback` has it, and PoCL 5 waits for ever.
+pub(crate) fn is_called_back() -> bool {
+    CALLED_BACK.get()
+}
+
 /// What drivers call when an event reaches a status.
 unsafe extern "C" fn call_back(_: cl_event, status: cl_int, data: *mut c_void) {
     // SAFETY: the data is that of `on_status`, which is used once.
     let callback = unsafe { Box::from_raw(data.cast::<StatusCallback>()) };
+    // A driver may call from within a call of the host's, and from within another callback.
+    let outer = CALLED_BACK.replace(true);
     callback(status);
+    CALLED_BACK.set(outer);
 }

@@ -1,5 +1,6 @@
 //! Unified shared memory, which drivers have as an extension.
 
+use super::event::is_called_back;
 use super::queue::submit;
 use super::{DeviceId, Event, Order, Owned, Result, ask, call, create};
 use core::ffi::c_void;
@@ -41,14 +42,17 @@ impl Owned<_cl_context> {
         Ok(address.expose_provenance())
     }
 
-    /// Frees an allocation, after the commands that use it where the driver knows how.
+    /// Frees an allocation, after the commands that use it where the driver knows how. A host that frees in an event's
+    /// callback knows that they are done.
     pub(crate) fn free_usm(&self, address: usize) -> Result<()> {
         let (functions, context) = (&self.driver().extensions, self.handle());
         // SAFETY: that the address is one of an allocation, and that nobody uses it any more, the host vouches for.
         unsafe {
             match functions.clMemBlockingFreeINTEL {
-                Some(_) => call!(functions, clMemBlockingFreeINTEL(context, pointer(address))),
-                None => call!(functions, clMemFreeINTEL(context, pointer(address))),
+                Some(_) if !is_called_back() => {
+                    call!(functions, clMemBlockingFreeINTEL(context, pointer(address)))
+                }
+                _ => call!(functions, clMemFreeINTEL(context, pointer(address))),
             }
         }
     }
