@@ -10,10 +10,14 @@
 //! once; where harm comes of that, the plugin is tried with none, then with each alone, and is loaded without those that
 //! do harm ([`LeftOut`]). Each that is good is remembered, as is that they have to be tried one by one.
 //!
+//! What hangs is remembered too, for [`MEMORY_OF_HANGS`]: it costs all of the helper's time, and every program that starts
+//! would wait for it again. Other harm shows at once and is looked for each time, since what caused it may be gone.
+//!
 //! The helper has [`PATIENCE`] (or as many seconds as [`PATIENCE_VARIABLE`] says) and [`MEMORY`] of resident memory. Where
 //! it is missing, as inside a program that only links offkit, plugins are loaded untried.
 
 mod child;
+mod hang;
 
 use std::collections::HashSet;
 use std::env;
@@ -41,6 +45,9 @@ pub const PATIENCE_VARIABLE: &str = "OFFKIT_PROBE_SECONDS";
 
 /// How much memory it may have resident, in bytes.
 pub const MEMORY: u64 = 2 << 30;
+
+/// How long what hung is not tried again, unless [`PATIENCE_VARIABLE`] is set: it may have hung because of something else.
+pub const MEMORY_OF_HANGS: Duration = Duration::from_hours(1);
 
 /// How it is known that a plugin does no harm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,12 +84,14 @@ pub enum Harm {
         code: i32,
     },
     /// It did not come back.
-    #[error("it has not come back after {} seconds, while {stage}", .after.as_secs())]
+    #[error("it has not come back after {} seconds, while {stage}{}", .after.as_secs(), hang::ago(.ago.as_ref()))]
     Hang {
         /// What it is doing.
         stage: String,
         /// How long it was waited for.
         after: Duration,
+        /// How long ago that was, if it was not tried this time.
+        ago: Option<Duration>,
     },
     /// It took too much memory.
     #[error("it has taken {} MiB of memory while {stage}", .bytes >> 20)]
@@ -164,14 +173,18 @@ pub fn check(place: &Place) -> Result<Trial, Harm> {
         Place::System { name, .. } => (OsString::from(name), None),
     };
     let kept = key.as_ref().and_then(|key| Cache::user().get(key));
-    if kept.as_ref().is_some_and(|kept| **kept == *GOOD) {
+    let kept = kept.as_deref();
+    if kept == Some(GOOD) {
         return Ok(Trust::Known.into());
+    }
+    if let Some(hang) = kept.and_then(hang::recent) {
+        return Err(hang);
     }
     let Some(helper) = helper() else {
         return Ok(Trust::NotProbed.into());
     };
     let trials = Trials { helper, library, key };
-    trials.all(place, kept.is_some()).unwrap_or_else(|error| {
+    trials.all(place, kept == Some(APART)).unwrap_or_else(|error| {
         tracing::warn!(helper = %trials.helper.display(), %error, "plugins cannot be tried");
         Ok(Trust::NotProbed.into())
     })
@@ -211,7 +224,10 @@ impl Trials {
                 keep(self.key.as_ref(), APART);
                 self.apart(kind, candidates)
             }
-            (_, Some(harm)) => Ok(Err(harm)),
+            (_, Some(harm)) => {
+                keep_hang(self.key.as_ref(), &harm);
+                Ok(Err(harm))
+            }
             (_, None) => self
                 .together(&[])
                 .map(|outcome| outcome.map(|()| Trust::Probed.into())),
@@ -257,17 +273,22 @@ impl Trials {
     }
 
     /// Tries the plugin without these, perhaps for the sake of one that is below it alone; and remembers if no harm came of
-    /// that.
+    /// that, or if it hung.
     fn without(&self, is_below: bool, left_out: &[&Path]) -> io::Result<Result<(), Harm>> {
         let add = |key: Option<Key>, library: &&Path| Some(key?.text("without", library.display()));
         let key = left_out.iter().fold(self.key.clone(), add);
         let kept = key.as_ref().and_then(|key| Cache::user().get(key));
-        if kept.is_some_and(|kept| *kept == *GOOD) {
+        let kept = kept.as_deref();
+        if kept == Some(GOOD) {
             return Ok(Ok(()));
         }
+        if let Some(hang) = kept.and_then(hang::recent) {
+            return Ok(Err(hang));
+        }
         let outcome = child::run(&self.helper, &self.library, is_below, left_out)?;
-        if outcome.is_ok() {
-            keep(key.as_ref(), GOOD);
+        match &outcome {
+            Ok(()) => keep(key.as_ref(), GOOD),
+            Err(harm) => keep_hang(key.as_ref(), harm),
         }
         Ok(outcome)
     }
@@ -276,6 +297,12 @@ impl Trials {
 fn keep(key: Option<&Key>, content: &[u8]) {
     if let Some(key) = key {
         Cache::user().put(key, &[], content);
+    }
+}
+
+fn keep_hang(key: Option<&Key>, harm: &Harm) {
+    if let Harm::Hang { stage, after, .. } = harm {
+        keep(key, hang::record(stage, *after).as_bytes());
     }
 }
 

@@ -360,6 +360,16 @@ fn a_driver_that_hangs_is_left_out() {
         &["left out: it has not come back after 5 seconds, while it is loaded"],
     );
     says(&findings, "libgood.so", "ok", &["1 device"]);
+    // The next program does not wait for it again, unless it is asked to.
+    let findings = vendors.with(&[], |machine, variables| machine.findings(ABOUT, variables));
+    let said = "it has not come back after 5 seconds, while it is loaded (";
+    says(
+        &findings,
+        "libhangs.so",
+        "problem",
+        &[said, "ago; it is tried again after 60 minutes"],
+    );
+    says(&findings, "libgood.so", "ok", &["1 device"]);
 }
 
 #[test]

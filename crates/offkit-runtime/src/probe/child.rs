@@ -58,7 +58,11 @@ pub(super) fn run(
                 signal: signal(status),
             },
         }),
-        Ended::Slow(after) => Err(Harm::Hang { stage, after }),
+        Ended::Slow(after) => Err(Harm::Hang {
+            stage,
+            after,
+            ago: None,
+        }),
         Ended::Large(bytes) => Err(Harm::Memory { stage, bytes }),
     })
 }
