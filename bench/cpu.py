@@ -1,7 +1,8 @@
 """Measures offkit's CPU device beside Intel's OpenCL runtime and PoCL: ./dev bench cpu [--pocl LIBRARY] [ROW...]
 
 The same kernels, inputs and checks for all; offkit and Intel's runtime get SPIR-V, Debian's PoCL OpenCL C, since it takes
-no SPIR-V. A PoCL that does is measured too where --pocl names its library. Each driver's results have to equal those
+no SPIR-V. A PoCL that does is measured too where --pocl names its library; one of a later distribution in a folder that
+debootstrap made (FOLDER/usr/lib/x86_64-linux-gnu/libpocl.so.2) runs with the system libraries of that folder. Each driver's results have to equal those
 of Intel's, whose library is in the folder that BENCH_INTEL names. Rows go by the words in their names. What the machine
 can do is measured in the same run: GB/s as a triad in memory, GFLOP/s as multiply-adds in registers; what fits the caches
 goes beyond the first. Exits with 1 if a goal is missed.
@@ -129,6 +130,8 @@ class Driver:
     name: str
     takes_spirv: bool
     variables: dict
+    # What starts a program for it.
+    starter: tuple = ()
 
 
 def icd(name, library):
@@ -137,6 +140,24 @@ def icd(name, library):
     folder.mkdir(exist_ok=True)
     (folder / "one.icd").write_text(f"{library}\n")
     return {"OCL_ICD_VENDORS": f"{folder}/", "OCL_ICD_FILENAMES": ""}
+
+
+def newer_pocl_driver(library):
+    """A PoCL that takes SPIR-V. One in a root that is not this machine's needs the libc that is there, and so does the
+    program that translates SPIR-V for it."""
+    driver = Driver("pocl/spv", True, icd("pocl-spirv", library))
+    folder = Path(library).resolve().parent
+    for root in folder.parents[:-1]:
+        loader = root / "lib64/ld-linux-x86-64.so.2"
+        if not loader.exists():
+            continue
+        driver.starter = (loader, "--library-path", folder)
+        for translator in root.glob("usr/bin/llvm-spirv-*"):
+            script = OWN / "llvm-spirv"
+            script.write_text(f'#!/bin/sh\nexec {loader} --library-path {folder} {translator} "$@"\n')
+            script.chmod(0o755)
+            driver.variables["POCL_PATH_LLVM_SPIRV"] = str(script)
+    return driver
 
 
 def drivers(newer_pocl):
@@ -150,7 +171,7 @@ def drivers(newer_pocl):
     for line in Path("/etc/OpenCL/vendors/pocl.icd").read_text().split():
         found.append(Driver("pocl", False, icd("pocl", line)))
     if newer_pocl:
-        found.append(Driver("pocl/spv", True, icd("pocl-spirv", newer_pocl)))
+        found.append(newer_pocl_driver(newer_pocl))
     return found
 
 
@@ -172,7 +193,7 @@ def command(driver, paths, row, seconds, cache=None):
     """The host program for a row, and its environment."""
     reference = OWN / f"{row.title.replace(' ', '-')}.expected"
     path = paths[1] if driver.takes_spirv else paths[0]
-    words = [HOST, path, row.kernel, row.range, row.local, reference, row.tolerance, seconds, *row.arguments.split()]
+    words = [*driver.starter, HOST, path, row.kernel, row.range, row.local, reference, row.tolerance, seconds, *row.arguments.split()]
     caches = str(cache or OWN / "cache")
     variables = driver.variables | {"XDG_CACHE_HOME": caches, "POCL_CACHE_DIR": caches}
     return [str(word) for word in words], os.environ | variables
