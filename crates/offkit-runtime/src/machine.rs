@@ -75,18 +75,24 @@ pub fn kernel_drivers() -> Vec<KernelDriver> {
 
 /// The libraries that programs reach devices through.
 pub fn driver_libraries() -> Vec<DriverLibrary> {
+    // The newest first: programs need the release that they were built for.
+    let hip = ["libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"];
     let libraries = [
-        ("libOpenCL.so.1", "OpenCL's drivers"),
-        (CUDA, "NVIDIA's driver"),
-        ("libze_loader.so.1", "Intel's driver (Level Zero)"),
-        ("libamdhip64.so.6", "AMD's driver (HIP)"),
-        ("libhsa-runtime64.so.1", "AMD's driver (HSA)"),
+        (&["libOpenCL.so.1"][..], "OpenCL's drivers"),
+        (&[CUDA], "NVIDIA's driver"),
+        (&["libze_loader.so.1"], "Intel's driver (Level Zero)"),
+        (&hip, "AMD's driver (HIP)"),
+        (&["libhsa-runtime64.so.1"], "AMD's driver (HSA)"),
     ];
     let folders = library_folders();
-    let library = |(name, of)| DriverLibrary {
-        name,
-        of,
-        path: in_folders(&folders, Path::new(name)),
+    let library = |(names, of): (&[&'static str], _)| {
+        let there = |name: &&'static str| Some((*name, in_folders(&folders, Path::new(name))?));
+        let found = names.iter().find_map(there);
+        DriverLibrary {
+            name: found.as_ref().map_or(names[0], |(name, _)| name),
+            of,
+            path: found.map(|(_, path)| path),
+        }
     };
     libraries.into_iter().map(library).collect()
 }

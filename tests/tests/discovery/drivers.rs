@@ -438,3 +438,21 @@ fn the_places_of_a_worker_that_is_missing_are_told_once() {
     let expected = format!("was not found (looked in `{bin}`, `/nowhere/a`, `/nowhere/b`)");
     assert!(listed.contains(&expected), "{listed}");
 }
+
+#[test]
+fn amds_library_is_found_whatever_its_release() {
+    let machine = Machine {
+        folder: Folder::new(),
+    };
+    machine.folder.write("libamdhip64.so.6", "");
+    let folder = machine.folder.path("").display().to_string();
+    let findings = machine.findings("Libraries of drivers", &[("LD_LIBRARY_PATH", &folder)]);
+    says(&findings, "libamdhip64.so.6", "ok", &[]);
+    let findings = machine.findings("Libraries of drivers", &[]);
+    says(
+        &findings,
+        "libamdhip64.so.7",
+        "info",
+        &["not installed", "ROCm 7"],
+    );
+}
