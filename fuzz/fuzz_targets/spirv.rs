@@ -47,6 +47,11 @@ fuzz_target!(|bytes: &[u8]| {
     // Mostly an error, of whatever kind.
     let _ = link(&inputs, LinkOptions::default());
     let mut module = module;
+    // As it is written from its instructions, it is read as the same again.
+    module.dr_mut();
+    let mut again = Module::from_bytes(&module.to_bytes()).expect("what is written can be read");
+    again.dr_mut();
+    assert_eq!(again.to_bytes(), module.to_bytes());
     specialize(&mut module, &[(0, 1), (1, u64::MAX)].into());
     module.to_bytes();
 });

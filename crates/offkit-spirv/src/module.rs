@@ -105,8 +105,8 @@ impl std::fmt::Display for Generator {
 pub struct Module {
     dr: dr::Module,
     byte_order: ByteOrder,
-    /// The words as read, where assembling the parsed module would not give them again: it groups instructions by
-    /// section, and drops the padding of strings and line marks between functions.
+    /// The words as read, until something is changed. Assembling the parsed module need not give them again: it groups
+    /// instructions by section, and drops the padding of strings and line marks between functions.
     original: Option<Vec<u32>>,
 }
 
@@ -136,11 +136,10 @@ impl Module {
         let (words, byte_order) = words_of(bytes, limits)?;
         let dr = loader::load(&words, limits)?;
         quantity::check(&dr, limits)?;
-        let original = (dr.assemble() != words).then_some(words);
         Ok(Self {
             dr,
             byte_order,
-            original,
+            original: Some(words),
         })
     }
 
@@ -215,7 +214,10 @@ impl Module {
             ByteOrder::Little => u32::to_le_bytes,
             ByteOrder::Big => u32::to_be_bytes,
         };
-        self.to_words().into_iter().flat_map(bytes).collect()
+        match &self.original {
+            Some(words) => words.iter().copied().flat_map(bytes).collect(),
+            None => self.dr.assemble().into_iter().flat_map(bytes).collect(),
+        }
     }
 }
 

@@ -93,7 +93,21 @@ fn bytes(words: &[u32]) -> Vec<u8> {
 }
 
 /// Does with a module all that the crate can do.
+/// A module as it is written from its instructions, which is read as the same again.
+fn written(module: &Module) -> Vec<u32> {
+    let rewritten = |module: &Module| {
+        let mut module = module.clone();
+        module.dr_mut();
+        module.to_words()
+    };
+    let words = rewritten(module);
+    let again = Module::from_bytes(&bytes(&words)).expect("what is written can be read");
+    assert_eq!(rewritten(&again), words);
+    words
+}
+
 fn exercise(module: &Module) {
+    written(module);
     let reflection = reflect(module);
     let graph = CallGraph::new(module);
     for kernel in &reflection.kernels {
@@ -118,6 +132,7 @@ fn a_module_comes_back_byte_for_byte() {
     let little = bytes(&words);
     let big: Vec<u8> = words.iter().flat_map(|word| word.to_be_bytes()).collect();
     let module = Module::from_bytes(&little).unwrap();
+    assert_eq!(written(&module), words);
     assert_eq!(
         (module.byte_order(), module.to_bytes()),
         (ByteOrder::Little, little)
@@ -448,6 +463,7 @@ proptest! {
         words.extend(tail);
         if let Ok(module) = Module::from_bytes(&bytes(&words)) {
             prop_assert_eq!(module.to_words(), words);
+            written(&module);
         }
     }
 
