@@ -4,7 +4,7 @@
 //! together, on all cores, one image a thread, and forgotten again.
 
 use offkit_image::{ContainerKind, DeviceImage, Location, Problem, Resources, Storage};
-use offkit_object::{Gathered, Item, Limits, Memory, in_passing, inspect};
+use offkit_object::{Gathered, Item, Limits, Memory, in_passing, inspect_for_resources};
 use twox_hash::XxHash3_128;
 
 use crate::inventory::{Inventory, Kernel, Library, Listed};
@@ -233,7 +233,7 @@ fn look(image: &DeviceImage<'_>) -> Found {
             };
         }
     };
-    let inspection = inspect(bytes, image.format, &Limits::default());
+    let inspection = inspect_for_resources(bytes, image.format, &Limits::default());
     let read = inspection.kernels.into_iter();
     let mut kernels: Vec<_> = read.map(|kernel| (kernel.name, kernel.resources)).collect();
     if kernels.is_empty() {

@@ -1,8 +1,9 @@
 //! Names of kernels, each kept once: in a package for many architectures every name is there many times.
 
-use std::collections::HashMap;
+use std::hash::BuildHasher;
 use std::sync::{Arc, OnceLock};
 
+use hashbrown::{DefaultHashBuilder, HashTable};
 use offkit_image::KernelName;
 use rayon::prelude::*;
 
@@ -22,7 +23,7 @@ impl NameId {
 /// A name, and what is made of it when that is asked for.
 #[derive(Debug)]
 struct Entry {
-    symbol: Arc<str>,
+    symbol: Box<str>,
     readable: OnceLock<Box<str>>,
     family: OnceLock<Arc<str>>,
 }
@@ -31,23 +32,28 @@ struct Entry {
 #[derive(Debug, Default)]
 pub struct Names {
     entries: Vec<Entry>,
-    numbers: HashMap<Arc<str>, NameId>,
+    numbers: HashTable<NameId>,
+    hasher: DefaultHashBuilder,
 }
 
 impl Names {
     /// The number of a name, which is added if it is new.
     pub(crate) fn add(&mut self, symbol: &str) -> NameId {
-        if let Some(number) = self.numbers.get(symbol) {
+        let hash = self.hasher.hash_one(symbol);
+        let is_it = |number: &NameId| *self.entry(*number).symbol == *symbol;
+        if let Some(number) = self.numbers.find(hash, is_it) {
             return *number;
         }
         let number = NameId(u32::try_from(self.entries.len()).unwrap_or(u32::MAX));
-        let symbol: Arc<str> = symbol.into();
         self.entries.push(Entry {
-            symbol: Arc::clone(&symbol),
+            symbol: symbol.into(),
             readable: OnceLock::new(),
             family: OnceLock::new(),
         });
-        self.numbers.insert(symbol, number);
+        let (entries, hasher) = (&self.entries, &self.hasher);
+        self.numbers.insert_unique(hash, number, |number| {
+            hasher.hash_one(&*entries[number.number()].symbol)
+        });
         number
     }
 

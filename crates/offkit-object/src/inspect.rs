@@ -135,9 +135,27 @@ pub fn inspect(bytes: &[u8], format: ImageFormat, limits: &Limits) -> Inspection
     findings.finish()
 }
 
+/// What [`inspect`] says of an image but for details, which are there to be read by people: what kernels take is among
+/// their resources. Kernels may have details all the same where these cost little.
+///
+/// ```
+/// use offkit_object::{ImageFormat, Limits, inspect_for_resources};
+///
+/// let ptx = b".version 8.4\n.target sm_90a\n.address_size 64\n.visible .entry saxpy(.param .u64 x) { ret; }\n";
+/// let inspection = inspect_for_resources(ptx, ImageFormat::detect(ptx), &Limits::default());
+/// assert!(inspection.kernel_names().eq(["saxpy"]));
+/// assert!(inspection.details.is_empty());
+/// ```
+#[must_use]
+pub fn inspect_for_resources(bytes: &[u8], format: ImageFormat, limits: &Limits) -> Inspection {
+    let mut findings = Findings::new(bytes, limits).without_details();
+    inspect_part(Source::new(bytes), format, &mut findings, true);
+    findings.finish()
+}
+
 /// What is wrong with an image.
 pub(crate) fn problems_of(bytes: &[u8], format: ImageFormat, limits: &Limits) -> Vec<offkit_image::Error> {
-    inspect(bytes, format, limits).problems
+    inspect_for_resources(bytes, format, limits).problems
 }
 
 /// The content of a note in an ELF file of any kind, by the note's owner and kind: of the first of several. Headers are

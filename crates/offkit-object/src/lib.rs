@@ -159,7 +159,7 @@ pub use in_passing::in_passing;
 #[cfg(feature = "inspect")]
 pub use inspect::{
     FunctionType, Inspect, elf_note, embedded_in_bitcode, function_types, header_target, header_version,
-    inspect,
+    inspect, inspect_for_resources,
 };
 pub use memory::{Kept, Memory, Outside};
 pub use offkit_image::target::decide;

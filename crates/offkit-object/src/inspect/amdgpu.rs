@@ -288,7 +288,7 @@ fn read_symbols(elf: &Elf<'_>, findings: &mut Findings) {
         .iter()
         .filter(|symbol| symbol.is_function() && symbol.is_defined())
     {
-        let place = places.get(&symbol.name);
+        let place = places.get(&*symbol.name);
         if let Some(kernel) = place.and_then(|place| kernels.get_mut(*place)) {
             // No function is larger than its section.
             let section = elf.section(symbol.section.into());
@@ -302,14 +302,14 @@ fn read_symbols(elf: &Elf<'_>, findings: &mut Findings) {
             continue;
         }
         if !symbol.is_defined() && symbol.is_weak() {
-            findings.weak_import(symbol.name);
+            findings.weak_import(symbol.name.into_owned());
         } else if !symbol.is_defined() {
-            findings.import(symbol.name);
+            findings.import(symbol.name.into_owned());
         } else if symbol.is_function() || symbol.is_object() {
-            let is_kernel = places.contains_key(&symbol.name) || symbol.name.ends_with(DESCRIPTOR);
+            let is_kernel = places.contains_key(&*symbol.name) || symbol.name.ends_with(DESCRIPTOR);
             // Variables of a linked image are for its host program to find, not for other images.
             if !is_kernel && (symbol.is_function() || relocatable) {
-                findings.export(symbol.name);
+                findings.export(symbol.name.into_owned());
             }
         }
     }

@@ -3,6 +3,7 @@
 #[cfg(feature = "write")]
 pub(crate) mod section_names;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt::Write;
 
@@ -97,12 +98,21 @@ pub(super) fn inspect(source: Source<'_>, findings: &mut Findings) -> Result<(),
     let mut cubin = Cubin::default();
     read_compatibility(&elf, findings);
     read_notes(&elf, findings);
-    for symbol in elf.symbols(false, findings) {
-        cubin.add(symbol, elf.header.kind == TYPE_RELOCATABLE, findings);
+    let relocatable = elf.header.kind == TYPE_RELOCATABLE;
+    // Others see nothing that is defined in code that is linked. Most symbols are of sections.
+    let is_wanted = |symbol: &Symbol<'_>| {
+        is_kernel(symbol) || (symbol.is_shared() && (relocatable || !symbol.is_defined()))
+    };
+    for symbol in elf.symbols_that(false, findings, is_wanted) {
+        cubin.add(symbol, relocatable, findings);
     }
     let result = cubin.read_attributes(&elf, findings);
     cubin.finish(findings);
     result
+}
+
+fn is_kernel(symbol: &Symbol<'_>) -> bool {
+    symbol.is_defined() && symbol.is_function() && symbol.other & SYMBOL_KERNEL != 0
 }
 
 /// The architecture-specific variants have flags of their own only in old files.
@@ -148,7 +158,7 @@ fn read_tool(fields: Fields<'_>, findings: &mut Findings) -> Result<(), Error> {
     let strings = fields.source.from(24);
     let mut string = |at| match fields.word(at) {
         Some(offset) => read_name(strings, offset, findings),
-        None => Ok(String::new()),
+        None => Ok(Cow::default()),
     };
     let (tool, version, options) = (string(8)?, string(12)?, string(20)?);
     if findings.inspection.producer.is_none() && !tool.is_empty() {
@@ -170,8 +180,7 @@ fn cuda_version(number: u32) -> String {
 struct Cubin {
     kernels: Vec<InspectedKernel>,
     facts: Vec<Facts>,
-    /// The places of kernels by the number of their symbol and by that of their section.
-    by_symbol: HashMap<u32, usize>,
+    /// The places of kernels by the number of their section.
     by_section: HashMap<u32, usize>,
     supplied: Vec<String>,
     api_version: Option<u32>,
@@ -179,6 +188,8 @@ struct Cubin {
 
 #[derive(Default)]
 struct Facts {
+    /// The number of its symbol.
+    symbol: u32,
     registers: Option<u32>,
     frame: Option<u32>,
     least_stack: Option<u32>,
@@ -196,13 +207,13 @@ struct Facts {
 }
 
 impl Cubin {
-    fn add(&mut self, symbol: Symbol, relocatable: bool, findings: &mut Findings) {
-        if symbol.is_defined() && symbol.is_function() && symbol.other & SYMBOL_KERNEL != 0 {
+    fn add(&mut self, symbol: Symbol<'_>, relocatable: bool, findings: &mut Findings) {
+        if is_kernel(&symbol) {
             let place = self.kernels.len();
-            self.by_symbol.insert(symbol.index, place);
             self.by_section.insert(symbol.section.into(), place);
-            self.kernels.push(InspectedKernel::new(symbol.name));
+            self.kernels.push(InspectedKernel::new(symbol.name.into_owned()));
             self.facts.push(Facts {
+                symbol: symbol.index,
                 section: symbol.section.into(),
                 ..Facts::default()
             });
@@ -210,14 +221,14 @@ impl Cubin {
         } else if !symbol.is_defined() {
             // What is still open after linking is the driver's.
             if relocatable && symbol.is_weak() {
-                findings.weak_import(symbol.name);
+                findings.weak_import(symbol.name.into_owned());
             } else if relocatable {
-                findings.import(symbol.name);
+                findings.import(symbol.name.into_owned());
             } else {
-                self.supplied.push(symbol.name);
+                self.supplied.push(symbol.name.into_owned());
             }
         } else if relocatable && (symbol.is_function() || symbol.is_object()) {
-            findings.export(symbol.name);
+            findings.export(symbol.name.into_owned());
         }
     }
 
@@ -229,15 +240,19 @@ impl Cubin {
             }
         }
         for section in &elf.sections {
-            let place = self.by_section.get(&section.info).copied();
+            let place = || self.by_section.get(&section.info).copied();
             if section.name == ".nv.info" {
                 findings.count(section.data.len())?;
                 for (kind, value) in attributes(elf.fields(section.data)) {
                     self.add_of_symbol(kind, value);
                 }
             } else if section.name.starts_with(".nv.info.") {
+                let place = place();
                 findings.count(section.data.len())?;
                 for (kind, value) in attributes(elf.fields(section.data)) {
+                    if kind == ATTRIBUTE_PARAMETER && !findings.has_details {
+                        continue;
+                    }
                     self.add_of_kernel(place, kind, value);
                     if let Some(facts) = place.and_then(|place| self.facts.get_mut(place))
                         && kind == ATTRIBUTE_ANNOTATIONS
@@ -247,7 +262,7 @@ impl Cubin {
                     }
                 }
             } else if section.name.starts_with(".nv.shared.")
-                && let Some(facts) = place.and_then(|place| self.facts.get_mut(place))
+                && let Some(facts) = place().and_then(|place| self.facts.get_mut(place))
             {
                 facts.shared = Some(section.size);
             }
@@ -257,8 +272,10 @@ impl Cubin {
 
     /// Attributes of all functions: the number of a symbol, and a value.
     fn add_of_symbol(&mut self, kind: u8, value: Fields<'_>) {
-        let place = value.word(0).and_then(|symbol| self.by_symbol.get(&symbol));
-        let Some(facts) = place.and_then(|place| self.facts.get_mut(*place)) else {
+        let Some(symbol) = value.word(0) else { return };
+        // They are in the order of the symbols.
+        let place = self.facts.binary_search_by_key(&symbol, |facts| facts.symbol);
+        let Some(facts) = place.ok().and_then(|place| self.facts.get_mut(place)) else {
             return;
         };
         match kind {
@@ -303,6 +320,10 @@ impl Cubin {
         }
         for (mut kernel, mut facts) in self.kernels.into_iter().zip(self.facts) {
             kernel.resources = facts.resources(spills_are_noted);
+            if !findings.has_details {
+                findings.inspection.kernels.push(kernel);
+                continue;
+            }
             let Resources {
                 code_size,
                 registers,

@@ -2,6 +2,8 @@
 //!
 //! What is read here is counted, names above all: in a small file millions of symbols can share one long name.
 
+use std::borrow::Cow;
+
 use offkit_image::target::host::elf_machine_name;
 use offkit_image::{Error, ErrorKind};
 
@@ -30,7 +32,7 @@ pub(super) struct Elf<'data> {
 /// A section; its data are empty where it has none in the file.
 #[derive(Clone)]
 pub(super) struct Section<'data> {
-    pub(super) name: String,
+    pub(super) name: Cow<'data, str>,
     pub(super) kind: u32,
     pub(super) size: u64,
     pub(super) link: u32,
@@ -46,10 +48,10 @@ impl Section<'_> {
 }
 
 /// A symbol with a name.
-pub(super) struct Symbol {
+pub(super) struct Symbol<'data> {
     /// Its number in the table, as other sections refer to it.
     pub(super) index: u32,
-    pub(super) name: String,
+    pub(super) name: Cow<'data, str>,
     pub(super) section: u16,
     pub(super) other: u8,
     /// In bytes.
@@ -58,7 +60,7 @@ pub(super) struct Symbol {
     bind: u8,
 }
 
-impl Symbol {
+impl Symbol<'_> {
     pub(super) fn is_defined(&self) -> bool {
         self.section != 0
     }
@@ -180,7 +182,7 @@ impl<'data> Elf<'data> {
             false => nowhere,
         };
         Section {
-            name: String::new(),
+            name: Cow::default(),
             kind: header.kind,
             size: header.size,
             link: header.link,
@@ -211,14 +213,24 @@ impl<'data> Elf<'data> {
     /// The symbols with names, of the dynamic table if there is one that counts, else of the full one.
     ///
     /// `dynamic` asks for what the loader sees, which is all that a linked image shows to others.
-    pub(super) fn symbols(&self, dynamic: bool, findings: &mut Findings) -> Vec<Symbol> {
+    pub(super) fn symbols(&self, dynamic: bool, findings: &mut Findings) -> Vec<Symbol<'data>> {
+        self.symbols_that(dynamic, findings, |_| true)
+    }
+
+    /// Those of the symbols that are wanted by what else than the name there is of them: reading names takes longest.
+    pub(super) fn symbols_that(
+        &self,
+        dynamic: bool,
+        findings: &mut Findings,
+        is_wanted: impl Fn(&Symbol<'data>) -> bool,
+    ) -> Vec<Symbol<'data>> {
         let of_kind = |kind| self.sections.iter().find(|section| section.kind == kind);
         let table = of_kind(SECTION_DYNAMIC_SYMBOLS)
             .filter(|_| dynamic)
             .or_else(|| of_kind(SECTION_SYMBOLS));
         let mut symbols = Vec::new();
         if let Some(table) = table
-            && let Err(error) = self.read_symbols(table, &mut symbols, findings)
+            && let Err(error) = self.read_symbols(table, &mut symbols, findings, is_wanted)
         {
             findings.problem(error);
         }
@@ -228,8 +240,9 @@ impl<'data> Elf<'data> {
     fn read_symbols(
         &self,
         table: &Section<'data>,
-        symbols: &mut Vec<Symbol>,
+        symbols: &mut Vec<Symbol<'data>>,
         findings: &mut Findings,
+        is_wanted: impl Fn(&Symbol<'data>) -> bool,
     ) -> Result<(), Error> {
         let (size, info_at, section_at, size_at) = if self.header.is_64 {
             (24, 4, 6, 16)
@@ -254,16 +267,18 @@ impl<'data> Elf<'data> {
                     .at(table.data.at(at))
                     .expecting(format!("{size:#x} bytes")));
             };
-            if name != 0 {
-                symbols.push(Symbol {
-                    index,
-                    name: read_name(strings, name, findings)?,
-                    section,
-                    other,
-                    size: symbol_size,
-                    kind: info & 0xf,
-                    bind: info >> 4,
-                });
+            let mut symbol = Symbol {
+                index,
+                name: Cow::default(),
+                section,
+                other,
+                size: symbol_size,
+                kind: info & 0xf,
+                bind: info >> 4,
+            };
+            if name != 0 && is_wanted(&symbol) {
+                symbol.name = read_name(strings, name, findings)?;
+                symbols.push(symbol);
             }
             index = index.saturating_add(1);
             at = at.saturating_add(size);
@@ -310,14 +325,18 @@ impl<'data> Elf<'data> {
 }
 
 /// A string of a table of strings, up to its zero byte.
-pub(super) fn read_name(strings: Source<'_>, offset: u32, findings: &mut Findings) -> Result<String, Error> {
+pub(super) fn read_name<'data>(
+    strings: Source<'data>,
+    offset: u32,
+    findings: &mut Findings,
+) -> Result<Cow<'data, str>, Error> {
     let bytes = strings.from(offset.into()).bytes();
     match memchr::memchr(0, bytes).and_then(|length| bytes.get(..length)) {
-        Some(name) => findings.text(name),
+        Some(name) => findings.name(name),
         None => {
             // What was searched counts, too.
             findings.count(bytes.len() as u64)?;
-            Ok(String::new())
+            Ok(Cow::default())
         }
     }
 }
@@ -338,13 +357,13 @@ pub(super) fn inspect(source: Source<'_>, findings: &mut Findings) -> Result<(),
             continue;
         }
         if !symbol.is_defined() && symbol.is_weak() {
-            findings.weak_import(symbol.name);
+            findings.weak_import(symbol.name.into_owned());
         } else if !symbol.is_defined() {
-            findings.import(symbol.name);
+            findings.import(symbol.name.into_owned());
         } else if symbol.is_function() && symbol.name.starts_with(OPENMP_KERNEL) {
-            findings.kernel(symbol.name);
+            findings.kernel(symbol.name.into_owned());
         } else if symbol.is_function() || is_relocatable {
-            findings.export(symbol.name);
+            findings.export(symbol.name.into_owned());
         }
     }
     Ok(())

@@ -13,6 +13,8 @@ use offkit_image::{Detail, DetailValue, InspectedKernel, Inspection};
 pub(super) struct Findings {
     pub(super) inspection: Inspection,
     reading: Reading,
+    /// Whether what is there to be read by people is wanted.
+    pub(super) has_details: bool,
 }
 
 impl Findings {
@@ -29,6 +31,15 @@ impl Findings {
         Self {
             inspection: Inspection::default(),
             reading: Reading::tolerant(&limits),
+            has_details: true,
+        }
+    }
+
+    /// Leaves out what is there to be read by people.
+    pub(super) fn without_details(self) -> Self {
+        Self {
+            has_details: false,
+            ..self
         }
     }
 
@@ -53,16 +64,24 @@ impl Findings {
 
     /// A name out of the image, counted.
     pub(super) fn text(&mut self, bytes: &[u8]) -> Result<String, Error> {
+        self.name(bytes).map(Cow::into_owned)
+    }
+
+    /// The same, where it lies: of most names it is the beginning that counts, or nothing.
+    pub(super) fn name<'data>(&mut self, bytes: &'data [u8]) -> Result<Cow<'data, str>, Error> {
         self.reading.count_strings(1)?;
         self.reading.count_metadata(bytes.len() as u64)?;
         // Looking for what is not text takes far longer than seeing that all is.
         Ok(match std::str::from_utf8(bytes) {
-            Ok(text) => text.to_owned(),
-            Err(_) => String::from_utf8_lossy(bytes).into_owned(),
+            Ok(text) => Cow::Borrowed(text),
+            Err(_) => String::from_utf8_lossy(bytes),
         })
     }
 
     pub(super) fn detail(&mut self, name: impl Into<Cow<'static, str>>, value: impl Into<DetailValue>) {
+        if !self.has_details {
+            return;
+        }
         self.inspection.details.push(Detail {
             name: name.into(),
             value: value.into(),

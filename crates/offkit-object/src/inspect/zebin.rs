@@ -80,9 +80,9 @@ pub(super) fn inspect(source: Source<'_>, findings: &mut Findings) -> Result<(),
     for symbol in elf.symbols(false, findings) {
         if !symbol.is_shared() {
         } else if symbol.is_defined() && symbol.is_function() {
-            findings.export(symbol.name);
+            findings.export(symbol.name.into_owned());
         } else if !symbol.is_defined() && !symbol.name.starts_with(PATCHED_BY_DRIVER) {
-            findings.import(symbol.name);
+            findings.import(symbol.name.into_owned());
         }
     }
     Ok(())

@@ -26,6 +26,27 @@ fn samples() -> Vec<(&'static str, Vec<u8>)> {
 }
 
 #[test]
+fn without_details_the_rest_is_the_same() {
+    let limits = Limits::default();
+    for (name, bytes) in samples() {
+        let format = ImageFormat::detect(&bytes);
+        for length in (0..bytes.len()).step_by(97).chain([bytes.len()]) {
+            let part = &bytes[..length];
+            let (mut whole, mut brief) = (
+                inspect(part, format, &limits),
+                inspect_for_resources(part, format, &limits),
+            );
+            assert!(brief.details.is_empty(), "{name}");
+            whole.details.clear();
+            for kernel in whole.kernels.iter_mut().chain(&mut brief.kernels) {
+                kernel.details.clear();
+            }
+            assert_eq!(whole, brief, "{name} cut to {length}");
+        }
+    }
+}
+
+#[test]
 fn every_truncation_shows_no_more_than_the_whole() {
     for (name, bytes) in samples() {
         let format = ImageFormat::detect(&bytes);

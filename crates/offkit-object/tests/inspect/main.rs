@@ -11,7 +11,9 @@ mod tools;
 
 use std::collections::BTreeSet;
 
-use offkit_object::{DeviceImage, ImageFormat, Inspect, Inspection, Limits, header_target, inspect};
+use offkit_object::{
+    DeviceImage, ImageFormat, Inspect, Inspection, Limits, header_target, inspect, inspect_for_resources,
+};
 use tools::{Folder, need};
 
 fn look(bytes: &[u8]) -> Inspection {
