@@ -333,7 +333,7 @@ fn what_would_be_lost_is_an_error_or_said() {
     // Where there are no temporary files, memory does.
     let mut command = Command::new(offkit());
     command
-        .args(["thin", "lib.so", "--recompress", "zstd", "--dry-run"])
+        .args(["thin", "lib.so", "--recompress", "zstd", "-o", "/dev/null"])
         .env("TMPDIR", "/nonexistent");
     workshop.folder.run_command(&mut command).ok();
     // A program without device code is told apart from one where there is nothing to do.
@@ -344,16 +344,24 @@ fn what_would_be_lost_is_an_error_or_said() {
     workshop.folder.offkit("thin lib.so --drop sm_75 -o same.so").ok();
     assert_eq!(workshop.folder.read("lib.so"), workshop.folder.read("same.so"));
 
-    let said = workshop
-        .folder
-        .offkit("thin lib.so --drop sm_86 --dry-run --json");
-    let report = said.json().remove(0);
-    // What it would be is counted, and written nowhere: no file may grow.
-    let limited = "ulimit -f 0; exec \"$0\" thin lib.so --drop sm_86 --dry-run --json";
-    let said = workshop
-        .folder
-        .run("sh", [Path::new("-c"), Path::new(limited), &offkit()]);
-    assert_eq!(said.json()[0], report);
+    // What it would be is said, and written nowhere: no file may grow.
+    let dry = |options: &str| {
+        let limited = format!("ulimit -f 0; exec \"$0\" thin lib.so {options} --dry-run --json");
+        let script = [Path::new("-c"), Path::new(&limited), &offkit()];
+        workshop.folder.run("sh", script).json().remove(0)
+    };
+    for options in ["--recompress zstd", "--drop sm_86 --recompress zstd"] {
+        let report = dry(options);
+        let thinned = workshop
+            .folder
+            .offkit(&format!("thin lib.so {options} -o small.so --json"));
+        let thinned = thinned.json().remove(0);
+        for key in ["size_after", "least_driver"] {
+            assert_eq!(report[key], thinned[key], "{options}: {report} {thinned}");
+        }
+        assert_eq!(report["size_after"], workshop.size("small.so"));
+    }
+    let report = dry("--drop sm_86");
     assert_eq!(report["written"], false);
     assert_eq!(report["devices"][0]["device"], "sm_86");
     assert_eq!(report["devices"][0]["native"], 3);

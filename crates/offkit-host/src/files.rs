@@ -208,6 +208,15 @@ impl Staged {
         })
     }
 
+    /// Puts the chunks together in memory, so that they can be read back where nothing is to be written.
+    #[must_use]
+    pub fn in_memory(chunks: &[&[u8]]) -> Self {
+        Self {
+            content: Content::Read(chunks.concat()),
+            beside: None,
+        }
+    }
+
     /// What was written.
     #[must_use]
     pub fn content(&self) -> &Content {

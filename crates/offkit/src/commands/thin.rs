@@ -123,7 +123,7 @@ pub(crate) fn run(options: &Thin, terminal: Terminal) -> Result<(), Failure> {
     let output = options.output.as_deref().filter(|_| !options.dry_run);
     // With another version it is not yet what is to be there.
     let beside = output.filter(|_| options.local_version.is_none());
-    // Nobody reads what a dry run would write, unless it says how images are compressed.
+    // Nobody needs the bytes that a dry run would write, unless it says how images are compressed.
     let is_counted = options.dry_run && !thinning.recompress && options.local_version.is_none();
     let compare = || {
         let losses = Losses::of(&found, goes, &limits);
@@ -141,6 +141,10 @@ pub(crate) fn run(options: &Thin, terminal: Terminal) -> Result<(), Failure> {
         let draft = draft.map_err(failed)?;
         if is_counted {
             return Ok((draft, None));
+        }
+        if options.dry_run {
+            let staged = Staged::in_memory(&draft.chunks.slices());
+            return Ok((draft, Some(staged)));
         }
         progress.step("writing");
         let staged = Staged::write(beside, &draft.chunks.slices(), &|piece| source.passed(piece));
