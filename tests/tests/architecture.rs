@@ -250,7 +250,7 @@ const ALLOWED: &[(&str, &[&str], &str)] = &[
         "the name of an attribute",
     ),
     ("commands/filter.rs", &["spirv", "amdgpu"], "names of formats"),
-    ("commands/ls/triton.rs", &["amdgcn"], "the ending of a file"),
+    ("commands/triton.rs", &["amdgcn"], "the ending of a file"),
     (
         "commands/thin.rs",
         &["spirv", "compute_"],

@@ -115,6 +115,46 @@ fn a_cache_is_listed_by_its_kernels() {
 }
 
 #[test]
+fn a_cache_is_counted_by_the_images_that_are_listed() {
+    need!("clang-22");
+    let folder = cache();
+    let listed = folder.offkit("ls --json --totals cache").json();
+    let total = &listed.last().unwrap()["total"];
+    // The cache, and an entry of it; any folder where that is asked for.
+    for line in ["size --json cache", "size --json --recursive cache"] {
+        let found = &folder.offkit(line).json()[0];
+        let (images, stored) = (&found["total"]["images"], &found["total"]["stored"]);
+        assert_eq!(
+            (images, stored),
+            (&total["images"], &total["stored_size"]),
+            "{line}"
+        );
+    }
+    assert_eq!(
+        folder.offkit(&format!("size --json {HIP}")).json()[0]["total"]["images"],
+        1
+    );
+    let checked = folder.offkit("check cache --targets sm_90,gfx942").ok();
+    says(&checked, &["add_kernel.ptx ", "add_kernel.hsaco "]);
+    folder.offkit("check cache --targets gfx90a").fails(1);
+    // A form that only Triton takes is named, as in a listing.
+    for command in ["size", "check --targets sm_90"] {
+        says(
+            &folder
+                .offkit(&format!("{command} {CUDA}/add_kernel.ttir"))
+                .fails(2),
+            &["is Triton IR: no device code inside", "that is in add_kernel.ptx"],
+        );
+    }
+    std::fs::create_dir(folder.path("other")).unwrap();
+    folder.write("other/k.ptx", folder.read(&format!("{CUDA}/add_kernel.ptx")));
+    says(
+        &folder.offkit("size other").fails(2),
+        &["is a folder", "--recursive"],
+    );
+}
+
+#[test]
 fn a_form_that_only_triton_takes_is_named() {
     need!("clang-22");
     let folder = cache();

@@ -1,6 +1,7 @@
 //! The files in a folder.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
@@ -19,6 +20,14 @@ pub(super) fn files_in(folder: &Path) -> (Vec<PathBuf>, Vec<Failure>) {
     }
     files.sort();
     (files, failures)
+}
+
+/// Whether the first bytes of a file in a folder may be those of device code or of what it is in.
+pub(super) fn may_have_code(path: &Path) -> io::Result<bool> {
+    const HEAD: u64 = 1 << 12;
+    let mut head = Vec::new();
+    File::open(path)?.take(HEAD).read_to_end(&mut head)?;
+    Ok(offkit_object::looks_like_device_code(&head))
 }
 
 fn add_entries(folder: &Path, folders: &mut Vec<PathBuf>, files: &mut Vec<PathBuf>) -> io::Result<()> {

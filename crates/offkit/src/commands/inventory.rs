@@ -10,10 +10,11 @@ use offkit_inventory::{Depth, Inventory};
 use offkit_object::{ErrorKind, Item, Location, Problem};
 
 use super::Source;
-use super::folder::files_in;
+use super::folder::{files_in, may_have_code};
 use super::limits::LimitOptions;
 use super::mapped::Mapped;
 use super::needed::{Libraries, canonical, file_name, libraries_of};
+use super::triton;
 use crate::failure::Failure;
 use crate::terminal::{Progress, Terminal};
 
@@ -145,7 +146,7 @@ fn inputs(files: &[PathBuf], recursive: bool) -> Result<Vec<Input>, Failure> {
     for path in files {
         if !path.is_dir() {
             inputs.push(Input::of(path.clone(), false));
-        } else if recursive {
+        } else if recursive || triton::is_cache(path) {
             let (found, failures) = files_in(path);
             if let Some(failure) = failures.into_iter().next() {
                 return Err(failure);
@@ -181,6 +182,16 @@ fn look_into(
         }
     }
     let source = Source::open(&input.path)?;
+    if source.place.is_file()
+        && let Some(form) = triton::text_form(&source.path, &source.content)
+    {
+        let message = format!("{} is {form}: no device code inside", input.path.display());
+        let failure = Failure::input(message);
+        return Err(match triton::code_beside(&source.path) {
+            Some(files) => failure.hint(format!("that is in {files}")),
+            None => failure,
+        });
+    }
     let memory = Mapped(&source.content);
     let mut collector = inventory.collect(source.place.file(), &source.content, depth, &memory);
     source.walk(limits, &mut |item: &mut Item<'_>| {
@@ -189,7 +200,7 @@ fn look_into(
     });
     let images = collector.images();
     collector.finish();
-    if images == 0 && must_have_code {
+    if images == 0 && must_have_code && !input.is_found {
         return Err(super::nothing_in(&source.place, &inventory.problems));
     }
     if images == 0 && input.is_found {
@@ -200,15 +211,6 @@ fn look_into(
             .retain(|problem| problem.error.kind() != ErrorKind::NotRecognized);
     }
     Ok(inventory)
-}
-
-/// Whether the first bytes of a file may be those of device code or of what it is in.
-fn may_have_code(path: &Path) -> std::io::Result<bool> {
-    use std::io::Read;
-    let mut head = Vec::new();
-    let file = std::fs::File::open(path)?;
-    file.take(1 << 12).read_to_end(&mut head)?;
-    Ok(offkit_object::looks_like_device_code(&head))
 }
 
 /// Warns of what could not be read; whether there was anything.

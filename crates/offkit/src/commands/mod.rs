@@ -40,6 +40,7 @@ mod table;
 pub(crate) mod thin;
 mod thin_archive;
 pub(crate) mod tool;
+mod triton;
 pub(crate) mod verify;
 pub(crate) mod wrap;
 

@@ -34,7 +34,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Check {
-    /// Files to look into, or locations in them; with --recursive folders too
+    /// Files to look into, locations in them, or Triton's cache; with --recursive any folder
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Look into all files below folders; a file without device code is no error

@@ -6,7 +6,6 @@ mod listing;
 mod rows;
 mod sums;
 mod tree;
-mod triton;
 
 use super::filter::{Filter, Selection};
 use super::limits::LimitOptions;
@@ -15,11 +14,12 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use offkit_inventory::{Depth, Inventory, count};
-use offkit_object::{Item, looks_like_device_code};
+use offkit_object::Item;
 
 use super::Source;
-use super::folder::files_in;
+use super::folder::{files_in, may_have_code};
 use super::needed::libraries_of;
+use super::triton;
 use crate::failure::Failure;
 use crate::terminal::{Terminal, escape, size};
 use listing::{Form, Listing};
@@ -199,22 +199,20 @@ impl Lister<'_> {
             escape(&described),
             size(source.content.len() as u64)
         ))?;
-        let code = kernel.map_or_else(Vec::new, |kernel| kernel.code());
-        self.terminal.line(match code.as_slice() {
-            [] => "no device code inside".to_owned(),
-            files => format!("no device code inside: that is in {}", escape(&files.join(", "))),
+        self.terminal.line(match triton::code_beside(&source.path) {
+            None => "no device code inside".to_owned(),
+            Some(files) => format!("no device code inside: that is in {}", escape(&files)),
         })
     }
 
     /// Lists one file, and says how many images it has. Of files in a folder, those without device code are left out.
     fn file(&mut self, path: &Path, is_in_folder: bool) -> Result<usize, Failure> {
-        /// Enough to tell what a file is.
-        const HEAD: usize = 1 << 10;
         self.inside = Inventory::default();
-        let source = Source::open(path)?;
-        if is_in_folder && !looks_like_device_code(source.content.get(..HEAD).unwrap_or(&source.content)) {
+        // Why a file cannot be read is said where it is opened.
+        if is_in_folder && matches!(may_have_code(path), Ok(false)) {
             return Ok(0);
         }
+        let source = Source::open(path)?;
         if let Some(form) =
             triton::text_form(&source.path, &source.content).filter(|_| source.place.is_file())
         {

@@ -31,7 +31,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Size {
-    /// Files to look into, or locations in them; with --recursive folders too; `-` is standard input
+    /// Files to look into, locations in them, or Triton's cache; with --recursive any folder; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Look into all files below folders; a file without device code is no error

@@ -86,7 +86,7 @@ impl Kernel {
     }
 
     /// The files with code for devices.
-    pub(super) fn code(&self) -> Vec<String> {
+    fn code(&self) -> Vec<String> {
         let code = FORMS.iter().filter(|(_, text)| text.is_none());
         let files = code.map(|(form, _)| self.metadata.with_extension(form));
         let names = files.filter(|file| file.is_file());
@@ -94,6 +94,22 @@ impl Kernel {
             .filter_map(|file| Some(file.file_name()?.to_string_lossy().into_owned()))
             .collect()
     }
+}
+
+/// Whether a folder is Triton's cache, or an entry of it.
+pub(super) fn is_cache(folder: &Path) -> bool {
+    let entries = |folder: &Path| {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path())
+    };
+    let is_entry = |folder: &Path| entries(folder).any(|file| Kernel::of(&file).is_some());
+    is_entry(folder) || entries(folder).any(|inside| inside.is_dir() && is_entry(&inside))
+}
+
+/// The files that have the code of the kernel that a file is a form of, if there are any.
+pub(super) fn code_beside(path: &Path) -> Option<String> {
+    let files = Kernel::of(path)?.code();
+    (!files.is_empty()).then(|| files.join(", "))
 }
 
 /// What a target is called: of 90 of `cuda` the processor, as other tools have it.
