@@ -167,8 +167,11 @@ fn cudas_relocatable_device_code_gets_libraries_early_and_late() {
             &folder,
             &format!("{CUDA} -fgpu-rdc {more} -c app.cu -o early.o {LIBRARIES}"),
         );
-        let listed = folder.offkit("ls early.o");
-        assert!(!listed.stdout.contains("imports"), "{listed:#?}");
+        let listed = folder.offkit("ls --kernels early.o").stdout;
+        assert!(
+            listed.contains("kernel ") && !listed.contains("imports"),
+            "{listed}"
+        );
     }
     // Late where the code is bitcode: what links PTX is NVIDIA's.
     let rdc = format!("{CUDA} -fgpu-rdc -foffload-lto");

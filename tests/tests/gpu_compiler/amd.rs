@@ -122,7 +122,7 @@ fn a_code_object_tells_how_it_is_launched() {
     ] {
         assert!(shown.contains(words), "{words}: {shown}");
     }
-    let listed = folder.offkit("ls k.gfx90a.out").ok();
+    let listed = folder.offkit("ls --kernels k.gfx90a.out").ok();
     assert!(
         listed.contains("AMDGPU code object  amdgcn-amd-amdhsa-gfx90a") && listed.contains("launched"),
         "{listed}"

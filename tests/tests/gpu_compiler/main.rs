@@ -72,7 +72,7 @@ fn the_image_says_what_it_is_for() {
     folder
         .offkit("link --target nvptx64-nvidia-cuda,arch=sm_75 k.spv -o k.out")
         .ok();
-    let listed = folder.offkit("ls k.out").ok();
+    let listed = folder.offkit("ls --kernels k.out").ok();
     assert!(
         listed.contains("PTX  nvptx64-nvidia-cuda-sm_75") && listed.contains("twice"),
         "{listed}"

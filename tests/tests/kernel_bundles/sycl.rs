@@ -54,7 +54,7 @@ fn there_and_back<S: State>(runtime: &SyclRuntime, bundle: &KernelBundle<S>, mac
     let again: KernelBundle<S> = machine.open(&folder, "theirs").expect("the same");
     if S::STATE == BundleState::Executable {
         // Its driver's machine code, which is not for this device.
-        assert!(folder.offkit("ls theirs").ok().contains("app_kernel"));
+        assert!(folder.offkit("ls --kernels theirs").ok().contains("app_kernel"));
         return numbers;
     }
     assert_eq!(again.kernel_names(), bundle.kernel_names());

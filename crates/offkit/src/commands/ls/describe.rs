@@ -9,16 +9,14 @@ use super::json::{hex, is_readable};
 use crate::commands::shown_name;
 use crate::terminal::{Styles, columns, escape};
 
-/// How many images of a file are looked into for names without being asked.
-const IMAGES_LOOKED_INTO: usize = 256;
-/// How many names of one kind are shown.
+/// How many names of one kind are shown, but for kernels.
 const NAMES_SHOWN: usize = 8;
 
 /// Describes images as the options say.
 #[derive(Clone, Copy)]
 pub(super) struct Describer {
-    /// Whether every kernel gets a line of its own.
-    each_kernel: bool,
+    /// Whether the names of kernels, imports and exports are shown.
+    names: bool,
     properties: bool,
     mangled: bool,
     styles: Styles,
@@ -28,7 +26,7 @@ pub(super) struct Describer {
 
 /// What an image says when it is asked.
 pub(super) struct Asked {
-    /// The names of its kernels, or the lines about them if each gets one.
+    /// The lines about its kernels.
     kernels: Vec<String>,
     imports: Vec<String>,
     exports: Vec<String>,
@@ -38,7 +36,7 @@ pub(super) struct Asked {
 impl Describer {
     pub(super) fn new(options: &Ls, styles: Styles) -> Self {
         Self {
-            each_kernel: options.kernels,
+            names: options.kernels,
             properties: options.properties,
             mangled: options.mangled,
             styles,
@@ -46,8 +44,9 @@ impl Describer {
         }
     }
 
-    pub(super) fn each_kernel(&self) -> bool {
-        self.each_kernel
+    /// Whether images are asked for their names.
+    pub(super) fn asks(&self) -> bool {
+        self.names
     }
 
     /// Asks an image for its names, and what it is for.
@@ -57,16 +56,10 @@ impl Describer {
             imports,
             exports,
         } = image.symbols(&Limits::default());
-        let kernels = match self.each_kernel {
-            true => {
-                let signatures = Signatures::of(image);
-                let line = |name: &String| kernel_line(&signatures, name, self.mangled, self.styles);
-                kernels.iter().map(line).collect()
-            }
-            false => kernels,
-        };
+        let signatures = Signatures::of(image);
+        let line = |name: &String| kernel_line(&signatures, name, self.mangled, self.styles);
         Asked {
-            kernels,
+            kernels: kernels.iter().map(line).collect(),
             imports,
             exports,
             target: target_of(image).into_owned(),
@@ -81,32 +74,15 @@ impl Describer {
         asked: Option<&mut Asked>,
     ) -> Vec<String> {
         let mut lines = Vec::new();
-        // What the container tells costs nothing.
-        let (imports, exports) = match asked {
-            Some(asked) => {
-                match self.each_kernel {
-                    true => lines.append(&mut asked.kernels),
-                    false => self.names(&mut lines, depth, "kernels", &asked.kernels),
-                }
-                (&asked.imports, &asked.exports)
-            }
-            None => {
-                self.names(&mut lines, depth, "kernels", &image.kernels);
-                (&image.imports, &image.exports)
-            }
-        };
-        self.names(&mut lines, depth, "imports", imports);
-        self.names(&mut lines, depth, "exports", exports);
+        if let Some(asked) = asked {
+            lines.append(&mut asked.kernels);
+            self.names(&mut lines, depth, "imports", &asked.imports);
+            self.names(&mut lines, depth, "exports", &asked.exports);
+        }
         if self.properties {
             lines.extend(properties_lines(&image.properties, self.styles));
         }
         lines
-    }
-
-    /// Whether the image itself, the `number`th of the listing, is asked for its names. A listing decompresses nothing for
-    /// names without being told to.
-    pub(super) fn looks_inside(&self, image: &DeviceImage<'_>, number: usize) -> bool {
-        self.each_kernel || number <= IMAGES_LOOKED_INTO && image.code.at_hand().is_some()
     }
 
     /// Adds the names of one kind: on one line while they fit, else one a line.

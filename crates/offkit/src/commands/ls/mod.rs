@@ -21,7 +21,7 @@ use super::folder::{files_in, may_have_code};
 use super::needed::libraries_of;
 use super::triton;
 use crate::failure::Failure;
-use crate::terminal::{Terminal, escape, size};
+use crate::terminal::{Styles, Terminal, escape, size};
 use listing::{Form, Listing};
 use sums::Sums;
 use tree::Tree;
@@ -45,7 +45,7 @@ pub(crate) struct Ls {
     /// Also list the shared libraries that a program or a package's members need, and what those need
     #[arg(long)]
     needed: bool,
-    /// Show the kernels of each image with their arguments
+    /// Show the kernels of each image with their arguments, its imports and its exports
     #[arg(short, long)]
     kernels: bool,
     /// Show the property sets of each image
@@ -95,9 +95,7 @@ pub(crate) fn run(options: &Ls, terminal: Terminal) -> Result<(), Failure> {
             lister.needed(&[path], &inside);
         }
     }
-    if options.totals {
-        terminal.json(SCHEMA, &lister.sums.json())?;
-    }
+    lister.totals()?;
     lister.selection.check()
 }
 
@@ -106,13 +104,34 @@ struct Lister<'a> {
     options: &'a Ls,
     terminal: Terminal,
     selection: Selection<'a>,
-    /// Of all files; for JSON only, as a tree has its own.
+    /// Of all files.
     sums: Sums,
     /// The libraries in the file that was listed last, where those that they need are wanted.
     inside: Inventory,
 }
 
 impl Lister<'_> {
+    /// Ends the listing with what all of it comes to, and says how to see the names that it left out.
+    fn totals(&mut self) -> Result<(), Failure> {
+        let terminal = self.terminal;
+        if self.options.totals {
+            return terminal.json(SCHEMA, &self.sums.json());
+        }
+        if self.options.json || self.sums.images == 0 {
+            return Ok(());
+        }
+        let mut output = terminal.output();
+        let styles = output.styles();
+        output.lines(&self.sums.text(styles))?;
+        if !self.options.kernels {
+            let Styles { faint, .. } = styles;
+            output.line(format_args!(
+                "{faint}--kernels shows the names of kernels, imports and exports{faint:#}"
+            ))?;
+        }
+        output.finish()
+    }
+
     /// Lists the libraries that programs, or the members of packages need, and that have device code inside.
     fn needed(&mut self, files: &[&Path], inside: &Inventory) {
         let libraries = libraries_of(files, inside);
@@ -255,7 +274,10 @@ impl Lister<'_> {
                 }
                 output.finish()?;
             }
-            Form::Tree(tree) => tree.finish(images, !problems.is_empty())?,
+            Form::Tree(tree) => {
+                let sums = tree.finish(images, !problems.is_empty())?;
+                self.sums.add_all(sums);
+            }
         }
         self.selection.warn(&problems, self.terminal);
         Ok(images)

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use offkit_inventory::count;
 use offkit_object::{DeviceImage, ImageFormat, Target};
 use serde_json::{Value, json};
 
 use crate::commands::filter::format_name;
 use crate::commands::table::Table;
-use crate::terminal::size;
+use crate::terminal::{Styles, size};
 
 /// Sums of the images of a listing.
 #[derive(Default)]
@@ -86,12 +87,31 @@ impl Sums {
         row.and_modify(|row| row.add(sum)).or_insert(sum);
     }
 
-    pub(super) fn table(&mut self) -> Table {
+    /// How many images there are and what they take, and the same by architecture if that is shorter than the list.
+    pub(super) fn text(&mut self, styles: Styles) -> String {
+        let Styles { faint, .. } = styles;
+        let mut text = format!(
+            "{faint}{}, {}{faint:#}\n",
+            count(usize::try_from(self.images).unwrap_or(usize::MAX), "image"),
+            size(self.bytes)
+        );
+        let images = self.images;
+        let rows = self.rows();
+        let (first, last) = (rows.keys().next(), rows.keys().next_back());
+        // They are in the order of architectures.
+        let is_one = first.map(|(arch, _)| arch) == last.map(|(arch, _)| arch);
+        if !is_one && images > rows.len() as u64 {
+            text += &Self::table(rows).text(styles, usize::MAX);
+        }
+        text
+    }
+
+    fn table(rows: &BTreeMap<(String, &'static str), Sum>) -> Table {
         let mut table = Table::new(
             "By architecture",
             &["arch", "format", ">images", ">unpacked", ">stored"],
         );
-        for ((arch, format), sum) in self.rows() {
+        for ((arch, format), sum) in rows {
             table.row(vec![
                 arch.clone(),
                 (*format).to_owned(),

@@ -8,13 +8,10 @@ use super::rows::{Content, Row, Rows, path};
 use super::sums::{Sum, Sums};
 use crate::failure::Failure;
 use crate::pager;
-use crate::terminal::{Output, Styles, escape, is_terminal, push_size, size};
+use crate::terminal::{Output, Styles, escape, is_terminal, push_size};
 
 /// How many images of one file are shown on a terminal.
 const IMAGES_SHOWN: usize = 200;
-
-/// From how many images on a listing ends with sums by architecture: fewer are seen at a glance.
-const SUMMED_FROM: u64 = 20;
 
 /// A tree on its way out.
 pub(super) struct Tree {
@@ -29,8 +26,6 @@ pub(super) struct Tree {
     images: usize,
     /// The sums of the images that are not shown.
     hidden: Sums,
-    /// Images whose names were not looked for, as they are compressed or too many.
-    without_names: usize,
     /// The most images shown of one file.
     most: usize,
 }
@@ -63,7 +58,6 @@ impl Tree {
             rows: Rows::new(output),
             images: 0,
             hidden: Sums::default(),
-            without_names: 0,
             most: if options.all || !is_terminal() || pager::is_on() {
                 usize::MAX
             } else {
@@ -93,7 +87,7 @@ impl Tree {
 
     /// What asks images for their names, where all images are shown and asked, so that it can be done ahead.
     pub(super) fn asks_all(&self) -> Option<Describer> {
-        let asks = self.describer.each_kernel() && self.most == usize::MAX;
+        let asks = self.describer.asks() && self.most == usize::MAX;
         asks.then_some(self.describer)
     }
 
@@ -117,19 +111,14 @@ impl Tree {
             }
             None => 0,
         };
-        let mut asked = asked.or_else(|| {
-            let is_asked = self.describer.looks_inside(image, self.images);
-            is_asked.then(|| self.describer.ask(image))
-        });
-        let are_told = asked.is_some() || !image.kernels.is_empty() || image.entries.is_some();
-        self.without_names += usize::from(!are_told);
+        let mut asked = asked.or_else(|| self.describer.asks().then(|| self.describer.ask(image)));
         let below = self.describer.lines(image, depth, asked.as_mut());
         let target = asked.map(|asked| asked.target);
         self.rows.push_image(image, depth, said, target, below);
     }
 
-    /// Ends the listing of a file in which `met` images are.
-    pub(super) fn finish(mut self, met: usize, has_problems: bool) -> Result<(), Failure> {
+    /// Ends the listing of a file in which `met` images are; what those that are listed come to.
+    pub(super) fn finish(mut self, met: usize, has_problems: bool) -> Result<Sums, Failure> {
         let Styles { faint, .. } = self.styles;
         // A file of which the options leave out every image is not listed: if that is so of all files, an error says it.
         if self.images == 0 && met == 0 {
@@ -139,30 +128,14 @@ impl Tree {
         self.leave(|_| true);
         let (mut output, mut sums) = self.rows.finish()?;
         sums.add_all(self.hidden);
-        match sums.images {
-            0 if self.images == 0 && met > 0 => {}
-            0 if has_problems => {
-                output.line(format_args!(
-                    "{faint}no device code found; not everything could be read{faint:#}"
-                ))?;
-            }
-            0 => output.line(format_args!("{faint}no device code inside{faint:#}"))?,
-            1 => {}
-            images => output.line(format_args!(
-                "{faint}{images} images, {}{faint:#}",
-                size(sums.bytes)
-            ))?,
+        if sums.images == 0 && (self.images > 0 || met == 0) {
+            output.line(match has_problems {
+                true => format!("{faint}no device code found; not everything could be read{faint:#}"),
+                false => format!("{faint}no device code inside{faint:#}"),
+            })?;
         }
-        if sums.images >= SUMMED_FROM {
-            output.lines(&sums.table().text(self.styles, usize::MAX))?;
-        }
-        if self.without_names > 0 && sums.images > 1 {
-            output.line(format_args!(
-                "{faint}names of {} images were not looked for: --kernels looks for them{faint:#}",
-                self.without_names
-            ))?;
-        }
-        output.finish()
+        output.finish()?;
+        Ok(sums)
     }
 
     /// Leaves the innermost containers that the next one or the next image is not in.
