@@ -42,6 +42,10 @@ pub trait Inspect {
     /// What the bytes say, whatever a container says. Bytes that cannot be decompressed are a problem in it.
     fn inspect(&self, limits: &Limits) -> &Inspection;
 
+    /// The same as [`inspect_for_resources`] looks: of an image that was not looked into before there are no details from
+    /// then on either.
+    fn inspect_for_resources(&self, limits: &Limits) -> &Inspection;
+
     /// What the image offers and what it needs, from its container and from itself.
     ///
     /// Kernels are those of a SPIR-V module itself, for containers also list other names as kernels: aliases and
@@ -60,14 +64,11 @@ pub trait Inspect {
 
 impl Inspect for DeviceImage<'_> {
     fn inspect(&self, limits: &Limits) -> &Inspection {
-        self.inspected_by(|| match self.bytes() {
-            Ok(bytes) => inspect(bytes, self.format, limits),
-            Err(error) => {
-                let mut inspection = Inspection::default();
-                inspection.problems.push(error);
-                inspection
-            }
-        })
+        inspected(self, |bytes| inspect(bytes, self.format, limits))
+    }
+
+    fn inspect_for_resources(&self, limits: &Limits) -> &Inspection {
+        inspected(self, |bytes| inspect_for_resources(bytes, self.format, limits))
     }
 
     fn kernels(&self, limits: &Limits) -> Vec<String> {
@@ -113,6 +114,18 @@ impl Inspect for DeviceImage<'_> {
             exports.iter().map(String::as_str).filter(is_export).collect(),
         ]
     }
+}
+
+/// What is in an image: what `look` finds in its bytes, if it was not looked into before.
+fn inspected<'i>(image: &'i DeviceImage<'_>, look: impl FnOnce(&[u8]) -> Inspection) -> &'i Inspection {
+    image.inspected_by(|| match image.bytes() {
+        Ok(bytes) => look(bytes),
+        Err(error) => {
+            let mut inspection = Inspection::default();
+            inspection.problems.push(error);
+            inspection
+        }
+    })
 }
 
 /// Looks into the bytes of an image, as [`Inspect`] does once for each.

@@ -1,7 +1,8 @@
 //! The listing of one file on its way out.
 
 use offkit_object::{
-    Code, Container, DeviceImage, Gathered, ImageFormat, Item, Problem, Target, in_passing, target_of,
+    Code, Container, DeviceImage, Gathered, ImageFormat, Inspect, Item, Limits, Problem, Target, in_passing,
+    target_of,
 };
 
 use super::describe::{Asked, Describer};
@@ -56,6 +57,10 @@ enum Answer {
 impl Asking {
     /// Asks an image, whose bytes are at hand in `code`.
     fn ask(self, image: &DeviceImage<'_>, code: &DeviceImage<'_>) -> Answer {
+        // Where the container does not tell, the code is looked into for names. A listing has no details.
+        if code.kernels.is_empty() {
+            code.inspect_for_resources(&Limits::default());
+        }
         match self {
             Self::Line { hash } => {
                 let line = json_line(SCHEMA, &json::Row::of(image, code, hash));
