@@ -12,9 +12,9 @@ use crate::inspect::Inspect;
 #[must_use]
 pub fn target_of<'image>(image: &'image DeviceImage<'_>) -> Cow<'image, Target> {
     let target = &image.target;
-    let is_for_one = target.family().needs_processor() || image.format == ImageFormat::Zebin;
-    let needs_processor = target.processor().is_empty() && is_for_one;
-    if !target.triple.is_empty() && !needs_processor {
+    let is_for_one = || target.family().needs_processor() || image.format == ImageFormat::Zebin;
+    let lacks_processor = target.processor().is_empty() && is_for_one();
+    if !target.triple.is_empty() && !lacks_processor {
         return Cow::Borrowed(target);
     }
     let own = &image.inspect(&Limits::default()).target;
