@@ -177,6 +177,7 @@ fn write<'m>(
             contract: !prepared.kernels[0].contraction_off,
             arithmetic: Arithmetic::default(),
             half: true,
+            half_fma: gpu.table().has_nvidias_functions,
             processor: Processor {
                 fma: true,
                 avx512: false,

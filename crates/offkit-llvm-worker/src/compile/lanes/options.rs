@@ -14,6 +14,8 @@ pub(crate) struct Options {
     pub(crate) arithmetic: Arithmetic,
     /// There are instructions for conversions between half and single precision.
     pub(crate) half: bool,
+    /// There is an instruction for a product and sum of half precision that rounds once.
+    pub(crate) half_fma: bool,
     /// What else there is.
     pub(crate) processor: math::Processor,
 }
@@ -32,6 +34,8 @@ impl Options {
                 None => triple.is_empty() && processor.is_empty() && is_here(feature),
             })
         };
+        // No level has it.
+        const NONE: u32 = u32::MAX;
         // Every AArch64 has both.
         let is_arm = match triple {
             "" => cfg!(target_arch = "aarch64"),
@@ -41,6 +45,7 @@ impl Options {
             contract,
             arithmetic: Arithmetic::default(),
             half: is_arm || has("f16c", 3),
+            half_fma: has("avx512fp16", NONE),
             processor: math::Processor {
                 fma: is_arm || has("fma", 3),
                 avx512: has("avx512f", 4) && has("avx512vl", 4),
@@ -58,6 +63,7 @@ fn is_here(feature: &str) -> bool {
         "fma" => std::arch::is_x86_feature_detected!("fma"),
         "avx512f" => std::arch::is_x86_feature_detected!("avx512f"),
         "avx512vl" => std::arch::is_x86_feature_detected!("avx512vl"),
+        "avx512fp16" => std::arch::is_x86_feature_detected!("avx512fp16"),
         _ => false,
     };
     #[cfg(not(target_arch = "x86_64"))]

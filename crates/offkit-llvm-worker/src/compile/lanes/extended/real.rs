@@ -56,9 +56,7 @@ impl<'m> Lanes<'_, 'm> {
                 };
                 b.select(first, *x, b.select(second, *y, equal))
             }
-            (Op::fma | Op::mad, [x, _, _])
-                if x.ty().scalar() == Scalar::F16 && self.options.processor.nvidia =>
-            {
+            (Op::fma | Op::mad, [x, _, _]) if x.ty().scalar() == Scalar::F16 && self.options.half_fma => {
                 b.intrinsic("llvm.fma", &[x.ty()], words)
             }
             (Op::fma | Op::mad, [x, y, z]) if x.ty().scalar() == Scalar::F16 => {

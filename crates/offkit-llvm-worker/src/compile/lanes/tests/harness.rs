@@ -200,6 +200,7 @@ pub(super) enum Processor {
     Plain,
     Avx2,
     Avx512,
+    Avx512Half,
 }
 
 impl Processor {
@@ -208,7 +209,15 @@ impl Processor {
             _ if !cfg!(target_arch = "x86_64") => "",
             Self::Plain => "x86-64-v2",
             Self::Avx2 => "x86-64-v3",
-            Self::Avx512 => "x86-64-v4",
+            Self::Avx512 | Self::Avx512Half => "x86-64-v4",
+        }
+    }
+
+    /// What it has beside that.
+    fn features(self) -> &'static str {
+        match self {
+            Self::Avx512Half => "+avx512fp16",
+            _ => "",
         }
     }
 
@@ -222,6 +231,7 @@ impl Processor {
                 std::arch::is_x86_feature_detected!("avx512dq")
                     && std::arch::is_x86_feature_detected!("avx512vl")
             }
+            Self::Avx512Half => std::arch::is_x86_feature_detected!("avx512fp16"),
         };
         #[cfg(not(target_arch = "x86_64"))]
         matches!(self, Self::Plain)
@@ -241,7 +251,7 @@ fn triple() -> String {
 fn machine(processor: Processor) -> TargetMachine {
     // As programs do.
     offer(&HOST);
-    TargetMachine::new(&triple(), processor.name(), "", 1).expect("a machine")
+    TargetMachine::new(&triple(), processor.name(), processor.features(), 1).expect("a machine")
 }
 
 /// Calls what is written as a function of two addresses.
@@ -275,7 +285,7 @@ pub(super) fn check(processor: Processor, cases: &[Case]) {
         for width in [None, Some(WIDTH)] {
             if !write(
                 &module,
-                Options::of("", processor.name(), "", false),
+                Options::of("", processor.name(), processor.features(), false),
                 &name(index, width),
                 case,
                 width,

@@ -52,6 +52,14 @@ fn results_are_the_interpreters_with_masks() {
 }
 
 #[test]
+fn results_are_the_interpreters_with_instructions_of_half_precision() {
+    check(
+        Processor::Avx512Half,
+        &[all_cases(), table::with_fused_products()].concat(),
+    );
+}
+
+#[test]
 fn arithmetic_has_the_freedom_that_the_kernel_gives() {
     let fast = FastMath {
         fast: true,
