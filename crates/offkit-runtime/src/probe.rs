@@ -277,6 +277,11 @@ impl Trials {
     fn without(&self, is_below: bool, left_out: &[&Path]) -> io::Result<Result<(), Harm>> {
         let add = |key: Option<Key>, library: &&Path| Some(key?.text("without", library.display()));
         let key = left_out.iter().fold(self.key.clone(), add);
+        // What is said of the only one below a plugin is not said of the plugin.
+        let key = match is_below {
+            true => key.map(|key| key.text("about", "what is below")),
+            false => key,
+        };
         let kept = key.as_ref().and_then(|key| Cache::user().get(key));
         let kept = kept.as_deref();
         if kept == Some(GOOD) {

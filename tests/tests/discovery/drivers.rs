@@ -8,6 +8,10 @@ use std::fs;
 /// The heading in `offkit doctor`.
 const ABOUT: &str = "OpenCL drivers";
 
+/// A driver that does not come back from being loaded.
+const HANGS: &str =
+    "#include <unistd.h>\n__attribute__((constructor)) static void start(void) { for (;;) sleep(1); }";
+
 /// A folder of files that name drivers.
 struct Vendors {
     machine: Machine,
@@ -346,11 +350,7 @@ fn a_driver_that_hangs_is_left_out() {
     need!("cc");
     let vendors = Vendors::new();
     vendors.stand_in("good", "");
-    vendors.driver(
-        "hangs",
-        "#include <unistd.h>\n__attribute__((constructor)) static void start(void) { for (;;) sleep(1); }",
-        "",
-    );
+    vendors.driver("hangs", HANGS, "");
     let patience = [("OFFKIT_PROBE_SECONDS", "5")];
     let findings = vendors.with(&patience, |machine, variables| machine.findings(ABOUT, variables));
     says(
@@ -370,6 +370,22 @@ fn a_driver_that_hangs_is_left_out() {
         &[said, "ago; it is tried again after 60 minutes"],
     );
     says(&findings, "libgood.so", "ok", &["1 device"]);
+}
+
+#[test]
+fn the_only_driver_is_left_out_again_and_not_its_plugin() {
+    need!("cc");
+    let vendors = Vendors::new();
+    vendors.driver("hangs", HANGS, "");
+    for patience in [&[("OFFKIT_PROBE_SECONDS", "5")][..], &[]] {
+        let findings = vendors.with(patience, |machine, variables| machine.findings(ABOUT, variables));
+        says(
+            &findings,
+            "libhangs.so",
+            "problem",
+            &["left out: it has not come back after 5 seconds, while it is loaded"],
+        );
+    }
 }
 
 #[test]
