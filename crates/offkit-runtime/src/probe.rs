@@ -209,11 +209,8 @@ impl Trials {
     fn all(&self, place: &Place, is_apart: bool) -> io::Result<Result<Trial, Harm>> {
         let mut harm = None;
         if !is_apart {
-            match child::run(&self.helper, &self.library, false, &[])? {
-                Ok(()) => {
-                    keep(self.key.as_ref(), GOOD);
-                    return Ok(Ok(Trust::Probed.into()));
-                }
+            match self.together(&[])? {
+                Ok(()) => return Ok(Ok(Trust::Probed.into())),
                 Err(found) => harm = Some(found),
             }
         }
@@ -224,10 +221,7 @@ impl Trials {
                 keep(self.key.as_ref(), APART);
                 self.apart(kind, candidates)
             }
-            (_, Some(harm)) => {
-                keep_hang(self.key.as_ref(), &harm);
-                Ok(Err(harm))
-            }
+            (_, Some(harm)) => Ok(Err(harm)),
             (_, None) => self
                 .together(&[])
                 .map(|outcome| outcome.map(|()| Trust::Probed.into())),
