@@ -114,6 +114,7 @@ def listing():
                 kind = f"{'program' if is_program else 'object'}, {'' if aligned else 'not '}aligned"
                 files.append((kind, make_inputs.offloading(package, aligned, is_program)))
         for kind, file in files:
+            make_inputs.read_anew(file)
             row(f"{count:,} images: {kind}", 20, ["offkit", "ls", file], ["llvm-objdump", "--offloading", file])
 
 

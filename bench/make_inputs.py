@@ -39,6 +39,23 @@ def made(name, make):
     return path
 
 
+def read_anew(path):
+    """Takes the file's pages from memory and reads it from the disk, from its beginning to its end.
+
+    A program that was linked just now is in memory in the small pages in which the linker wrote it. Of one that was read
+    from the disk they are large, where memory is not in pieces, and listing 100,000 images in it takes 37 ms instead of
+    88 (the peer: 730 and 870), else about 50.
+    """
+    file = os.open(path, os.O_RDONLY)
+    os.fsync(file)
+    os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
+    os.posix_fadvise(file, 0, 0, os.POSIX_FADV_SEQUENTIAL)
+    while os.read(file, MIB):
+        pass
+    os.close(file)
+    return path
+
+
 def tool(*command):
     subprocess.run([str(word) for word in command], check=True, stdout=subprocess.DEVNULL)
 
