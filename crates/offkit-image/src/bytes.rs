@@ -99,6 +99,7 @@ impl<'data> Bytes<'data> {
 impl Deref for Bytes<'_> {
     type Target = [u8];
 
+    #[inline]
     fn deref(&self) -> &[u8] {
         match &self.0 {
             Held::Borrowed(bytes) => bytes,
@@ -301,6 +302,7 @@ impl<'data> Code<'data> {
 
     /// The bytes, if nothing has to be unpacked for them.
     #[must_use]
+    #[inline]
     pub fn at_hand(&self) -> Option<&[u8]> {
         match &self.form {
             Form::Plain | Form::Within(_) => Some(&self.stored),
@@ -310,6 +312,7 @@ impl<'data> Code<'data> {
 
     /// What is in the file; of an image inside of something compressed, its bytes.
     #[must_use]
+    #[inline]
     pub fn stored(&self) -> &Bytes<'data> {
         &self.stored
     }
@@ -321,6 +324,7 @@ impl<'data> Code<'data> {
 
     /// How many bytes there are, which asks for none of them.
     #[must_use]
+    #[inline]
     pub fn size(&self) -> u64 {
         match &self.form {
             Form::Plain | Form::Within(_) => self.stored.len() as u64,
@@ -330,6 +334,7 @@ impl<'data> Code<'data> {
 
     /// How they are stored.
     #[must_use]
+    #[inline]
     pub fn storage(&self) -> Storage {
         match &self.form {
             Form::Plain => Storage::Plain,
@@ -396,12 +401,14 @@ impl Eq for Code<'_> {}
 
 /// Where `part` begins in `whole`, if it is a part of it.
 #[must_use]
+#[inline]
 pub fn offset_within(whole: &[u8], part: &[u8]) -> Option<u64> {
     range_within(whole, part).map(|range| range.start as u64)
 }
 
 /// Where `part` is in `whole`, if it is a part of it.
 #[must_use]
+#[inline]
 pub fn range_within(whole: &[u8], part: &[u8]) -> Option<Range<usize>> {
     let start = part.as_ptr().addr().checked_sub(whole.as_ptr().addr())?;
     let end = start.checked_add(part.len())?;

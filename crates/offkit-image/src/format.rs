@@ -84,6 +84,7 @@ impl ImageFormat {
 
     /// This format, or for an unknown one what a header claims.
     #[must_use]
+    #[inline]
     pub fn or(self, claim: Option<Self>) -> Self {
         if self == Self::Unknown {
             claim.unwrap_or(self)
@@ -94,6 +95,7 @@ impl ImageFormat {
 
     /// Whether bytes of this format are what a header means that claims `claim`.
     #[must_use]
+    #[inline]
     pub fn satisfies(self, claim: Self) -> bool {
         match claim {
             // "Object" means whatever the target's tools call an object.

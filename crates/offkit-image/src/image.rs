@@ -115,6 +115,7 @@ impl<'data> DeviceImage<'data> {
     /// object. Nobody counts it among the images. Code for the host's processor as a device, as OpenMP may have, is an
     /// image like any other.
     #[must_use]
+    #[inline]
     pub fn is_host_entry(&self) -> bool {
         self.producer == Producer::Host
     }
@@ -133,12 +134,14 @@ impl<'data> DeviceImage<'data> {
 
     /// How many bytes the code has, which unpacks none of them.
     #[must_use]
+    #[inline]
     pub fn size(&self) -> u64 {
         self.code.size()
     }
 
     /// The bytes as they are in the file; of an image inside of something compressed, those that come out.
     #[must_use]
+    #[inline]
     pub fn stored_bytes(&self) -> &[u8] {
         self.code.stored()
     }
@@ -154,6 +157,7 @@ impl<'data> DeviceImage<'data> {
 
     /// How the code is stored.
     #[must_use]
+    #[inline]
     pub fn storage(&self) -> Storage {
         self.code.storage()
     }

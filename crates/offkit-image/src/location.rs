@@ -35,7 +35,9 @@ use compact_str::CompactString;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Location {
-    file: Arc<str>,
+    /// `None` where the name is empty. All empty shared texts are one, and counting the references to it took a twentieth
+    /// of the time of listing 100,000 images.
+    file: Option<Arc<str>>,
     /// The parts as they are written; short ones need no memory of their own, as there may be very many.
     path: CompactString,
 }
@@ -44,7 +46,7 @@ impl Location {
     /// The location of a whole file.
     pub fn of_file(file: impl Into<Arc<str>>) -> Self {
         Self {
-            file: file.into(),
+            file: Some(file.into()).filter(|file| !file.is_empty()),
             path: CompactString::default(),
         }
     }
@@ -78,7 +80,7 @@ impl Location {
     /// The location with the parts of `name` after its own.
     pub fn join_name(&self, name: &PartName) -> Self {
         let mut joined = Self {
-            file: Arc::clone(&self.file),
+            file: self.file.clone(),
             path: CompactString::with_capacity(self.path.len().saturating_add(name.written_size())),
         };
         joined.path.push_str(&self.path);
@@ -124,7 +126,7 @@ impl Location {
     /// The file's name as it was given.
     #[must_use]
     pub fn file(&self) -> &str {
-        &self.file
+        self.file.as_deref().unwrap_or_default()
     }
 
     /// The parts after the file, outermost container first; none for the whole file.
@@ -148,12 +150,14 @@ impl Location {
 
     /// The parts as they are written, with `/` between them.
     #[must_use]
+    #[inline]
     pub fn path(&self) -> &str {
         &self.path
     }
 
     /// The number of parts after the file.
     #[must_use]
+    #[inline]
     pub fn depth(&self) -> usize {
         // Most paths are a few bytes, for which a search with vectors costs more than it saves.
         let separators = self.path.bytes().filter(|byte| *byte == b'/').count();
@@ -162,11 +166,13 @@ impl Location {
 
     /// Whether this is the whole file.
     #[must_use]
+    #[inline]
     pub fn is_file(&self) -> bool {
         self.path.is_empty()
     }
 
     /// About how much memory the parts take.
+    #[inline]
     pub fn cost(&self) -> u64 {
         self.path.len().saturating_add(size_of::<Self>()) as u64
     }
@@ -175,13 +181,18 @@ impl Location {
     ///
     /// `app.syclbin!0/ir/0` lies in `app.syclbin!0` and in `app.syclbin`.
     #[must_use]
+    #[inline]
     pub fn is_within(&self, other: &Self) -> bool {
         // Comparing with an empty text that lies nowhere can be slow.
         let has_path = || {
             let rest = || self.path.strip_prefix(other.path.as_str());
             other.path.is_empty() || rest().is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
-        (Arc::ptr_eq(&self.file, &other.file) || self.file == other.file) && has_path()
+        let is_same_file = match (&self.file, &other.file) {
+            (Some(own), Some(other)) => Arc::ptr_eq(own, other) || own == other,
+            (own, other) => own == other,
+        };
+        is_same_file && has_path()
     }
 }
 
@@ -269,7 +280,7 @@ impl<'a> Joining<'a> {
             _ => return self.container.join_name(name),
         }
         Location {
-            file: Arc::clone(&self.container.file),
+            file: self.container.file.clone(),
             path: CompactString::from(self.path.as_str()),
         }
     }
@@ -305,8 +316,8 @@ fn push_escaped(path: &mut CompactString, text: &str) {
 
 impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.file)?;
-        if !self.path.is_empty() || self.file.contains('!') {
+        f.write_str(self.file())?;
+        if !self.path.is_empty() || self.file().contains('!') {
             f.write_str("!")?;
         }
         f.write_str(&self.path)

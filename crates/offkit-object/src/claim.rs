@@ -3,16 +3,20 @@
 use offkit_image::{Error, ImageFormat};
 
 /// Says that an image whose bytes show what it is, is something else than a header claims.
+#[inline]
 pub(crate) fn check_format(
     shown: ImageFormat,
     claim: Option<ImageFormat>,
     offset: Option<u64>,
 ) -> Option<Error> {
     let claim = claim.filter(|claim| shown != ImageFormat::Unknown && !shown.satisfies(*claim))?;
-    Some(
-        Error::malformed("image is not what its header says")
-            .at(offset.unwrap_or_default())
-            .expecting(claim.name())
-            .finding(shown.name()),
-    )
+    Some(is_not(shown, claim, offset))
+}
+
+#[cold]
+fn is_not(shown: ImageFormat, claim: ImageFormat, offset: Option<u64>) -> Error {
+    Error::malformed("image is not what its header says")
+        .at(offset.unwrap_or_default())
+        .expecting(claim.name())
+        .finding(shown.name())
 }

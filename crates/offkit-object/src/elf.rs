@@ -35,14 +35,21 @@ pub(crate) struct Header {
 
 impl Header {
     /// The header, if it is all there.
+    #[inline]
     pub(crate) fn read(source: Source<'_>) -> Option<Self> {
-        let bytes = source.bytes();
+        /// The size of the smaller header; the fields are within it in both. From an array of known size they are read
+        /// without a check for each, 100 instructions less for an image.
+        const SIZE: usize = 52;
+        let bytes = source.bytes().first_chunk::<SIZE>()?;
         let [class, order, _, os_abi, abi_version] = *bytes.strip_prefix(b"\x7fELF")?.first_chunk()?;
         let (is_64, big_endian) = match (class, order) {
             (1 | 2, 1 | 2) => (class == 2, order == 2),
             _ => return None,
         };
-        let fields = Fields { source, big_endian };
+        let fields = Fields {
+            source: Source::new(bytes),
+            big_endian,
+        };
         Some(Self {
             is_64,
             big_endian,
@@ -365,6 +372,7 @@ impl Fields<'_> {
         self.bytes::<1>(offset).map(|[byte]| byte)
     }
 
+    #[inline]
     pub(crate) fn half(self, offset: u64) -> Option<u16> {
         let bytes = self.bytes(offset)?;
         Some(match self.big_endian {
@@ -373,6 +381,7 @@ impl Fields<'_> {
         })
     }
 
+    #[inline]
     pub(crate) fn word(self, offset: u64) -> Option<u32> {
         self.bytes(offset).map(|bytes| word_of(bytes, self.big_endian))
     }

@@ -230,14 +230,22 @@ pub fn header_target(bytes: &[u8], format: ImageFormat) -> Target {
     .unwrap_or_default()
 }
 
-/// What [`header_target`] and [`header_version`] say, with the header read once.
-pub(crate) fn header_facts(bytes: &[u8], format: ImageFormat) -> (Target, Option<CodeVersion>) {
+/// What [`header_target`] and [`header_version`] say, with the header read once; no target where it adds nothing to what
+/// the container `told`, as of nearly all of very many images.
+pub(crate) fn header_facts(
+    bytes: &[u8],
+    format: ImageFormat,
+    told: &Target,
+) -> (Option<Target>, Option<CodeVersion>) {
     match format {
         ImageFormat::Amdgpu => match Header::read(Source::new(bytes)) {
-            Some(header) => (amdgpu::target(&header), amdgpu::header_version(&header)),
-            None => (Target::default(), None),
+            Some(header) => (
+                (!amdgpu::is_told(&header, told)).then(|| amdgpu::target(&header)),
+                amdgpu::header_version(&header),
+            ),
+            None => (None, None),
         },
-        _ => (header_target(bytes, format), header_version(bytes, format)),
+        _ => (Some(header_target(bytes, format)), header_version(bytes, format)),
     }
 }
 

@@ -258,8 +258,8 @@ impl Inventory {
                         }
                     }
                     let changes = image.location == *named;
-                    let stored = (!changes).then(|| Stored::of(&image, bytes));
-                    inventory.facts.push((facts(&image, changes), stored));
+                    let stored = (!changes).then(|| Stored::of(image, bytes));
+                    inventory.facts.push((facts(image, changes), stored));
                 }
                 Item::Problem(_) => {}
             }

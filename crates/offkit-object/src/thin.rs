@@ -632,9 +632,9 @@ impl Inventory {
                     (&image.kernels, &image.entries, &image.imports, &image.exports).hash(&mut hasher);
                     image.size().hash(&mut hasher);
                     // What was compressed anew was compared when it was made.
-                    let stored = (!thinning.recompress).then(|| Stored::of(&image, bytes));
+                    let stored = (!thinning.recompress).then(|| Stored::of(image, bytes));
                     inventory.images.push((hasher.finish(), stored));
-                    inventory.least_driver = inventory.least_driver.max(least_driver_to_unpack(&image));
+                    inventory.least_driver = inventory.least_driver.max(least_driver_to_unpack(image));
                 }
                 Item::Problem(_) => inventory.problems = inventory.problems.saturating_add(1),
                 _ => {}

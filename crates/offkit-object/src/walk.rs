@@ -45,6 +45,15 @@ pub enum Item<'walk> {
     Problem(Problem),
 }
 
+impl Item<'_> {
+    /// The item; an image of nothing is left in its place.
+    #[must_use]
+    pub fn take(&mut self) -> Self {
+        let nothing = DeviceImage::of_format(Code::from(b""), ImageFormat::Unknown);
+        std::mem::replace(self, Self::Image(nothing))
+    }
+}
+
 /// A container that a [`walk`] entered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -109,6 +118,7 @@ pub fn walk(
     limits: &Limits,
     visit: &mut dyn FnMut(Item<'_>) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
+    let visit = &mut |item: &mut Item<'_>| visit(item.take());
     walk_sparing(&(), file_name, bytes, goal, limits, visit)
 }
 
@@ -122,17 +132,20 @@ pub fn walk_names(
     visit: &mut dyn FnMut(Item<'_>) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
     let reading = Reading::tolerant(limits).for_names();
+    let visit = &mut |item: &mut Item<'_>| visit(item.take());
     walk_with(reading, file_name, bytes, None, &(), visit)
 }
 
 /// The same as [`walk`] for large files: `memory` is told what was passed, and keeps what comes out of large members.
+/// Items are lent, as moving one costs much of the time that very many small images take; [`take`](Item::take) makes one
+/// the visitor's own.
 pub fn walk_sparing(
     memory: &dyn Memory,
     file_name: &str,
     bytes: &[u8],
     goal: Option<&Location>,
     limits: &Limits,
-    visit: &mut dyn FnMut(Item<'_>) -> ControlFlow<()>,
+    visit: &mut dyn FnMut(&mut Item<'_>) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
     walk_with(Reading::tolerant(limits), file_name, bytes, goal, memory, visit)
 }
@@ -163,11 +176,11 @@ impl RunningDescriptor<'_> {
         if names_only {
             reading = reading.for_names();
         }
-        let mut with_addresses = |mut item: Item<'_>| {
-            if let Item::Image(image) = &mut item {
+        let mut with_addresses = |item: &mut Item<'_>| {
+            if let Item::Image(image) = item {
                 image.offset = Some(image.stored_bytes().as_ptr().addr() as u64);
             }
-            visit(item)
+            visit(item.take())
         };
         let mut walker = Walker {
             file: &[],
@@ -197,7 +210,7 @@ fn walk_with(
     bytes: &[u8],
     goal: Option<&Location>,
     memory: &dyn Memory,
-    visit: &mut dyn FnMut(Item<'_>) -> ControlFlow<()>,
+    visit: &mut dyn FnMut(&mut Item<'_>) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
     let mut walker = Walker {
         file: bytes,
@@ -253,7 +266,7 @@ struct Walker<'w> {
     memory: &'w dyn Memory,
     /// Where the part of the file ends that was released.
     released: usize,
-    visit: &'w mut dyn FnMut(Item<'_>) -> ControlFlow<()>,
+    visit: &'w mut dyn FnMut(&mut Item<'_>) -> ControlFlow<()>,
     /// What the visitor said last.
     result: ControlFlow<()>,
     problems: usize,
@@ -466,7 +479,7 @@ impl Walker<'_> {
 
     /// Releases what is before a place in the file, where that is much.
     fn pass(&mut self, offset: u64) {
-        const RELEASED_TOGETHER: usize = 1 << 24;
+        const RELEASED_TOGETHER: usize = 1 << 25;
         let offset = usize::try_from(offset).unwrap_or_default();
         if offset.saturating_sub(self.released) > RELEASED_TOGETHER {
             self.memory.passed(self.released..offset);
@@ -647,9 +660,13 @@ impl Walker<'_> {
         let kind = facts.container.unwrap_or(around.kind);
         let format = shown.or(facts.claim);
         let told = std::mem::take(&mut facts.target);
-        let (shown, code_version) = bytes.map_or_else(Default::default, |bytes| header_facts(bytes, format));
+        let (shown, code_version) =
+            bytes.map_or_else(Default::default, |bytes| header_facts(bytes, format, &told));
         let code_version = facts.code_version.or(code_version);
-        let Decision { target, contradicted } = decide_as_stored(code.storage(), told, shown);
+        let Decision { target, contradicted } = match shown {
+            Some(shown) => decide_as_stored(code.storage(), told, shown),
+            None => Decision::told(told),
+        };
         let mut image = DeviceImage::of_format(code, format);
         image.container = if kind.is_host() {
             ContainerKind::Image
@@ -683,9 +700,10 @@ impl Walker<'_> {
         }
     }
 
-    fn hand_over(&mut self, reading: &mut Reading, item: Item<'_>) {
+    #[inline]
+    fn hand_over(&mut self, reading: &mut Reading, mut item: Item<'_>) {
         if self.result.is_continue() {
-            self.result = (self.visit)(item);
+            self.result = (self.visit)(&mut item);
         }
         if self.result.is_break() {
             reading.stop();

@@ -107,9 +107,18 @@ pub(super) fn number_of(arch: &str) -> Option<&str> {
 /// The processor in the flags of a code object's ELF header.
 #[must_use]
 pub fn processor_of_machine(machine: u8) -> Option<&'static str> {
-    let place = MACHINES.binary_search_by_key(&machine, |(number, _)| *number);
-    let (_, name) = MACHINES.get(place.ok()?)?;
-    Some(name)
+    /// By number. A search takes a turn at each step that no processor can predict: 3 % of listing 100,000 images for
+    /// several devices.
+    const NAMES: [Option<&str>; 256] = {
+        let mut names = [None; 256];
+        let mut rest = MACHINES;
+        while let [(number, name), more @ ..] = rest {
+            names[*number as usize] = Some(*name);
+            rest = more;
+        }
+        names
+    };
+    NAMES.get(usize::from(machine)).copied().flatten()
 }
 
 /// Whether LLVM 22 has a processor of that name.

@@ -12,16 +12,24 @@ pub struct Decision {
     pub contradicted: Option<Box<Target>>,
 }
 
+impl Decision {
+    /// What the container told stands, where the bytes show nothing else.
+    #[must_use]
+    pub fn told(told: Target) -> Self {
+        Self {
+            target: told,
+            contradicted: None,
+        }
+    }
+}
+
 /// Decides between what the container told and what the bytes show.
 ///
 /// Where both mean the same, the container's spelling stays, and what only one of the two says is added: a family
 /// such as `sm_100f` is in no bytes, the features of AMD's processors are often in no container.
 pub fn decide(told: Target, shown: Target) -> Decision {
     if told.triple == shown.triple && told.arch == shown.arch && shown.features.is_empty() {
-        return Decision {
-            target: told,
-            contradicted: None,
-        };
+        return Decision::told(told);
     }
     let other_machine =
         !told.triple.is_empty() && !shown.triple.is_empty() && !same_machine(&told.triple, &shown.triple);

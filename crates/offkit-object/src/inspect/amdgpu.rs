@@ -40,22 +40,40 @@ pub(super) fn header_version(header: &Header) -> Option<CodeVersion> {
 
 /// The target in a header.
 pub(super) fn target(header: &Header) -> Target {
-    let triple = match header.os_abi {
+    let signed = signs(header)
+        .into_iter()
+        .filter_map(|(name, sign)| Some((name, sign?)));
+    Target {
+        triple: CompactString::const_new(triple(header)),
+        arch: CompactString::const_new(processor(header)),
+        features: signed.map(|(name, sign)| format!("{name}{sign}")).collect(),
+    }
+}
+
+/// Whether a header says nothing of the target that is not in `told`, in the same words.
+pub(super) fn is_told(header: &Header, told: &Target) -> bool {
+    told.triple == triple(header)
+        && told.arch == processor(header)
+        && signs(header).iter().all(|(_, sign)| sign.is_none())
+}
+
+fn triple(header: &Header) -> &'static str {
+    match header.os_abi {
         OS_ABI_HSA => triples::AMDHSA,
         OS_ABI_PAL => triples::AMDPAL,
         OS_ABI_MESA => triples::MESA3D,
         _ => triples::AMDGCN,
-    };
-    let [machine, ..] = header.flags.to_le_bytes();
-    Target {
-        triple: CompactString::const_new(triple),
-        arch: CompactString::const_new(amd::processor_of_machine(machine).unwrap_or_default()),
-        features: features(version(header), header.flags),
     }
 }
 
-/// The features that are demanded, in the order of target ids.
-fn features(version: Option<u8>, flags: u32) -> Vec<String> {
+fn processor(header: &Header) -> &'static str {
+    let [machine, ..] = header.flags.to_le_bytes();
+    amd::processor_of_machine(machine).unwrap_or_default()
+}
+
+/// The features that can be demanded, in the order of target ids, and how they are.
+fn signs(header: &Header) -> [(&'static str, Option<char>); 2] {
+    let flags = header.flags;
     let on = |set: bool| set.then_some('+');
     // Since version 4 there are two bits: 0 not supported, 1 either, 2 off, 3 on.
     let choice = |shift: u32| match (flags >> shift) & 3 {
@@ -63,18 +81,14 @@ fn features(version: Option<u8>, flags: u32) -> Vec<String> {
         3 => Some('+'),
         _ => None,
     };
-    let (sramecc, xnack) = match version {
+    let (sramecc, xnack) = match version(header) {
         // Some writers of version 2 have the flags of version 3, with the machine in the lowest byte.
         Some(2) if flags & 0xff < 0x20 => (None, on(flags & 1 != 0)),
         Some(2 | 3) => (on(flags & 0x200 != 0), on(flags & 0x100 != 0)),
         Some(_) => (choice(10), choice(8)),
         None => (None, None),
     };
-    let mut features = Vec::new();
-    for (name, sign) in [("sramecc", sramecc), ("xnack", xnack)] {
-        features.extend(sign.map(|sign| format!("{name}{sign}")));
-    }
-    features
+    [("sramecc", sramecc), ("xnack", xnack)]
 }
 
 pub(super) fn inspect(source: Source<'_>, findings: &mut Findings) -> Result<(), Error> {

@@ -8,8 +8,12 @@ pub(crate) fn header_target(_bytes: &[u8], _format: ImageFormat) -> Target {
 }
 
 /// No target, and no version either.
-pub(crate) fn header_facts(_bytes: &[u8], _format: ImageFormat) -> (Target, Option<CodeVersion>) {
-    (Target::default(), None)
+pub(crate) fn header_facts(
+    _bytes: &[u8],
+    _format: ImageFormat,
+    _told: &Target,
+) -> (Option<Target>, Option<CodeVersion>) {
+    (None, None)
 }
 
 /// No problems: the bytes are not asked.

@@ -67,12 +67,9 @@ fn all_parts<'data>(
                     } else {
                         Content::Entry
                     };
-                    let facts = facts(&entry, reading)?;
-                    let name = Name::Number(number);
-                    visit(
-                        reading,
-                        Part::with_facts(number, name, entry.image, content, facts),
-                    );
+                    let mut part = Part::new(number, Name::Number(number), entry.image, content);
+                    read_facts(&mut part.facts, &entry, reading)?;
+                    visit(reading, part);
                 }
                 number = number.saturating_add(1);
                 Ok(())
@@ -91,22 +88,21 @@ fn name(number: usize, is_alone: bool) -> Name {
     }
 }
 
-/// What a binary says about one of its entries.
-fn facts<'data>(entry: &StoredEntry<'data>, reading: &mut Reading) -> Result<Facts<'data>, Error> {
+/// Reads what a binary says about one of its entries into the facts of its part.
+#[inline]
+fn read_facts<'data>(
+    facts: &mut Facts<'data>,
+    entry: &StoredEntry<'data>,
+    reading: &mut Reading,
+) -> Result<(), Error> {
     let image_kind = entry.image_kind();
-    let (target, more) = match recall(entry, reading)? {
-        Some(target) => (target, None),
-        None => in_strings(entry, reading)?,
-    };
-    Ok(Facts {
-        container: None,
-        version: Some(entry.version),
-        claim: image_kind.claimed_format(),
-        code_version: None,
-        target,
-        producer: entry.offload_kind().producer(image_kind),
-        more,
-    })
+    facts.version = Some(entry.version);
+    facts.claim = image_kind.claimed_format();
+    facts.producer = entry.offload_kind().producer(image_kind);
+    if !recall(entry, reading, &mut facts.target)? {
+        (facts.target, facts.more) = in_strings(entry, reading)?;
+    }
+    Ok(())
 }
 
 /// What the strings of an entry say.

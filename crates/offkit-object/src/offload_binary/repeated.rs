@@ -8,18 +8,26 @@ use crate::reading::Reading;
 use crate::repeated::{Known, Said};
 use crate::source::Source;
 
-/// The target of an entry whose strings are the same as those of one before. Counts them as if they were read.
+/// Sets the target of an entry whose strings are the same as those of one before, if there was one. Counts them as if they
+/// were read.
 #[inline]
-pub(super) fn recall(entry: &StoredEntry<'_>, reading: &mut Reading) -> Result<Option<Target>, Error> {
+pub(super) fn recall(
+    entry: &StoredEntry<'_>,
+    reading: &mut Reading,
+    target: &mut Target,
+) -> Result<bool, Error> {
     let Some(known) = said(entry).and_then(|said| reading.repeated.recall(said)) else {
-        return Ok(None);
+        return Ok(false);
     };
-    let (metadata, target) = (known.metadata, known.target.clone());
+    target.clone_from(&known.target);
+    let metadata = known.metadata;
     let counted = reading.count_strings(usize::try_from(entry.string_count()).unwrap_or(usize::MAX));
     let counted = counted.and_then(|()| reading.count_metadata(metadata));
     let counted = counted.map_err(|error| error.within(entry.title()));
-    let is_allowed = reading.accept(counted)?.is_some();
-    Ok(Some(if is_allowed { target } else { Target::default() }))
+    if reading.accept(counted)?.is_none() {
+        *target = Target::default();
+    }
+    Ok(true)
 }
 
 /// Keeps the target of an entry whose strings say nothing else. So much metadata was read for it.

@@ -1,7 +1,5 @@
 //! Binaries that follow each other, and what may lie between them.
 
-use std::hint::black_box;
-
 use offkit_image::{Error, ErrorKind};
 
 use super::inflate::Compressed;
@@ -125,12 +123,6 @@ impl<'data> Sequence<'data> {
             Binary::Plain(outline) => outline.source.len(),
         };
         self.position = self.position.saturating_add(size);
-        // Most of a walk through many small binaries is waiting for their first bytes: asked for now, they come while
-        // the caller is busy with this one.
-        let next = self.source.from(self.position).bytes();
-        for line in next.iter().step_by(64).take(4) {
-            black_box(line);
-        }
     }
 }
 

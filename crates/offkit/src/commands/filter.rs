@@ -89,6 +89,7 @@ impl Filter {
 /// The images that a filter takes of those that a command meets, in all of its files.
 pub(crate) struct Selection<'a> {
     filter: &'a Filter,
+    takes_all: bool,
     is_empty: bool,
     /// As long as it took none: what there is, once each. Images are many and their kinds few, so that looking here
     /// goes before making texts for a hint: of 100,000 images that do not match, listing takes a tenth of the time.
@@ -101,6 +102,7 @@ impl<'a> Selection<'a> {
     pub(crate) fn new(filter: &'a Filter) -> Self {
         Self {
             filter,
+            takes_all: filter.accepts_all(),
             is_empty: true,
             there: Vec::new(),
             damaged: 0,
@@ -109,14 +111,14 @@ impl<'a> Selection<'a> {
 
     /// Whether an image is meant.
     pub(crate) fn takes(&mut self, image: &DeviceImage<'_>) -> bool {
-        let takes = self.filter.accepts(image);
+        let takes = self.takes_all || self.filter.accepts(image);
         self.note(image, takes);
         takes
     }
 
     /// Whether an image is meant if its kernels are; that is to be [noted](Self::note).
     pub(crate) fn may_take(&mut self, image: &DeviceImage<'_>) -> bool {
-        let takes = self.filter.accepts_kind(image);
+        let takes = self.takes_all || self.filter.accepts_kind(image);
         if !takes {
             self.note(image, false);
         }
@@ -140,7 +142,7 @@ impl<'a> Selection<'a> {
 
     /// Whether every image is.
     pub(crate) fn takes_all(&self) -> bool {
-        self.filter.accepts_all()
+        self.takes_all
     }
 
     /// Shows the problems of a file; the others are worked on all the same.

@@ -157,9 +157,9 @@ fn walk(file: &Opened<'_>, limits: &Limits, visit: &mut dyn FnMut(&mut Item<'_>)
         file.content,
         file.goal.as_ref(),
         limits,
-        &mut |mut item| {
-            if file.concerns(&mut item) {
-                visit(&mut item);
+        &mut |item| {
+            if file.concerns(item) {
+                visit(item);
             }
             ControlFlow::Continue(())
         },

@@ -49,6 +49,11 @@ impl Describer {
         self.names
     }
 
+    /// Whether nothing is said below an image.
+    pub(super) fn is_silent(&self) -> bool {
+        !self.names && !self.properties
+    }
+
     /// Asks an image for its names, and what it is for.
     pub(super) fn ask(&self, image: &DeviceImage<'_>) -> Asked {
         let Symbols {

@@ -146,12 +146,18 @@ impl Sums {
 impl Sum {
     /// What one image takes; `None` for the host's entry of a bundle, which is listed and not counted.
     pub(super) fn of(image: &DeviceImage<'_>) -> Option<Self> {
-        (!image.is_host_entry()).then(|| Self {
-            format: image.format,
+        let stored = image.stored_bytes().len() as u64;
+        (!image.is_host_entry()).then(|| Self::of_one(image.format, image.size(), stored))
+    }
+
+    /// What an image of that format takes: the bytes of its code, and those that are stored.
+    pub(super) fn of_one(format: ImageFormat, bytes: u64, stored: u64) -> Self {
+        Self {
+            format,
             images: 1,
-            bytes: image.size(),
-            stored: image.stored_bytes().len() as u64,
-        })
+            bytes,
+            stored,
+        }
     }
 
     fn add(&mut self, other: Self) {

@@ -111,10 +111,13 @@ impl Tree {
             }
             None => 0,
         };
+        if self.describer.is_silent() {
+            return self.rows.push_image(image, depth, said, None, Box::default());
+        }
         let mut asked = asked.or_else(|| self.describer.asks().then(|| self.describer.ask(image)));
         let below = self.describer.lines(image, depth, asked.as_mut());
         let target = asked.map(|asked| asked.target);
-        self.rows.push_image(image, depth, said, target, below);
+        self.rows.push_image(image, depth, said, target, below.into());
     }
 
     /// Ends the listing of a file in which `met` images are; what those that are listed come to.
@@ -147,7 +150,7 @@ impl Tree {
                 self.rows.push(Row {
                     depth: level.depth,
                     content: Content::Text(more),
-                    below: Vec::new(),
+                    below: Box::default(),
                 });
             }
         }
@@ -195,7 +198,7 @@ impl Tree {
         Row {
             depth,
             content: Content::Text(text),
-            below,
+            below: below.into(),
         }
     }
 }
