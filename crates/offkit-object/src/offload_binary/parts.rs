@@ -33,13 +33,7 @@ fn all_parts<'data>(
 ) -> Result<(), Error> {
     let mut sequence = Sequence::new(source);
     let mut number = 0_usize;
-    let mut current = sequence.next(reading)?;
-    let mut is_first = true;
-    while let Some(binary) = current {
-        let next = sequence.next(reading)?;
-        position.set(sequence.position());
-        let is_alone = is_first && next.is_none();
-        is_first = false;
+    let mut hand_over = |binary, is_alone, reading: &mut Reading| {
         match binary {
             Binary::Compressed(compressed) => {
                 let content = Content::Container(ContainerKind::OffloadBinary);
@@ -75,7 +69,18 @@ fn all_parts<'data>(
                 Ok(())
             })?,
         }
-        current = next;
+        Ok(())
+    };
+    // Only the first can be alone.
+    let Some(first) = sequence.next(reading)? else {
+        return Ok(());
+    };
+    let mut next = sequence.next(reading)?;
+    hand_over(first, next.is_none(), reading)?;
+    while let Some(binary) = next {
+        position.set(sequence.position());
+        hand_over(binary, false, reading)?;
+        next = sequence.next(reading)?;
     }
     Ok(())
 }
