@@ -358,7 +358,7 @@ impl Walker<'_> {
                 .then(|| host::architecture(source))
                 .flatten(),
         };
-        self.hand_over(reading, Item::Container(entered));
+        self.hand_over(reading, &mut Item::Container(entered));
         if self.result.is_break() {
             return;
         }
@@ -667,28 +667,31 @@ impl Walker<'_> {
             Some(shown) => decide_as_stored(code.storage(), told, shown),
             None => Decision::told(told),
         };
-        let mut image = DeviceImage::of_format(code, format);
-        image.container = if kind.is_host() {
-            ContainerKind::Image
-        } else {
-            kind
-        };
-        image.container_version = facts.version.or(around.version);
-        image.code_version = code_version;
-        image.target = target;
-        image.contradicted = contradicted;
-        image.producer = facts.producer;
-        if let Some(more) = facts.more.take() {
-            image.properties = more.properties;
-            image.kernels = more.kernels;
-            image.entries = more.entries;
-            image.imports = more.imports;
-            image.exports = more.exports;
-            image.strings = more.strings;
+        // Made where it is lent from: an image is 360 bytes, and waited for when it is moved.
+        let mut item = Item::Image(DeviceImage::of_format(code, format));
+        if let Item::Image(image) = &mut item {
+            image.container = if kind.is_host() {
+                ContainerKind::Image
+            } else {
+                kind
+            };
+            image.container_version = facts.version.or(around.version);
+            image.code_version = code_version;
+            image.target = target;
+            image.contradicted = contradicted;
+            image.producer = facts.producer;
+            if let Some(more) = facts.more.take() {
+                image.properties = more.properties;
+                image.kernels = more.kernels;
+                image.entries = more.entries;
+                image.imports = more.imports;
+                image.exports = more.exports;
+                image.strings = more.strings;
+            }
+            image.location = location;
+            image.offset = offset;
         }
-        image.location = location;
-        image.offset = offset;
-        self.hand_over(reading, Item::Image(image));
+        self.hand_over(reading, &mut item);
     }
 
     /// Hands over the faults that were noted while reading as problems of `location`.
@@ -701,9 +704,9 @@ impl Walker<'_> {
     }
 
     #[inline]
-    fn hand_over(&mut self, reading: &mut Reading, mut item: Item<'_>) {
+    fn hand_over(&mut self, reading: &mut Reading, item: &mut Item<'_>) {
         if self.result.is_continue() {
-            self.result = (self.visit)(&mut item);
+            self.result = (self.visit)(item);
         }
         if self.result.is_break() {
             reading.stop();
@@ -713,7 +716,7 @@ impl Walker<'_> {
     fn problem(&mut self, reading: &mut Reading, location: &Location, error: Error) {
         if self.problems < reading.limits().max_problems {
             self.problems = self.problems.saturating_add(1);
-            self.hand_over(reading, Item::Problem(Problem::new(location.clone(), error)));
+            self.hand_over(reading, &mut Item::Problem(Problem::new(location.clone(), error)));
         }
     }
 }
