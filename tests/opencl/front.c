@@ -4,11 +4,14 @@
 #include <CL/cl.h>
 #include <CL/cl_ext.h>
 #include <dlfcn.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #define N 1000
 
@@ -554,6 +557,73 @@ static void queries(void) {
     printf("%.1f ns\n", ((end.tv_sec - start.tv_sec) * 1e9 + end.tv_nsec - start.tv_nsec) / 1e6);
 }
 
+/// How many workers have been started, by what they put down at their start: a line each with their processes' numbers.
+static int workers(const char *file, pid_t *last) {
+    int started = 0;
+    FILE *lines = fopen(file, "r");
+    for (int process; lines && fscanf(lines, "%d", &process) == 1; started++)
+        *last = process;
+    if (lines)
+        fclose(lines);
+    return started;
+}
+
+/// Builds a program that nobody has built before.
+static void build_new(void) {
+    static _Atomic int number;
+    char source[200];
+    snprintf(source, sizeof source, "kernel void f(global int *x) { *x = %d; } // %d", number++, (int)getpid());
+    OK(clReleaseProgram(from_source(source)));
+}
+
+static void *build_some(void *unused) {
+    for (int i = 0; i < 4; i++)
+        build_new();
+    return unused;
+}
+
+/// What OpenCL C is compiled with is kept from one program to the next.
+static void rebuild(const char *file) {
+    pid_t worker = 0;
+    build_new();
+    build_new();
+    CHECK(workers(file, &worker) == 1);
+
+    // One that is wrong takes nothing along.
+    const char *wrong = "kernel void f( {";
+    cl_int error;
+    cl_program program = clCreateProgramWithSource(context, 1, &wrong, NULL, &error);
+    OK(error);
+    CHECK(clBuildProgram(program, 1, &device, "", NULL, NULL) == CL_BUILD_PROGRAM_FAILURE);
+    build_new();
+    CHECK(workers(file, &worker) == 1);
+
+    // Somebody ends it. This program has no handler for the signal of a pipe that nobody reads.
+    CHECK(!kill(worker, SIGKILL));
+    build_new();
+    CHECK(workers(file, &worker) == 2);
+
+    // A process that is forked off has its own.
+    pid_t child = fork();
+    if (!child) {
+        build_new();
+        build_new();
+        _exit(workers(file, &worker) != 3);
+    }
+    int status;
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    build_new();
+    CHECK(workers(file, &worker) == 3);
+
+    // As many as are at work at once.
+    pthread_t threads[3];
+    for (int i = 0; i < 3; i++)
+        CHECK(!pthread_create(&threads[i], NULL, build_some, NULL));
+    for (int i = 0; i < 3; i++)
+        CHECK(!pthread_join(threads[i], NULL));
+    CHECK(workers(file, &worker) <= 5);
+}
+
 int main(int count, char **words) {
     cl_int error;
     OK(clGetPlatformIDs(1, &platform, NULL));
@@ -572,6 +642,8 @@ int main(int count, char **words) {
     }
     else if (!strcmp(check, "il") && count > 2)
         saxpy(without_attributes(from_il(words[2])));
+    else if (!strcmp(check, "rebuild") && count > 2)
+        rebuild(words[2]);
     else if (!strcmp(check, "binary"))
         binary();
     else if (!strcmp(check, "linked"))

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 use offkit_cache::Kind;
-use offkit_tests::{Folder, Outcome, kept, need, offkit, opencl_driver, root, skip, tool};
+use offkit_tests::{Folder, Outcome, kept, need, offkit, opencl_driver, programs, root, skip, tool};
 
 /// The driver, a program that uses OpenCL, and the folder that names the driver to loaders.
 struct Front {
@@ -130,6 +130,21 @@ fn source_without_a_compiler_fails_with_a_log_that_says_what_to_install() {
     let log = front.folder.run_command(&mut command).fails(1);
     assert!(log.contains("OpenCL C is compiled by clang 22"), "{log}");
     assert!(log.contains("OFFKIT_CLANG"), "{log}");
+}
+
+#[test]
+fn a_worker_is_kept_from_one_program_to_the_next() {
+    let Some(front) = Front::get() else { return };
+    let real = programs().join("offkit-llvm-worker");
+    let worker = (front.folder).script("worker", &format!("echo $$ >> started; exec {}", real.display()));
+    let mut command = Command::new(front.folder.path("front"));
+    command
+        .args(["rebuild", "started"])
+        .env("OFFKIT_LLVM_WORKER", worker)
+        // Kernels are compiled by one, too.
+        .env("OFFKIT_CPU_COMPILE", "0");
+    let printed = front.run(&mut command).ok();
+    assert!(printed.ends_with("done\n"), "{printed}");
 }
 
 #[test]

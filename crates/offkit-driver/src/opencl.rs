@@ -4,16 +4,20 @@
 //! so that what LLVM's SPIR-V back end gets wrong is put right here too. What a program has no use for stays: the
 //! module keeps all functions and variables that another one may be linked with.
 
+mod spare;
+
 use std::borrow::Cow;
 use std::ffi::OsString;
 use std::fmt::{Display, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, Receiver};
+use std::time::Duration;
 use std::{fs, io, thread};
 
 use offkit_cache::{Key, Kind};
 use offkit_devlib::with_compiler;
-use offkit_host::clang;
-use offkit_link::device_link::{DeviceLink, Input, LinkError};
+use offkit_host::{clang, signals};
+use offkit_link::device_link::{DeviceLink, Input, LinkError, Linked};
 use offkit_llvm::Worker;
 use offkit_object::BundleState;
 
@@ -23,6 +27,9 @@ use crate::{
 
 /// What messages call the source.
 const NAME: &str = "source.cl";
+
+/// How long the worker may take to start, on a machine that has much else to do. It takes milliseconds.
+const START_LIMIT: Duration = Duration::from_secs(60);
 
 /// A module without anything in it, which is what a source without anything in it becomes.
 const EMPTY: [u32; 14] = [
@@ -64,48 +71,88 @@ impl Source<'_> {
     ///
     /// See [`DriveError`]; [`is_of_machine`](DriveError::is_of_machine) tells whether the source is to blame.
     pub fn spirv(&self, log: &mut String) -> Result<Vec<u8>, DriveError> {
-        // It starts while clang runs.
-        let programs = self.programs.clone();
-        let worker = thread::Builder::new().spawn(move || Worker::start_near(programs.as_deref()));
-        let folder = self.folder()?;
-        let mut plan = self.plan(folder.path(), &["-fsycl-device-only".into()])?;
-        // A mark says which of several sources something is of.
-        let marked = plan.steps.pop().map(|step| step.action);
-        let Some(Action::Mark(mark)) = marked else {
-            unreachable!("device code by itself is marked");
-        };
-        run(&plan, folder.path(), log)?;
+        thread::scope(|scope| {
+            let (compiled, bitcode) = mpsc::channel();
+            // The worker starts while clang runs.
+            let linking = thread::Builder::new()
+                .name("offkit-compiler".to_owned())
+                .spawn_scoped(scope, || self.link(bitcode))
+                .map_err(DriveError::Temporary)?;
+            let mut compile = || -> Result<(), DriveError> {
+                let folder = self.folder()?;
+                let mut plan = self.plan(folder.path(), &["-fsycl-device-only".into()])?;
+                // A mark says which of several sources something is of.
+                let marked = plan.steps.pop().map(|step| step.action);
+                let Some(Action::Mark(mark)) = marked else {
+                    unreachable!("device code by itself is marked");
+                };
+                run(&plan, folder.path(), log)?;
+                let bitcode = fs::read(&mark.input).map_err(DriveError::Temporary)?;
+                // Where nobody takes it, there is no worker, which is said below.
+                _ = compiled.send(bitcode);
+                Ok(())
+            };
+            let done = compile();
+            drop(compiled);
+            let linked = linking
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            done?;
+            let Some(linked) = linked? else {
+                return Ok(EMPTY.iter().flat_map(|word| word.to_le_bytes()).collect());
+            };
+            for note in &linked.notes {
+                let _never_fails = writeln!(log, "{NAME}: warning: {note}");
+            }
+            match &linked.images[..] {
+                [image] => match image.code.bytes() {
+                    Ok(bytes) => Ok(bytes.to_vec()),
+                    Err(error) => Err(DriveError::Temporary(io::Error::other(error))),
+                },
+                _ => unreachable!("a whole module is one image"),
+            }
+        })
+    }
+
+    /// Has a worker, and links what comes of the compiler. None where that has failed, or there is nothing in it.
+    ///
+    /// In a thread of its own: a worker that has gone makes a signal, which is not to reach the program that this is a
+    /// library of.
+    fn link(&self, compiled: Receiver<Vec<u8>>) -> Result<Option<Linked>, RunError> {
+        signals::leave_to_others();
         let failed = |error| RunError::Link {
             error: Box::new(error),
             is_program: false,
         };
-        let worker = match worker.map(thread::JoinHandle::join) {
-            Ok(Ok(started)) => started,
-            _ => Worker::start_near(self.programs.as_deref()),
-        };
-        let mut worker = worker.map_err(|error| failed(LinkError::Worker(error)))?;
-        let bitcode = fs::read(&mark.input).map_err(DriveError::Temporary)?;
-        let link = DeviceLink {
-            inputs: vec![Input::bytes(NAME, bitcode)],
-            whole: true,
-            state: BundleState::Object,
-            ..DeviceLink::default()
-        };
-        let linked = match link.run(&mut worker, &mut |_| {}) {
-            Err(LinkError::NothingToLink { .. }) => {
-                return Ok(EMPTY.iter().flat_map(|word| word.to_le_bytes()).collect());
+        let of_worker = |error| failed(LinkError::Worker(error));
+        let program = Worker::find_near(self.programs.as_deref()).map_err(of_worker)?;
+        let start = || Worker::start_apart(&program, START_LIMIT).map_err(of_worker);
+        let kept = spare::take(&program);
+        let is_new = kept.is_none();
+        let mut worker = kept.map_or_else(start, Ok)?;
+        let mut linked = Ok(None);
+        if let Ok(bitcode) = compiled.recv() {
+            let link = DeviceLink {
+                inputs: vec![Input::bytes(NAME, bitcode)],
+                whole: true,
+                state: BundleState::Object,
+                ..DeviceLink::default()
+            };
+            linked = link.run(&mut worker, &mut |_| {}).map(Some);
+            // It was ended meanwhile, or had other reasons that a new one has not.
+            if !is_new && matches!(linked, Err(LinkError::Worker(_))) {
+                worker = start()?;
+                linked = link.run(&mut worker, &mut |_| {}).map(Some);
             }
-            linked => linked.map_err(failed)?,
-        };
-        for note in &linked.notes {
-            let _never_fails = writeln!(log, "{NAME}: warning: {note}");
         }
-        match &linked.images[..] {
-            [image] => match image.code.bytes() {
-                Ok(bytes) => Ok(bytes.to_vec()),
-                Err(error) => Err(DriveError::Temporary(io::Error::other(error))),
-            },
-            _ => unreachable!("a whole module is one image"),
+        match linked {
+            Ok(_) => spare::keep(worker),
+            // It may still have what it was asked about.
+            Err(_) => worker.end(),
+        }
+        match linked {
+            Err(LinkError::NothingToLink { .. }) => Ok(None),
+            linked => linked.map_err(failed),
         }
     }
 

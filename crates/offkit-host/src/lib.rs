@@ -20,6 +20,8 @@ pub mod command_line;
 mod error;
 pub mod files;
 pub mod nodes;
+#[cfg(unix)]
+pub mod pipes;
 pub mod private;
 mod processor;
 pub mod program;

@@ -4,12 +4,15 @@ use std::borrow::Cow;
 use std::env;
 use std::io::{self, BufReader, Read};
 #[cfg(unix)]
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::JoinHandle;
 use std::time::Duration;
+
+#[cfg(unix)]
+use offkit_host::pipes::NotInForks;
 
 use crate::diagnostic::Place;
 use crate::frame::{FrameError, Message, read_message, write_message};
@@ -174,8 +177,9 @@ pub struct Worker {
     requests: Option<ChildStdin>,
     replies: BufReader<ChildStdout>,
     stderr: Option<JoinHandle<String>>,
+    /// A process that is forked off has not its ends of the pipes, or the worker would not see its user go.
     #[cfg(unix)]
-    pipes: [RawFd; 3],
+    _pipes: NotInForks,
 }
 
 impl Worker {
@@ -287,11 +291,11 @@ impl Worker {
         let replies = BufReader::new(child.stdout.take().ok_or_else(missing_pipe)?);
         let stderr = child.stderr.take().ok_or_else(missing_pipe)?;
         #[cfg(unix)]
-        let pipes = [
+        let pipes = NotInForks::new(&[
             requests.as_raw_fd(),
             replies.get_ref().as_raw_fd(),
             stderr.as_raw_fd(),
-        ];
+        ]);
         let mut worker = Self {
             program: program.to_owned(),
             llvm_version: String::new(),
@@ -300,7 +304,7 @@ impl Worker {
             replies,
             stderr: Some(std::thread::spawn(move || keep_end(stderr))),
             #[cfg(unix)]
-            pipes,
+            _pipes: pipes,
         };
         let hello = Request::Hello {
             protocol: PROTOCOL_VERSION,
@@ -342,11 +346,9 @@ impl Worker {
         }
     }
 
-    /// This process's ends of the pipes to the worker. They are closed when a program is executed, and a process that is
-    /// forked off and executes none closes them itself, or the worker does not see its user go.
-    #[cfg(unix)]
-    pub fn pipes(&self) -> [RawFd; 3] {
-        self.pipes
+    /// The program that was started.
+    pub fn program(&self) -> &Path {
+        &self.program
     }
 
     /// The worker's process, as the system counts them.

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::path::Path;
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
@@ -283,7 +283,6 @@ impl Process {
                 instead,
             }) => {
                 let busy = Busy::begin();
-                note_pipes(&worker);
                 let mut libraries = offkit_cache::mapped_named(worker.process(), LLVM_LIBRARY);
                 if instead.is_some() {
                     // Keys have the program that was found first.
@@ -339,7 +338,6 @@ impl Process {
 
     fn end(&mut self) {
         if let Process::Running { worker, .. } = std::mem::replace(self, Process::Absent) {
-            forget_pipes(&worker);
             worker.end();
         }
     }
@@ -347,61 +345,6 @@ impl Process {
 
 static SERVICE: AtomicPtr<Service> = AtomicPtr::new(null_mut());
 static GENERATION: AtomicU64 = AtomicU64::new(1);
-
-/// An end of a pipe of the process's that is this process's.
-struct Pipe {
-    /// Its descriptor, or -1.
-    number: AtomicI32,
-    /// Which pipe it is: it may be closed by now, and its number be that of something of the host's.
-    inode: AtomicU64,
-}
-
-static PIPES: [Pipe; 3] = [const {
-    Pipe {
-        number: AtomicI32::new(-1),
-        inode: AtomicU64::new(0),
-    }
-}; 3];
-
-#[cfg(unix)]
-fn note_pipes(worker: &Worker) {
-    for (place, pipe) in PIPES.iter().zip(worker.pipes()) {
-        if let Some(inode) = inode_of_pipe(pipe) {
-            place.inode.store(inode, Ordering::Relaxed);
-            place.number.store(pipe, Ordering::Relaxed);
-        }
-    }
-}
-
-/// Which pipe this is; `None` if it is none.
-#[cfg(unix)]
-#[expect(unsafe_code, reason = "the system is asked")]
-fn inode_of_pipe(number: std::os::fd::RawFd) -> Option<u64> {
-    let mut found = std::mem::MaybeUninit::<libc::stat>::uninit();
-    // SAFETY: it is read only where the system has written it.
-    let found = unsafe {
-        if libc::fstat(number, found.as_mut_ptr()) != 0 {
-            return None;
-        }
-        found.assume_init()
-    };
-    (found.st_mode & libc::S_IFMT == libc::S_IFIFO).then_some(found.st_ino)
-}
-
-#[cfg(not(unix))]
-fn note_pipes(_: &Worker) {}
-
-/// Forgets these pipes; there may be those of a later process by now.
-#[cfg(unix)]
-fn forget_pipes(worker: &Worker) {
-    for (place, pipe) in PIPES.iter().zip(worker.pipes()) {
-        let number = &place.number;
-        _ = number.compare_exchange(pipe, -1, Ordering::Relaxed, Ordering::Relaxed);
-    }
-}
-
-#[cfg(not(unix))]
-fn forget_pipes(_: &Worker) {}
 
 /// Whether the thread has, or may have, locks that other threads use; the process isn't forked meanwhile, since nobody would
 /// open them in the child.
@@ -441,17 +384,6 @@ extern "C" fn forget() {
     SERVICE.store(null_mut(), Ordering::Relaxed);
     GENERATION.fetch_add(1, Ordering::Relaxed);
     behind_fork();
-    #[cfg(unix)]
-    for place in &PIPES {
-        let pipe = place.number.swap(-1, Ordering::Relaxed);
-        if pipe >= 0 && inode_of_pipe(pipe) == Some(place.inode.load(Ordering::Relaxed)) {
-            #[expect(unsafe_code, reason = "the pipe is nobody's in this process")]
-            // SAFETY: what has it open in the parent is never used in the child.
-            unsafe {
-                libc::close(pipe);
-            }
-        }
-    }
 }
 
 #[expect(unsafe_code, reason = "the service is made once and never goes")]
