@@ -13,7 +13,7 @@ mod kernel;
 use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
-use offkit_compile::{Arithmetic, Variant};
+use offkit_compile::{Arithmetic, Cut, Variant};
 use offkit_kernel::ir::Module;
 use offkit_llvm::{CompileRequest, Effort};
 use offkit_llvm_worker::compile::compile;
@@ -58,6 +58,7 @@ fn only_compiled(text: &[u8]) {
             narrow_ids: how & 4 != 0,
             contract: how & 8 != 0,
             check_bounds: how & 16 != 0,
+            cut: [Cut::AsSeen, Cut::Single, Cut::Merged][how % 3],
             arithmetic: Arithmetic {
                 no_signed_zeros: false,
                 relaxed: how & 32 != 0,

@@ -5,7 +5,7 @@ use std::fs;
 use std::process::Command;
 use std::time::Duration;
 
-use offkit_compile::{Arithmetic, Variant};
+use offkit_compile::{Arithmetic, Cut, Variant};
 use offkit_llvm::{CompileRequest, Compiled, Effort, WORKER_PROGRAM, Worker};
 use offkit_plugin_cpu::code::{Image, Machine};
 use offkit_plugin_cpu::{
@@ -154,6 +154,7 @@ fn code_for_neon_does_what_the_interpreter_does() {
                 narrow_ids: true,
                 contract: false,
                 check_bounds: false,
+                cut: Cut::AsSeen,
                 arithmetic: Arithmetic::default(),
             };
             let request = CompileRequest {

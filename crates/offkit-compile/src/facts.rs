@@ -12,6 +12,8 @@ pub struct Facts {
     pub groups: bool,
     /// Sub-groups too: which work-items are in one is then not the compiler's to choose.
     pub sub_groups: bool,
+    /// More of a group than ids and sizes: its work-items wait for each other, or their order is seen.
+    pub together: bool,
 }
 
 impl Facts {
@@ -36,10 +38,11 @@ impl Facts {
                     Operation::Input(global) => facts.see(module, global.0),
                     Operation::Collective(collective) => {
                         facts.groups = true;
+                        facts.together = true;
                         facts.sub_groups |= collective.scope == GroupScope::SubGroup;
                     }
                     // The order of what is printed tells.
-                    Operation::Print => facts.groups = true,
+                    Operation::Print => (facts.groups, facts.together) = (true, true),
                     Operation::Ballot(_) => facts = Facts::ALL,
                     Operation::Call(function) => left.push(*function),
                     _ => {}
@@ -52,6 +55,7 @@ impl Facts {
     const ALL: Facts = Facts {
         groups: true,
         sub_groups: true,
+        together: true,
     };
 
     /// Whoever has the address of a built-in variable can read it.

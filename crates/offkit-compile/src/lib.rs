@@ -30,7 +30,7 @@
 //! # Example
 //!
 //! ```
-//! use offkit_compile::{Arithmetic, Plan, Shape, Variant, prepare};
+//! use offkit_compile::{Arithmetic, Cut, Plan, Shape, Variant, prepare};
 //! use offkit_kernel::ir::{Module, ValueId};
 //!
 //! let module = Module::from_text(
@@ -62,6 +62,7 @@
 //!     narrow_ids: true,
 //!     contract: true,
 //!     check_bounds: false,
+//!     cut: Cut::AsSeen,
 //!     arithmetic: Arithmetic::default(),
 //! };
 //! let plan = Plan::new(&prepare(&module, 0)?, 0, variant)?;
@@ -102,4 +103,4 @@ pub use plan::Plan;
 pub use prepare::{prepare, prepare_for};
 pub use regions::{Control, Region, RegionLoop, ends_at_barrier};
 pub use shapes::{Shape, Shapes};
-pub use variant::{Arithmetic, Refusal, Variant};
+pub use variant::{Arithmetic, Cut, Refusal, Variant};

@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Formatter};
 
 use offkit_kernel::ir::{BlockId, Module, Operand, Terminator, ValueId};
 
-use crate::{Control, Plan, Region, Shape, Variant};
+use crate::{Control, Cut, Plan, Region, Shape, Variant};
 
 /// Where instructions begin, unless shapes take more.
 const LEAST_COLUMN: usize = 12;
@@ -37,6 +37,11 @@ impl Display for Variant {
         formatter.write_str(match self.narrow_ids {
             true => "; ids have 31 bits",
             false => "; ids have 64 bits",
+        })?;
+        formatter.write_str(match self.cut {
+            Cut::AsSeen => "",
+            Cut::Single => "; the kernel sees groups of one work-item",
+            Cut::Merged => "; the kernel sees smaller groups",
         })
     }
 }

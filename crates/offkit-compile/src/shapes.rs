@@ -16,7 +16,7 @@ use offkit_spirv::grammar::{BuiltIn, Op};
 use crate::definitions::Definitions;
 use crate::graph::{Graph, Loop, Rounds};
 use crate::interleave::Interleaved;
-use crate::{Refusal, Variant};
+use crate::{Cut, Refusal, Variant};
 
 /// What a word is for the work-items of a vector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +34,20 @@ impl Shape {
     /// regular, since they may have read it at different times.
     pub fn of_input(built_in: BuiltIn, variant: Variant) -> [Shape; 4] {
         use Shape::{Strided, Uniform, Varying};
+        match (built_in, variant.cut) {
+            (BuiltIn::LocalInvocationId | BuiltIn::LocalInvocationIndex, Cut::Single) => return [Uniform; 4],
+            (BuiltIn::LocalInvocationIndex, Cut::Merged) => return [Varying; 4],
+            (BuiltIn::LocalInvocationId | BuiltIn::WorkgroupId, Cut::Merged) => {
+                return match variant.rows {
+                    true => [Varying, Uniform, Uniform, Uniform],
+                    false => [Varying; 4],
+                };
+            }
+            (BuiltIn::WorkgroupId, Cut::Single) => {
+                return Shape::of_input(BuiltIn::GlobalInvocationId, variant);
+            }
+            _ => {}
+        }
         match built_in {
             BuiltIn::LocalInvocationId | BuiltIn::GlobalInvocationId if variant.rows => {
                 [Strided(1), Uniform, Uniform, Uniform]
@@ -388,6 +402,11 @@ impl Analysis<'_> {
         if all != Some(Shape::Varying) || operands.is_empty() {
             return Words::All(all);
         }
+        if let Some(axis) = self.global_id(op, operands) {
+            return Words::Each(vec![Some(
+                Shape::of_input(BuiltIn::GlobalInvocationId, self.variant)[axis as usize],
+            )]);
+        }
         let lanes: Vec<Vec<Option<Shape>>> = operands.iter().map(|operand| self.words(*operand)).collect();
         let count = lanes.iter().map(Vec::len).max().unwrap_or(0);
         let at = |operand: usize, lane: usize| {
@@ -435,6 +454,72 @@ impl Analysis<'_> {
             }
         };
         Words::Each((0..count).map(lane).collect())
+    }
+
+    /// The dimension of a global id, counted from the first, that is computed from the id and the size of a group and a local
+    /// id. It is as regular as another, whatever they are where groups lie in others.
+    fn global_id(&self, op: Op, operands: &[Operand]) -> Option<u32> {
+        if self.variant.cut == Cut::AsSeen || op != Op::IAdd {
+            return None;
+        }
+        let axis = |product: Operand, local: Operand| {
+            let (BuiltIn::LocalInvocationId, axis) = self.part_of_input(local)? else {
+                return None;
+            };
+            let definition = self.converted(product)?;
+            let Operation::Elementwise(Op::IMul) = definition.operation else {
+                return None;
+            };
+            let of_axis = |operand: &Operand| {
+                let (built_in, of) = self.part_of_input(*operand)?;
+                (of == axis).then_some(built_in)
+            };
+            let factors: Vec<BuiltIn> = definition.operands.iter().filter_map(of_axis).collect();
+            let has = |built_in| factors.contains(&built_in);
+            let has_size = has(BuiltIn::WorkgroupSize) || has(BuiltIn::EnqueuedWorkgroupSize);
+            (has(BuiltIn::WorkgroupId) && has_size).then_some(axis)
+        };
+        let [a, b] = *operands else { return None };
+        axis(a, b).or_else(|| axis(b, a))
+    }
+
+    /// What defines a number, conversions aside that have room for every id: 32 bits.
+    fn converted(&self, mut operand: Operand) -> Option<&Instruction> {
+        loop {
+            let Operand::Value(value) = operand else {
+                return None;
+            };
+            if self.width(operand) < 32 || self.module.operand_lanes(self.function, operand) != 1 {
+                return None;
+            }
+            let definition = self.definitions.instruction(self.function, value)?;
+            let Operation::Convert {
+                kind: Conversion::Signed | Conversion::Unsigned,
+                ..
+            } = definition.operation
+            else {
+                return Some(definition);
+            };
+            operand = definition.operands[0];
+        }
+    }
+
+    /// The built-in variable, and the dimension, that an operand is.
+    fn part_of_input(&self, operand: Operand) -> Option<(BuiltIn, u32)> {
+        let definition = self.converted(operand)?;
+        let Operation::Extract(axis @ 0..=2) = definition.operation else {
+            return None;
+        };
+        let Operand::Value(value) = definition.operands[0] else {
+            return None;
+        };
+        let Operation::Input(global) = self.definitions.instruction(self.function, value)?.operation else {
+            return None;
+        };
+        match self.module.globals[global.0 as usize].home {
+            Home::Input(built_in) => Some((built_in, axis)),
+            _ => None,
+        }
     }
 
     fn select(&self, operands: &[Operand]) -> Words {
@@ -611,6 +696,8 @@ impl Analysis<'_> {
                         kind: Conversion::Signed | Conversion::Unsigned,
                         ..
                     } => true,
+                    // Of work-items that lie in groups of others side by side.
+                    Operation::Input(_) => self.variant.cut != Cut::AsSeen,
                     Operation::Extended(_) => {
                         let scalar = self.module.types.scalar(function.values[result.0 as usize]);
                         scalar.is_some_and(Scalar::is_integer)

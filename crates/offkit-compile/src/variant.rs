@@ -19,8 +19,24 @@ pub struct Variant {
     pub contract: bool,
     /// Whether accesses are checked before they are made.
     pub check_bounds: bool,
+    /// How the groups that the kernel sees lie in those that the code runs.
+    pub cut: Cut,
     /// What is allowed of arithmetic beside what the kernel allows.
     pub arithmetic: Arithmetic,
+}
+
+/// How the groups that a kernel sees, which doesn't need them to be together, lie in those that its code runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cut {
+    /// They are the same.
+    #[default]
+    AsSeen,
+    /// Those that are seen have one work-item each.
+    Single,
+    /// Those that are seen are all of one size, and lie in others in whatever way. All ids are below 2^31, counted from the
+    /// first.
+    Merged,
 }
 
 /// What whoever builds a program says of its floating-point arithmetic, as by OpenCL's build options.

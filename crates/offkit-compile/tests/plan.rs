@@ -1,6 +1,6 @@
 //! What a plan says of kernels: who meets again where, what stays strided, what is between barriers.
 
-use offkit_compile::{Arithmetic, Plan, Shape, Variant, prepare};
+use offkit_compile::{Arithmetic, Cut, Plan, Shape, Variant, prepare};
 use offkit_kernel::ir::{BlockId, Module, Operand, Terminator, ValueId};
 
 const TYPES: &str = r#"offkit-kernel 1
@@ -25,6 +25,7 @@ const VARIANT: Variant = Variant {
     narrow_ids: true,
     contract: true,
     check_bounds: false,
+    cut: Cut::AsSeen,
     arithmetic: Arithmetic {
         no_signed_zeros: false,
         relaxed: false,
@@ -399,4 +400,58 @@ block ^3
     assert_eq!(plan.shapes.word(made, 0), Shape::Varying);
     assert!(plan.regions[1].renewed.contains(&made));
     assert!(!plan.regions[1].reads.is_empty());
+}
+
+/// Where groups lie in others, what is computed from their ids is as regular as a global id; parts of ids are not.
+#[test]
+fn ids_of_groups_that_lie_in_others_make_global_ids() {
+    let text = |size: &str, part: &str| {
+        format!(
+            r#"offkit-kernel 1
+type #0 void
+type #1 scalar i32
+type #2 pointer CrossWorkgroup #1
+type #3 scalar i64
+type #4 vector i64 3
+type #5 scalar i16
+variable &0 "group" input WorkgroupId #4 32
+variable &1 "size" input {size} #4 32
+variable &2 "local" input LocalInvocationId #4 32
+kernel "k" @0
+
+function @0 "k" #0
+  parameter %0 #2
+block ^0
+  %1 #4 = input &0 ()
+  %2 #3 = extract 0 (%1)
+  %3 {part} = convert unsigned (%2)
+  %4 #3 = convert unsigned (%3)
+  %5 #4 = input &1 ()
+  %6 #3 = extract 0 (%5)
+  %7 #3 = op IMul (%4 %6)
+  %8 #4 = input &2 ()
+  %9 #3 = extract 0 (%8)
+  %10 #3 = op IAdd (%9 %7)
+  %11 #2 = address 0 [4] (%0 %10)
+  store (%11 i32:1)
+  end return none
+"#
+        )
+    };
+    let address = |size: &str, part: &str, cut: Cut| {
+        let module = Module::from_text(&text(size, part)).expect("a module");
+        let prepared = prepare(&module, 0).expect("it is prepared");
+        let plan = Plan::new(&prepared, 0, Variant { cut, ..VARIANT }).expect("a plan");
+        stored(&plan)[0].0
+    };
+    for size in ["WorkgroupSize", "EnqueuedWorkgroupSize"] {
+        for cut in [Cut::AsSeen, Cut::Single, Cut::Merged] {
+            assert_eq!(address(size, "#1", cut), Shape::Strided(4), "{size} {cut:?}");
+        }
+        assert_eq!(address(size, "#5", Cut::AsSeen), Shape::Strided(4));
+        for cut in [Cut::Single, Cut::Merged] {
+            assert_eq!(address(size, "#5", cut), Shape::Varying, "{size} {cut:?}");
+        }
+    }
+    assert_eq!(address("NumWorkgroups", "#1", Cut::Merged), Shape::Varying);
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use common::{open, source, spirv, worker};
-use offkit_compile::{Arithmetic, Variant};
+use offkit_compile::{Arithmetic, Cut, Variant};
 use offkit_llvm::{CompileRequest, Effort, Form, Worker, WorkerError};
 
 const LIMIT: Duration = Duration::from_secs(60);
@@ -47,6 +47,7 @@ fn request(level: Effort, processor: &str) -> CompileRequest {
             narrow_ids: true,
             contract: true,
             check_bounds: false,
+            cut: Cut::AsSeen,
             arithmetic: Arithmetic::default(),
         },
         triple: String::new(),

@@ -953,6 +953,7 @@ mod tests {
                 narrow_ids: true,
                 contract: true,
                 check_bounds: false,
+                cut: offkit_compile::Cut::AsSeen,
                 arithmetic: offkit_compile::Arithmetic::default(),
             },
             triple: String::new(),

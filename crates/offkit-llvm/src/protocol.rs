@@ -10,7 +10,7 @@ use crate::diagnostic::{Diagnostic, Place};
 use crate::summary::{Metadata, ModuleSummary};
 
 /// The version of this protocol. The two programs are built together, so they must agree exactly.
-pub const PROTOCOL_VERSION: u32 = 12;
+pub const PROTOCOL_VERSION: u32 = 13;
 
 /// The number of a module that the worker keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

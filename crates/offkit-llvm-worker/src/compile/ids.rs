@@ -122,6 +122,21 @@ impl<'m> Emitter<'_, 'm> {
         let Home::Input(built_in) = global.home else {
             return refuse("it reads a variable that is no built-in one as such");
         };
+        let words = match self.seen(built_in) {
+            Some(words) => words,
+            None => self.place_of(built_in)?,
+        };
+        let scalar = self.module.types.scalar(global.kind).unwrap_or(Scalar::I64);
+        let ty: Type<'m> = b.scalar(scalar);
+        let words = words
+            .into_iter()
+            .map(|word| b.zext_or_trunc(word, ty.vector(word.ty().width())));
+        Ok((words.collect(), Shape::of_input(built_in, self.plan.variant)))
+    }
+
+    /// The same before they have the variable's type, of work-items in the groups that there are.
+    fn place_of(&self, built_in: BuiltIn) -> Result<Vec<Value<'m>>> {
+        let b = self.b;
         let (Some(launch), Some(group), Some(current)) = (&self.launch, &self.group, &self.current) else {
             return refuse("it reads a built-in variable outside of a kernel");
         };
@@ -143,7 +158,7 @@ impl<'m> Emitter<'_, 'm> {
             let is_less = b.icmp(IntPredicate::LLVMIntULT, left, self.word(width));
             b.select(is_less, left, self.word(width))
         };
-        let words: Vec<Value<'m>> = match built_in {
+        let words = match built_in {
             BuiltIn::NumWorkgroups => launch.groups.to_vec(),
             BuiltIn::WorkgroupSize => group.size.to_vec(),
             BuiltIn::EnqueuedWorkgroupSize => launch.local.to_vec(),
@@ -183,13 +198,9 @@ impl<'m> Emitter<'_, 'm> {
             | BuiltIn::SubgroupLtMask => self.sub_group_mask(built_in, sub_group_size()),
             _ => return refuse(format!("built-in variable {built_in:?}")),
         };
-        let scalar = self.module.types.scalar(global.kind).unwrap_or(Scalar::I64);
-        let ty: Type<'m> = b.scalar(scalar);
-        let words = words
-            .into_iter()
-            .map(|word| b.zext_or_trunc(word, ty.vector(word.ty().width())));
-        Ok((words.collect(), Shape::of_input(built_in, self.plan.variant)))
+        Ok(words)
     }
+
     /// The four words of a mask of the sub-group's work-items, of which there are so many, that have a certain place to each
     /// of them.
     fn sub_group_mask(&self, built_in: BuiltIn, size: Value<'m>) -> Vec<Value<'m>> {

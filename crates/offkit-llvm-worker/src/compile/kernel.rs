@@ -9,7 +9,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use offkit_compile::{Plan, Refusal, Region, Shape, launch, reads};
+use offkit_compile::{Cut, Plan, Refusal, Region, Shape, launch, reads};
 use offkit_kernel::ir::{self, BlockId, Home, Operand, Type as Kind, ValueId, Variable};
 use offkit_llvm::{CompileRequest, Effort};
 use offkit_spirv::grammar::StorageClass;
@@ -65,6 +65,18 @@ pub(super) struct Launch<'m> {
     pub(super) cancel: Value<'m>,
     /// Where a flag is that a work-item has failed.
     pub(super) stop: Value<'m>,
+    /// The groups that the kernel sees, where several of them lie in one.
+    pub(super) seen: Option<Seen<'m>>,
+}
+
+/// Groups that lie in others.
+pub(super) struct Seen<'m> {
+    pub(super) groups: [Value<'m>; 3],
+    /// Work-items of a group.
+    pub(super) local: [Value<'m>; 3],
+    /// What divides by that: a factor, and how many bits of the product go.
+    pub(super) factor: [Value<'m>; 3],
+    pub(super) shift: [Value<'m>; 3],
 }
 
 /// What is the same for all work-items of a group.
@@ -352,6 +364,12 @@ impl<'m> Emitter<'_, 'm> {
             externals: pointer(launch::EXTERNALS),
             cancel: pointer(launch::CANCEL),
             stop: pointer(launch::STOP),
+            seen: (self.plan.variant.cut == Cut::Merged).then(|| Seen {
+                groups: three(launch::SEEN_GROUPS),
+                local: three(launch::SEEN_LOCAL),
+                factor: three(launch::SEEN_FACTOR),
+                shift: three(launch::SEEN_SHIFT),
+            }),
         };
         self.group_scratch = Some(scratch);
         self.launch = Some(found);

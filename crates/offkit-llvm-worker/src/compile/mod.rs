@@ -41,6 +41,7 @@ mod math;
 mod memory;
 mod places;
 mod print;
+mod seen;
 mod side_by_side;
 mod spaces;
 mod values;

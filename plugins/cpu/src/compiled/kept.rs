@@ -98,7 +98,7 @@ pub(super) fn was_built(source: &Source) -> bool {
 mod tests {
     use std::collections::BTreeSet;
 
-    use offkit_compile::{Arithmetic, Variant};
+    use offkit_compile::{Arithmetic, Cut, Variant};
     use offkit_llvm::Effort;
 
     use super::*;
@@ -114,6 +114,7 @@ mod tests {
                 narrow_ids: true,
                 contract: true,
                 check_bounds: true,
+                cut: Cut::AsSeen,
                 arithmetic: Arithmetic::default(),
             },
             triple: String::new(),
@@ -132,6 +133,8 @@ mod tests {
             |request| request.variant.narrow_ids = false,
             |request| request.variant.contract = false,
             |request| request.variant.check_bounds = false,
+            |request| request.variant.cut = Cut::Single,
+            |request| request.variant.cut = Cut::Merged,
             |request| request.variant.arithmetic.no_signed_zeros = true,
             |request| request.variant.arithmetic.relaxed = true,
             |request| request.variant.arithmetic.exact_quotients = true,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use offkit_compile::{Facts, Variant};
+use offkit_compile::{Cut, Facts, Variant};
 use offkit_pi::NdRange;
 use offkit_spirv::{ParameterKind, Storage};
 
@@ -15,7 +15,7 @@ use super::service;
 use super::shape::Widths;
 use crate::kernel::{KernelCode, Pace};
 use crate::launch::{Arguments, Geometry, suggested_local_size};
-use crate::native::{GroupCode, Origin};
+use crate::native::{GroupCode, Origin, SeenGroups};
 use crate::{KernelInfo, LaunchError, LaunchOptions, Program};
 
 /// Steps of the interpreter, of all work-items together, that compiled code does in a few microseconds.
@@ -34,6 +34,8 @@ pub(crate) struct CompiledKernel {
     widths: Option<Widths>,
     /// Whether it sees how its range is cut into groups.
     sees_groups: bool,
+    /// Whether its work-items do something together, and not just see their ids.
+    needs_groups: bool,
     /// One for each variant.
     slots: Arc<[Slot]>,
     /// Whether a launch had groups that its code needs too much memory for.
@@ -73,6 +75,7 @@ impl CompiledKernel {
             source: Arc::clone(source),
             widths,
             sees_groups: facts.groups || has_local_memory,
+            needs_groups: facts.together || has_local_memory,
             slots: (0..variants).map(|_| Slot::default()).collect(),
             was_too_large: AtomicBool::new(false),
             options,
@@ -83,16 +86,20 @@ impl CompiledKernel {
     /// The slot for a launch, and what belongs into it.
     pub(super) fn slot(&self, asked: &Geometry) -> Option<(&Slot, usize, Variant)> {
         let has_large = self.program.memory().has_large();
-        let (number, variant) = self.widths.as_ref()?.variant(&self.cut(asked), has_large);
+        let (geometry, cut) = self.cut(asked);
+        let (number, variant) = self.widths.as_ref()?.variant(&geometry, has_large, cut);
         Some((self.slots.get(number)?, number, self.options.of_variant(variant)))
     }
 
     /// How compiled code cuts the range of a launch. With checks as it was asked for, so that the first group that fails is
     /// the one that the interpreter names.
-    fn cut(&self, asked: &Geometry) -> Geometry {
+    fn cut(&self, asked: &Geometry) -> (Geometry, Cut) {
         match &self.widths {
-            Some(widths) if !self.sees_groups && !self.options.check_bounds => widths.merged(asked),
-            _ => *asked,
+            Some(widths) if !self.needs_groups && !self.options.check_bounds => match self.sees_groups {
+                true => widths.merged_if_seen(asked),
+                false => (widths.merged(asked), Cut::AsSeen),
+            },
+            _ => (*asked, Cut::AsSeen),
         }
     }
 
@@ -195,7 +202,7 @@ impl KernelCode for CompiledKernel {
         let Some(code) = self.code(geometry, wait) else {
             return self.interpreted.run(geometry, arguments, options);
         };
-        let cut = self.cut(geometry);
+        let (cut, how) = self.cut(geometry);
         let work_items: u64 = cut.local.iter().product();
         let memory = code.memory(work_items);
         if memory > MOST_MEMORY {
@@ -214,6 +221,10 @@ impl KernelCode for CompiledKernel {
             }),
             pace: &self.pace,
             asked: geometry,
+            seen: match how {
+                Cut::Merged => SeenGroups::of(geometry),
+                Cut::AsSeen | Cut::Single => SeenGroups::default(),
+            },
         };
         #[expect(unsafe_code, reason = "machine code is called")]
         // SAFETY: it was compiled from this kernel for launches like this one.
@@ -225,7 +236,7 @@ impl KernelCode for CompiledKernel {
     fn is_small(&self, geometry: &Geometry) -> bool {
         let found = self.slot(geometry).and_then(|(slot, ..)| slot.get());
         match found {
-            Some(Ok(_)) => self.is_quick(&self.cut(geometry)),
+            Some(Ok(_)) => self.is_quick(&self.cut(geometry).0),
             _ => self.interpreted.is_small(geometry),
         }
     }

@@ -1,6 +1,6 @@
 //! Which code a launch needs, and how its range is cut where the caller leaves that open.
 
-use offkit_compile::{Arithmetic, Facts, Variant};
+use offkit_compile::{Arithmetic, Cut, Facts, Variant};
 
 use crate::MAX_WORK_GROUP_SIZE;
 use crate::launch::{Geometry, fair_share, vector_lanes};
@@ -15,8 +15,14 @@ const SHORTEST_ROW: u64 = 64;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Widths(Vec<u32>);
 
-/// What is decided for each width: rows, full, narrow ids.
-const CHOICES: usize = 8;
+/// The most work-items of groups that lie in others although the kernel sees their ids. Groups of 8 that compute much are 3
+/// times as fast in vectors of 32, those of 16 1.7 times; but where work-items of a group read the same, what was one access
+/// is one for each: that costs groups of 8 5 % and those of 16 a third (adding a row and a number of the group, one core with
+/// AVX-512, 2026-11-26).
+const LARGEST_MERGED: u64 = 8;
+
+/// What is decided for each width: rows, full, narrow ids, and how groups are cut.
+const CHOICES: usize = 24;
 
 impl Widths {
     /// Those for a kernel: that of its sub-groups if it sees them, or what suits the processor. None for sub-groups that
@@ -65,19 +71,35 @@ impl Widths {
         }
     }
 
+    /// The same for a kernel that sees ids in groups, and needs nothing else of them: small ones of one size lie in others.
+    pub(super) fn merged_if_seen(&self, asked: &Geometry) -> (Geometry, Cut) {
+        let Geometry { global, local, .. } = asked;
+        let is_even = (0..3).all(|axis| global[axis].is_multiple_of(local[axis]) && global[axis] <= 1 << 31);
+        let size: u64 = local.iter().product();
+        if !is_even || size > LARGEST_MERGED {
+            return (*asked, Cut::AsSeen);
+        }
+        let merged = self.merged(asked);
+        match size {
+            _ if merged.local == asked.local => (merged, Cut::AsSeen),
+            1 => (merged, Cut::Single),
+            _ => (merged, Cut::Merged),
+        }
+    }
+
     /// How many variants there can be.
     pub(super) fn variants(&self) -> usize {
         self.0.len() * CHOICES
     }
 
     /// The number of the variant for a launch, and the variant; whether there is memory that 32-bit indices may wrap in.
-    pub(super) fn variant(&self, geometry: &Geometry, has_large: bool) -> (usize, Variant) {
+    pub(super) fn variant(&self, geometry: &Geometry, has_large: bool, cut: Cut) -> (usize, Variant) {
         let best = self.best(geometry);
         let width = self.0[best];
         let (rows, full) = rows_and_full(geometry, width);
         let ends = [0, 1, 2].map(|index| geometry.offset[index] + geometry.global[index]);
         let narrow_ids = !has_large && ends.iter().all(|end| *end <= 1 << 31);
-        self.numbered(best, rows, full, narrow_ids)
+        self.numbered(best, rows, full, narrow_ids, cut)
     }
 
     /// The number of the width that suits a launch best: its vectors lie along rows, so that what is side by side in memory
@@ -100,11 +122,12 @@ impl Widths {
 
     /// The variant for launches that are a number of whole vectors, each along a row, and not too many.
     pub(super) fn likely(&self) -> (usize, Variant) {
-        self.numbered(0, true, true, true)
+        self.numbered(0, true, true, true, Cut::AsSeen)
     }
 
-    fn numbered(&self, best: usize, rows: bool, full: bool, narrow_ids: bool) -> (usize, Variant) {
-        let number = best * CHOICES + usize::from(rows) * 4 + usize::from(full) * 2 + usize::from(narrow_ids);
+    fn numbered(&self, best: usize, rows: bool, full: bool, narrow_ids: bool, cut: Cut) -> (usize, Variant) {
+        let choice = usize::from(rows) * 4 + usize::from(full) * 2 + usize::from(narrow_ids);
+        let number = best * CHOICES + cut as usize * 8 + choice;
         let variant = Variant {
             width: self.0[best],
             rows,
@@ -112,6 +135,7 @@ impl Widths {
             narrow_ids,
             contract: true,
             check_bounds: false,
+            cut,
             arithmetic: Arithmetic::default(),
         };
         (number, variant)
@@ -182,7 +206,7 @@ mod tests {
     }
 
     fn width_rows_full(global: [usize; 3], local: [usize; 3]) -> (u32, bool, bool) {
-        let (_, variant) = Widths(vec![16, 8, 4]).variant(&geometry(global, local), false);
+        let (_, variant) = Widths(vec![16, 8, 4]).variant(&geometry(global, local), false, Cut::AsSeen);
         (variant.width, variant.rows, variant.full)
     }
 
@@ -212,10 +236,12 @@ mod tests {
         for x in [1, 3, 4, 8, 12, 16, 17, 64] {
             for y in [1, 2, 3, 16] {
                 for more in [0, 1, 5, 1 << 31] {
-                    let (number, variant) =
-                        widths.variant(&geometry([x * 4 + more, y * 2, 1], [x, y, 1]), false);
-                    assert!(number < widths.variants());
-                    assert_eq!(*seen.entry(number).or_insert(variant), variant);
+                    for cut in [Cut::AsSeen, Cut::Single, Cut::Merged] {
+                        let geometry = geometry([x * 4 + more, y * 2, 1], [x, y, 1]);
+                        let (number, variant) = widths.variant(&geometry, false, cut);
+                        assert!(number < widths.variants());
+                        assert_eq!(*seen.entry(number).or_insert(variant), variant);
+                    }
                 }
             }
         }
@@ -227,6 +253,7 @@ mod tests {
         let sees = Facts {
             groups: true,
             sub_groups: true,
+            together: true,
         };
         assert_eq!(Widths::of(sees, None, 8), Some(Widths(vec![8])));
         assert_eq!(Widths::of(Facts::default(), Some(32), 32), Some(Widths(vec![32])));
@@ -269,6 +296,25 @@ mod tests {
         // No group is too large.
         let [x, y, z] = merged([1024, 4096, 1], [1, 4096, 1]);
         assert!(x * y * z <= MAX_WORK_GROUP_SIZE);
+    }
+
+    #[test]
+    fn small_groups_whose_ids_are_seen_lie_in_others() {
+        let widths = Widths(vec![16, 8, 4]);
+        let merged = |global, local| {
+            let (geometry, cut) = widths.merged_if_seen(&geometry(global, local));
+            (geometry.local, cut)
+        };
+        assert_eq!(merged([1 << 20, 1, 1], [1, 1, 1]), ([1024, 1, 1], Cut::Single));
+        assert_eq!(merged([1 << 20, 1, 1], [4, 1, 1]), ([1024, 1, 1], Cut::Merged));
+        assert_eq!(merged([3 << 20, 1, 1], [3, 1, 1]), ([1024, 1, 1], Cut::Merged));
+        assert_eq!(merged([1024, 1024, 1], [2, 2, 1]), ([1024, 1, 1], Cut::Merged));
+        assert_eq!(merged([1024, 1024, 2], [1, 4, 2]), ([16, 4, 2], Cut::Merged));
+        // Larger ones fill vectors, the last one is smaller, there is one only, or too many.
+        assert_eq!(merged([1 << 20, 1, 1], [16, 1, 1]), ([16, 1, 1], Cut::AsSeen));
+        assert_eq!(merged([1001, 1, 1], [4, 1, 1]), ([4, 1, 1], Cut::AsSeen));
+        assert_eq!(merged([4, 1, 1], [4, 1, 1]), ([4, 1, 1], Cut::AsSeen));
+        assert_eq!(merged([1 << 32, 1, 1], [4, 1, 1]), ([4, 1, 1], Cut::AsSeen));
     }
 
     #[test]

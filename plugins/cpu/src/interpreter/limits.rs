@@ -82,7 +82,7 @@ impl<'l> Limits<'l> {
         LaunchError::Cancelled {
             kernel: kernel.to_owned(),
             after: self.started.get().map(Instant::elapsed).unwrap_or_default(),
-            group,
+            groups: [group; 2],
         }
     }
 }

@@ -130,15 +130,22 @@ pub enum LaunchError {
         limit: u64,
     },
     /// The caller asked to stop.
-    #[error("kernel `{kernel}` was cancelled after {after:.1?} in work-group {group:?}")]
+    #[error("kernel `{kernel}` was cancelled after {after:.1?} in {}", named(groups))]
     Cancelled {
         /// The kernel.
         kernel: String,
         /// How long it had been running.
         after: Duration,
-        /// The id of a work-group that was running.
-        group: [u64; 3],
+        /// The ids of the first and the last work-group of those that were executed as one, of which one was running.
+        groups: [[u64; 3]; 2],
     },
+}
+
+fn named([first, last]: &[[u64; 3]; 2]) -> String {
+    match first == last {
+        true => format!("work-group {first:?}"),
+        false => format!("one of the work-groups {first:?} to {last:?}"),
+    }
 }
 
 /// What a work-item did, and where.

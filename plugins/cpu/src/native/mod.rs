@@ -77,6 +77,33 @@ pub struct NativeLaunch {
     pub(crate) printing: *const Printing<'static>,
     /// Becomes other than 0 when a work-item has failed.
     pub(crate) stop: *const AtomicBool,
+    /// The groups that the kernel sees, where it sees others than there are.
+    pub(crate) seen: SeenGroups,
+}
+
+/// Groups that a kernel sees and that lie in others.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub(crate) struct SeenGroups {
+    /// Work-items of a group.
+    local: [u64; 3],
+    groups: [u64; 3],
+    /// What divides by `local`: see [`launch::division`].
+    factor: [u64; 3],
+    shift: [u64; 3],
+}
+
+impl SeenGroups {
+    /// Those of a range that was asked for.
+    pub(crate) fn of(asked: &Geometry) -> SeenGroups {
+        let divisions = asked.local.map(launch::division);
+        SeenGroups {
+            local: asked.local,
+            groups: asked.groups,
+            factor: divisions.map(|(factor, _)| factor),
+            shift: divisions.map(|(_, shift)| shift),
+        }
+    }
 }
 
 // Compiled code reads it at these places.
@@ -91,6 +118,11 @@ const _: () = {
     assert!(offset_of!(NativeLaunch, scratch) as u64 == 8 * launch::SCRATCH);
     assert!(offset_of!(NativeLaunch, externals) as u64 == 8 * launch::EXTERNALS);
     assert!(offset_of!(NativeLaunch, stop) as u64 == 8 * launch::STOP);
+    let seen = offset_of!(NativeLaunch, seen);
+    assert!((seen + offset_of!(SeenGroups, local)) as u64 == 8 * launch::SEEN_LOCAL);
+    assert!((seen + offset_of!(SeenGroups, groups)) as u64 == 8 * launch::SEEN_GROUPS);
+    assert!((seen + offset_of!(SeenGroups, factor)) as u64 == 8 * launch::SEEN_FACTOR);
+    assert!((seen + offset_of!(SeenGroups, shift)) as u64 == 8 * launch::SEEN_SHIFT);
 };
 
 /// A kernel that is a function.
@@ -157,6 +189,7 @@ impl KernelCode for NativeKernel {
             origin: None,
             pace: &self.pace,
             asked: geometry,
+            seen: SeenGroups::default(),
         };
         // SAFETY: who made the kernel vouches for the function.
         unsafe { code.run(geometry, arguments, options, self.is_small(geometry)) }
@@ -181,6 +214,8 @@ pub(crate) struct GroupCode<'c> {
     pub(crate) pace: &'c Pace,
     /// The range in the groups that the caller knows, which errors name.
     pub(crate) asked: &'c Geometry,
+    /// Those that the kernel sees, where they lie in others.
+    pub(crate) seen: SeenGroups,
 }
 
 /// What code was compiled from.
@@ -257,6 +292,7 @@ impl GroupCode<'_> {
             externals: self.externals.as_ptr(),
             printing: (&raw const printing).cast(),
             stop: &raw const stop,
+            seen: self.seen,
         };
         let launch = Shared(&launch);
         let cancelled = |number, _| printing.cancelled(number);

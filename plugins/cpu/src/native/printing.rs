@@ -187,11 +187,12 @@ impl<'l> Printing<'l> {
 
     /// The error of a launch that was given up in a work-group.
     pub(super) fn cancelled(&self, group: u64) -> LaunchError {
-        let first = self.geometry.global_id(self.geometry.group(group), [0; 3]);
+        let group = self.geometry.group(group);
+        let ends = [[0; 3], group.size.map(|size| size - 1)];
         LaunchError::Cancelled {
             kernel: self.kernel.to_owned(),
             after: self.started.map(|started| started.elapsed()).unwrap_or_default(),
-            group: self.asked.find(first).0.id,
+            groups: ends.map(|end| self.asked.find(self.geometry.global_id(group, end)).0.id),
         }
     }
 

@@ -171,7 +171,10 @@ fn endless_recursion_and_endless_loops() {
         let cancelled = launch(options).unwrap_err();
         assert!(matches!(
             &cancelled,
-            LaunchError::Cancelled { group: [0, 0, 0], .. }
+            LaunchError::Cancelled {
+                groups: [[0, 0, 0], _],
+                ..
+            }
         ));
         assert!(
             cancelled

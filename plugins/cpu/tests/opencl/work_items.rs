@@ -138,6 +138,107 @@ fn offsets_and_smaller_last_groups() {
     }
 }
 
+/// Groups of a few work-items, which lie side by side in vectors: kernels that are the same, since every other one is
+/// compiled with few passes only.
+#[test]
+fn small_groups_whose_ids_are_seen() {
+    if !clang::is_available() {
+        return;
+    }
+    let kernel = |name: &str| {
+        format!(
+            "kernel void {name}(global const uint *in, global uint *out, uint count) {{
+                size_t number = get_global_linear_id();
+                size_t x = get_group_id(0) * get_local_size(0) + get_local_id(0);
+                int y = get_local_id(1) + get_local_size(1) * get_group_id(1);
+                uint z = (uint)get_group_id(2) * (uint)get_enqueued_local_size(2) + (uint)get_local_id(2);
+                size_t same = (z * get_global_size(1) + y) * get_global_size(0) + x;
+                global uint *r = out + number;
+                r[0] = in[same];
+                r[count] = in[get_group_id(0)] + (get_local_id(0) & 1 ? in[get_local_id(0)] : in[get_num_groups(0)]);
+                r[2 * count] = (get_group_id(0) & 255) * get_local_size(0) + get_local_id(0);
+                uint sum = 0;
+                for (uint i = 0; i <= get_local_linear_id(); i++)
+                    sum += in[get_group_id(0) + i] + get_group_id(1);
+                r[3 * count] = sum;
+                in += get_group_id(0) * get_local_size(0);
+                r[4 * count] = in[get_local_id(0)];
+                r[5 * count] = x + (uint)get_global_offset(0) == get_global_id(0);
+            }}"
+        )
+    };
+    let source = [kernel("few_passes"), kernel("all_passes")].join("\n");
+    for options in Options::all() {
+        let device = Device::new(&clang::compile(&source, options).expect("compiles")).expect("builds");
+        for (global, local, offset) in [
+            ([2000, 1, 1], [1, 1, 1], [0, 0, 0]),
+            ([2000, 1, 1], [2, 1, 1], [5, 0, 0]),
+            ([2001, 1, 1], [3, 1, 1], [0, 0, 0]),
+            ([1996, 1, 1], [4, 1, 1], [1, 0, 0]),
+            ([1999, 1, 1], [4, 1, 1], [0, 0, 0]),
+            ([50, 38, 1], [2, 2, 1], [7, 3, 0]),
+            ([64, 32, 1], [1, 1, 1], [0, 9, 0]),
+            ([6, 300, 1], [2, 1, 1], [0, 0, 0]),
+            ([40, 6, 9], [1, 2, 3], [0, 1, 2]),
+        ] {
+            let count: usize = global.iter().product();
+            let range = NdRange {
+                dimensions: 3,
+                offset,
+                global,
+                local: Some(local),
+            };
+            let input: Vec<u64> = (0..2 * count as u64)
+                .map(|index| index * index % 65_521)
+                .collect();
+            let operands = [
+                Operand::Buffer(Uint.encode(&input, 1, 1)),
+                Operand::Buffer(vec![0; 6 * 4 * count]),
+                Operand::Value(Uint.encode(&[count as u64], 1, 1)),
+            ];
+            for name in ["few_passes", "all_passes"] {
+                let outcome = device.run_range(name, &range, &operands).expect("runs");
+                let words: Vec<u64> = Uint.decode(&outcome.buffers[1], 1, 1);
+                for number in 0..count {
+                    let id = [
+                        number % global[0],
+                        number / global[0] % global[1],
+                        number / global[0] / global[1],
+                    ];
+                    let group = [0, 1, 2].map(|axis| id[axis] / local[axis]);
+                    let size =
+                        [0, 1, 2].map(|axis| local[axis].min(global[axis] - group[axis] * local[axis]));
+                    let own = [0, 1, 2].map(|axis| id[axis] % local[axis]);
+                    // Of groups at the end that are smaller, the size is theirs.
+                    let computed = |axis: usize| group[axis] * size[axis] + own[axis];
+                    let same = (id[2] * global[1] + computed(1)) * global[0] + computed(0);
+                    let index = own[0] + size[0] * (own[1] + size[1] * own[2]);
+                    let other = match own[0] % 2 {
+                        1 => input[own[0]],
+                        _ => input[global[0].div_ceil(local[0])],
+                    };
+                    let sum: u64 = (0..=index).map(|i| input[group[0] + i] + group[1] as u64).sum();
+                    let expected = [
+                        input[same],
+                        input[group[0]] + other,
+                        (group[0] % 256 * size[0] + own[0]) as u64,
+                        sum,
+                        input[computed(0)],
+                        u64::from(computed(0) == id[0]),
+                    ];
+                    for (row, expected) in expected.into_iter().enumerate() {
+                        let found = words[row * count + number];
+                        assert_eq!(
+                            found, expected,
+                            "{name}, row {row} of {id:?} in {global:?} by {local:?}, {options:?}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn attributes_of_kernels() {
     if !clang::is_available() {
