@@ -176,10 +176,21 @@ pub struct Linked {
     /// The images, numbered as they stand here, with the symbols that are recorded of them. Their locations are what
     /// messages call them.
     pub images: Vec<DeviceImage<'static>>,
+    /// What was taken of libraries and archives, target by target.
+    pub taken: Vec<Taken>,
     /// What was lost on the way, for people.
     pub notes: Vec<String>,
     /// The steps, in order; those that are done for each target once, with the time of all.
     pub steps: Vec<Step>,
+}
+
+/// Code of a library or an archive that takes part in a link because something needs it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// The target whose link it takes part in.
+    pub target: Target,
+    /// What messages call it: a file, or a place in one.
+    pub label: String,
 }
 
 /// One step of a link.
@@ -312,7 +323,7 @@ impl DeviceLink<'_> {
         };
         for number in 0..prepared.targets.len() {
             let notes = &mut linked.notes;
-            let parts = match &prepared.compiled_for[number] {
+            let (parts, taken) = match &prepared.compiled_for[number] {
                 None => self.link_for(number, &prepared, llvm, &mut steps, notes)?,
                 Some(target) => {
                     // No driver that takes other code than SPIR-V links it with that of other images.
@@ -320,12 +331,14 @@ impl DeviceLink<'_> {
                         dependencies: false,
                         ..self.clone()
                     };
-                    let parts = options.link_for(number, &prepared, llvm, &mut steps, notes)?;
+                    let (parts, taken) = options.link_for(number, &prepared, llvm, &mut steps, notes)?;
                     (steps.progress)("generate code");
                     let keep = self.keep_for(number, &prepared)?;
-                    compile::compile(self, parts, target, keep, (llvm, notes))?
+                    let parts = compile::compile(self, parts, target, keep, (llvm, notes))?;
+                    (parts, taken)
                 }
             };
+            linked.taken.extend(taken);
             for part in parts {
                 linked.add(part);
             }
@@ -411,7 +424,7 @@ impl DeviceLink<'_> {
         Ok(Some(keep))
     }
 
-    /// Links for the target of this number.
+    /// Links for the target of this number, and says what of libraries and archives took part.
     fn link_for(
         &self,
         number: usize,
@@ -419,7 +432,7 @@ impl DeviceLink<'_> {
         llvm: &mut Llvm<'_>,
         steps: &mut Steps<'_>,
         notes: &mut Vec<String>,
-    ) -> Result<Vec<Part>, LinkError> {
+    ) -> Result<(Vec<Part>, Vec<Taken>), LinkError> {
         let target = &prepared.targets[number];
         let temporary = TemporaryFolder::default();
         let keep = self.keep_for(number, prepared)?;

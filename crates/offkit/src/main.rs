@@ -119,7 +119,7 @@ fn main() -> ExitCode {
         Command::Cxx(options) => {
             return commands::cc::run(offkit_driver::Language::Cxx, options.arguments.clone(), terminal);
         }
-        Command::Mark(options) => commands::mark::run(options),
+        Command::Mark(options) => commands::mark::run(options, terminal),
         Command::Completions(options) => commands::completions::run(options, cli::command(), terminal),
         Command::Man(options) => commands::man::run(options, cli::command(), terminal),
     };

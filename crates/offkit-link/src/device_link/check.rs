@@ -65,7 +65,7 @@ impl DeviceLink<'_> {
         let mut symbols: BTreeMap<String, SymbolCheck> = BTreeMap::new();
         for (number, target) in prepared.targets.iter().enumerate() {
             let undefined = match link.link_for(number, &prepared, llvm, &mut steps, &mut checked.notes) {
-                Ok(parts) if parts.is_empty() => {
+                Ok((parts, _)) if parts.is_empty() => {
                     return Err(LinkError::NothingToLink { inputs: self.names() });
                 }
                 Ok(_) => Vec::new(),

@@ -14,7 +14,7 @@ use super::join::{Part, join};
 use super::libraries::check_abi;
 use super::select::select;
 use super::signatures::mismatches;
-use super::{DeviceLink, Llvm, PORTABLE_VERSION, Steps, TemporaryFolder, generate, undefined};
+use super::{DeviceLink, Llvm, PORTABLE_VERSION, Steps, Taken, TemporaryFolder, generate, undefined};
 use crate::properties::image_properties;
 use offkit_devlib::code::Module;
 
@@ -109,13 +109,23 @@ impl<'a> TargetLink<'a, '_> {
 }
 
 impl TargetLink<'_, '_> {
-    /// Links what takes part; `notes` get what is worth to be said to people.
+    /// Links what takes part, and says what of it comes from libraries and archives; `notes` get what is worth to be said to people.
     pub(super) fn run(
         &mut self,
         llvm: &mut Llvm<'_>,
         notes: &mut Vec<String>,
-    ) -> Result<Vec<Part>, LinkError> {
+    ) -> Result<(Vec<Part>, Vec<Taken>), LinkError> {
         let (chosen, libraries, linked) = self.select(llvm, notes)?;
+        let is_supply = |module: &&&Module<'_>| module.on_demand || module.found_for.is_some();
+        let taken = chosen
+            .iter()
+            .chain(&libraries)
+            .filter(is_supply)
+            .map(|module| Taken {
+                target: self.target.clone(),
+                label: module.label.clone(),
+            });
+        let taken = taken.collect();
         self.target = self.narrowed(&chosen)?;
         let module = linked.as_ref().map(|linked| linked.id);
         let is_bitcode = |module: &&&Module<'_>| module.image.format == ImageFormat::Bitcode;
@@ -164,7 +174,7 @@ impl TargetLink<'_, '_> {
                 "linked a device image"
             );
         }
-        Ok(parts)
+        Ok((parts, taken))
     }
 
     /// The target as narrow as what is linked for it: code that demands `xnack-` makes an image that does.

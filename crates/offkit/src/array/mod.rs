@@ -76,7 +76,7 @@ impl ElementType {
     }
 
     /// The number that these little-endian bytes stand for; integers beyond 2^53 are rounded.
-    fn decode(self, bytes: &[u8]) -> f64 {
+    pub(crate) fn decode(self, bytes: &[u8]) -> f64 {
         let mut word = [0; 8];
         word[..bytes.len()].copy_from_slice(bytes);
         let bits = u64::from_le_bytes(word);

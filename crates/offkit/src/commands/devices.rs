@@ -97,7 +97,7 @@ fn name(device: &Device) -> String {
 }
 
 /// What kind of device it is, in one word.
-fn kind(device: &Device) -> &'static str {
+pub(super) fn kind(device: &Device) -> &'static str {
     Kind::of(device).map_or("other", Kind::name)
 }
 

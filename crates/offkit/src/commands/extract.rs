@@ -2,6 +2,7 @@
 
 use super::filter::{Filter, Selection};
 use super::limits::LimitOptions;
+use super::written::{Written, keep_apart};
 use clap::Args;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -9,11 +10,15 @@ use std::path::{Path, PathBuf};
 use offkit_devlib::library_file;
 use offkit_llvm::{Form, Source, Worker, WorkerError};
 use offkit_object::{DeviceImage, ImageFormat, Location, Problem};
+use serde_json::{Value, json};
 
 use super::link::worker_failure;
 use crate::failure::Failure;
 use crate::terminal::{Terminal, size};
 use offkit_host::files;
+
+/// The number of the form of its JSON.
+const SCHEMA: u32 = 1;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -22,7 +27,9 @@ Examples:
   offkit extract --libdevice --arch gfx90a,gfx942 \\
       --format bitcode libphysics.a -o lib
   offkit extract --stored 'lib.so!.hip_fatbin/0/gfx90a' \\
-      -o - > gfx90a.hsaco";
+      -o - > gfx90a.hsaco
+  offkit extract --json libkernels.so -o images |
+      jq -r '.written[] | [.path, .images[].location]'";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -41,6 +48,9 @@ pub(crate) struct Extract {
     #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true)]
     #[expect(clippy::option_option, reason = "not given, given, given with a name")]
     libdevice: Option<Option<String>>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     filter: Filter,
     #[command(flatten)]
@@ -48,22 +58,28 @@ pub(crate) struct Extract {
 }
 
 pub(crate) fn run(options: &Extract, terminal: Terminal) -> Result<(), Failure> {
+    keep_apart(options.json, &options.output)?;
     let to_standard_output = files::is_standard_stream(&options.output);
     if !to_standard_output {
         files::create_folder(&options.output).map_err(Failure::input)?;
     }
     let mut extraction = Extraction {
         options,
-        terminal,
+        // The JSON says it all.
+        terminal: Terminal {
+            quiet: terminal.quiet || options.json,
+        },
         names: HashSet::new(),
         libraries: Vec::new(),
         for_standard_output: Vec::new(),
         only: Vec::new(),
-        written: 0,
+        written: Written::default(),
+        count: 0,
         bytes: 0,
         result: Ok(()),
     };
     let mut selection = Selection::new(&options.filter);
+    let mut left_out = Vec::new();
     for place in &options.locations {
         let source = super::Source::open(place)?;
         let progress = terminal.progress();
@@ -77,15 +93,21 @@ pub(crate) fn run(options: &Extract, terminal: Terminal) -> Result<(), Failure> 
         extraction.result?;
         extraction.result = Ok(());
         selection.warn(&problems, terminal);
+        left_out.extend(problems.iter().map(super::problem_json));
     }
     extraction.write_to_standard_output()?;
     extraction.write_libraries()?;
-    if extraction.written > 1 {
-        terminal.note(format_args!(
+    if extraction.count > 1 {
+        extraction.terminal.note(format_args!(
             "{} images, {}",
-            extraction.written,
+            extraction.count,
             size(extraction.bytes)
         ));
+    }
+    if options.json {
+        let names = options.locations.iter().map(|place| place.display().to_string());
+        let said = json!({ "inputs": names.collect::<Vec<_>>(), "problems": left_out });
+        terminal.json(SCHEMA, &extraction.written.json(said))?;
     }
     selection.check()
 }
@@ -109,18 +131,26 @@ fn linked(parts: &[Module], worker: &mut Option<Worker>) -> Result<Vec<u8>, Work
 /// Bitcode, and what messages call it.
 type Module = (String, Vec<u8>);
 
+/// A device library on its way into a file: what it is made of, and those images as JSON has them.
+struct Library {
+    path: PathBuf,
+    parts: Vec<Module>,
+    images: Vec<Value>,
+}
+
 /// Images on their way into files.
 struct Extraction<'a> {
     options: &'a Extract,
     terminal: Terminal,
     /// The names that are taken.
     names: HashSet<PathBuf>,
-    /// Device libraries of bitcode, each with what it is made of.
-    libraries: Vec<(PathBuf, Vec<Module>)>,
+    /// Those of bitcode.
+    libraries: Vec<Library>,
     /// Where the images for standard output are, and the bytes of the first.
     for_standard_output: Vec<Location>,
     only: Vec<u8>,
-    written: usize,
+    written: Written,
+    count: usize,
     bytes: u64,
     result: Result<(), Failure>,
 }
@@ -153,23 +183,39 @@ impl Extraction<'_> {
         {
             let path = self.options.output.join(library_file(image, library.as_deref()));
             let part = (image.location.to_string(), bytes.to_vec());
-            match self.libraries.iter_mut().find(|(known, _)| *known == path) {
-                Some((_, parts)) => parts.push(part),
-                None => self.libraries.push((path, vec![part])),
+            let row = self.row(image);
+            match self.libraries.iter_mut().find(|known| known.path == path) {
+                Some(library) => {
+                    library.parts.push(part);
+                    library.images.extend(row);
+                }
+                None => self.libraries.push(Library {
+                    path,
+                    parts: vec![part],
+                    images: row.into_iter().collect(),
+                }),
             }
             return Ok(());
         }
         let path = self.name(image);
-        self.write_file(&path, bytes)
+        let row = self.row(image);
+        self.write_file(&path, bytes, row.into_iter().collect())
     }
 
-    fn write_file(&mut self, path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    /// The image as JSON has it, where that is wanted.
+    fn row(&mut self, image: &DeviceImage<'_>) -> Option<Value> {
+        self.options.json.then(|| self.written.image(image))
+    }
+
+    fn write_file(&mut self, path: &Path, bytes: &[u8], images: Vec<Value>) -> Result<(), Failure> {
         if let Some(folder) = path.parent() {
             files::create_folder(folder).map_err(Failure::input)?;
         }
         files::write(path, &[bytes]).map_err(Failure::input)?;
         self.terminal.note(path.display());
-        self.count(bytes);
+        self.written.bare(path, bytes.len() as u64, images);
+        self.count += 1;
+        self.bytes += bytes.len() as u64;
         Ok(())
     }
 
@@ -192,20 +238,15 @@ impl Extraction<'_> {
         }
     }
 
-    fn count(&mut self, bytes: &[u8]) {
-        self.written += 1;
-        self.bytes += bytes.len() as u64;
-    }
-
     /// Writes the device libraries of bitcode: `-l` finds one file, so what belongs into it is linked.
     fn write_libraries(&mut self) -> Result<(), Failure> {
         let mut worker = None;
-        for (path, parts) in std::mem::take(&mut self.libraries) {
-            let bytes = match parts.as_slice() {
+        for library in std::mem::take(&mut self.libraries) {
+            let bytes = match library.parts.as_slice() {
                 [(_, bytes)] => bytes.clone(),
                 parts => linked(parts, &mut worker).map_err(worker_failure)?,
             };
-            self.write_file(&path, &bytes)?;
+            self.write_file(&library.path, &bytes, library.images)?;
         }
         Ok(())
     }

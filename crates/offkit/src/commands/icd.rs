@@ -64,6 +64,9 @@ pub(crate) struct Install {
     /// The folder to put the driver's file into, instead of the system's or the user's
     #[arg(long, value_name = "DIR")]
     folder: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -80,6 +83,9 @@ pub(crate) struct Remove {
     /// The folder to remove the driver's file from, instead of the system's and the user's
     #[arg(long, value_name = "DIR")]
     folder: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
 }
 
 pub(crate) fn run(icd: &Icd, terminal: Terminal) -> Result<(), Failure> {
@@ -141,15 +147,27 @@ fn install(options: &Install, terminal: Terminal) -> Result<(), Failure> {
             format!("cannot write to {}: {error}", folder.display()),
         )
     };
+    let shown = |path: &Path| path.display().to_string();
+    // A folder of the user's has to be named to loaders.
+    let tell = |file: &Path, named: Option<&Path>| {
+        if options.json {
+            let variable = named.map(|folder| json!({ "name": VENDORS, "value": shown(folder) }));
+            let said = json!({ "file": shown(file), "library": shown(&library), "variable": variable });
+            return terminal.json(SCHEMA, &said);
+        }
+        terminal.line(format_args!("{} names {}", file.display(), library.display()))?;
+        let Some(folder) = named else { return Ok(()) };
+        terminal
+            .line("Loaders know no folders of users. This shows them the driver, and those of the system:")?;
+        terminal.line(format_args!("  export {VENDORS}={}", folder.display()))
+    };
     if let Some(folder) = &options.folder {
         let file = write(folder, &library).map_err(|error| cannot(folder, error))?;
-        return terminal.line(format_args!("{} names {}", file.display(), library.display()));
+        return tell(&file, None);
     }
     let system = Path::new(FOLDER);
     let error = match write(system, &library) {
-        Ok(file) => {
-            return terminal.line(format_args!("{} names {}", file.display(), library.display()));
-        }
+        Ok(file) => return tell(&file, None),
         Err(error) => error,
     };
     let Some(user) = user_folder() else {
@@ -160,10 +178,7 @@ fn install(options: &Install, terminal: Terminal) -> Result<(), Failure> {
     ));
     let file = write(&user, &library).map_err(|error| cannot(&user, error))?;
     link_others(system, &user).map_err(|error| cannot(&user, error))?;
-    terminal.line(format_args!("{} names {}", file.display(), library.display()))?;
-    terminal
-        .line("Loaders know no folders of users. This shows them the driver, and those of the system:")?;
-    terminal.line(format_args!("  export {VENDORS}={}", user.display()))
+    tell(&file, Some(&user))
 }
 
 /// Links to the drivers of the system, and takes away links to drivers that are gone.
@@ -247,13 +262,15 @@ fn remove(options: &Remove, terminal: Terminal) -> Result<(), Failure> {
             .flatten()
             .collect(),
     };
-    let mut removed = false;
+    let mut removed = Vec::new();
     for folder in folders {
         let file = folder.join(FILE);
         match fs::remove_file(&file) {
             Ok(()) => {
-                removed = true;
-                terminal.line(format_args!("{} is removed", file.display()))?;
+                if !options.json {
+                    terminal.line(format_args!("{} is removed", file.display()))?;
+                }
+                removed.push(file.display().to_string());
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             Err(error) => {
@@ -271,9 +288,12 @@ fn remove(options: &Remove, terminal: Terminal) -> Result<(), Failure> {
             let _ = fs::remove_dir(&folder);
         }
     }
-    match removed {
-        true => Ok(()),
-        false => Err(Failure::new(
+    if options.json {
+        terminal.json(SCHEMA, &json!({ "removed": removed }))?;
+    }
+    match removed.is_empty() {
+        false => Ok(()),
+        true => Err(Failure::new(
             ExitStatus::No,
             "offkit's OpenCL driver is not installed",
         )),

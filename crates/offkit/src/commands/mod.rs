@@ -43,6 +43,7 @@ pub(crate) mod tool;
 mod triton;
 pub(crate) mod verify;
 pub(crate) mod wrap;
+mod written;
 
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex, PoisonError};

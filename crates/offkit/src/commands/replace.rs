@@ -3,17 +3,25 @@
 use super::filter::{Filter, Selection};
 use super::limits::LimitOptions;
 use super::mapped::Mapped;
+use super::written;
 use clap::Args;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use offkit_object::{
-    DeviceImage, Error, ErrorKind, ImageFormat, Item, Location, decide, range_within, target_of,
+    ContainerKind, DeviceImage, Error, ErrorKind, ImageFormat, Item, Location, decide, range_within,
+    target_of,
 };
+use serde_json::{Value, json};
 
 use super::Source;
+use super::ls::json::Row;
 use crate::failure::Failure;
 use crate::terminal::Terminal;
 use offkit_host::files::{self, Staged};
+
+/// The number of the form of its JSON.
+const SCHEMA: u32 = 1;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -35,6 +43,9 @@ pub(crate) struct Replace {
     /// Replace even if the new image has another format or target
     #[arg(long)]
     force: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     filter: Filter,
     #[command(flatten)]
@@ -45,8 +56,10 @@ pub(crate) fn run(options: &Replace, terminal: Terminal) -> Result<(), Failure> 
     let source = Source::open(&options.file)?;
     let limits = options.limits.limits();
     let output = options.output.as_deref().unwrap_or(&source.path);
+    written::keep_apart(options.json, output)?;
     let durability = files::durability(output, &source.path);
     let mut changed: Option<Staged> = None;
+    let mut replaced = Vec::new();
     let progress = terminal.progress();
     for replacement in &options.replacements {
         let (place, path) = understand(replacement, &source.place)?;
@@ -72,11 +85,19 @@ pub(crate) fn run(options: &Replace, terminal: Terminal) -> Result<(), Failure> 
         let read_back = draft.check(written, &Mapped(written));
         read_back.map_err(failed)?;
         changed = Some(staged);
+        replaced.push((location, path));
     }
+    let said = match &changed {
+        Some(staged) if options.json => Some(said(&source, &replaced, output, staged.content(), options)),
+        _ => None,
+    };
     if let Some(staged) = changed {
         staged.put_in_place(output, durability).map_err(Failure::input)?;
     }
     drop(progress);
+    if let Some(said) = said {
+        return terminal.json(SCHEMA, &said);
+    }
     terminal.note(format_args!(
         "{}: replaced {}",
         output.display(),
@@ -86,6 +107,66 @@ pub(crate) fn run(options: &Replace, terminal: Terminal) -> Result<(), Failure> 
         }
     ));
     Ok(())
+}
+
+/// What JSON says: each image before and after, and the file.
+fn said(
+    source: &Source,
+    replaced: &[(Location, PathBuf)],
+    output: &Path,
+    new: &[u8],
+    options: &Replace,
+) -> Value {
+    let images = replaced.iter().map(|(location, path)| {
+        json!({
+            "location": location.to_string(),
+            "new": path.display().to_string(),
+            "before": image_at(location, &source.content, options),
+            "after": image_at(&Location::of_file(output.to_string_lossy()).join_inside(location), new, options),
+        })
+    });
+    let (kind, version) = container(output, new, options);
+    json!({
+        "file": source.place.file(),
+        "size_before": source.content.len(),
+        "size_after": new.len(),
+        "replaced": images.collect::<Vec<_>>(),
+        "written": [written::file(output, new.len() as u64, kind, version)],
+        "total": { "images": replaced.len() },
+    })
+}
+
+/// The image at a place as JSON has it.
+fn image_at(location: &Location, content: &[u8], options: &Replace) -> Option<Value> {
+    let mut row = None;
+    let limits = options.limits.limits();
+    let _ = offkit_object::walk(
+        location.file(),
+        content,
+        Some(location),
+        &limits,
+        &mut |item| match item {
+            Item::Image(image) if image.location == *location => {
+                row = Some(json!(Row::new(&image, false)));
+                ControlFlow::Break(())
+            }
+            _ => ControlFlow::Continue(()),
+        },
+    );
+    row
+}
+
+/// What a file is: that comes first in it.
+fn container(path: &Path, content: &[u8], options: &Replace) -> (ContainerKind, Option<u32>) {
+    let mut is = (ContainerKind::Image, None);
+    let limits = options.limits.limits();
+    let _ = offkit_object::walk(&path.to_string_lossy(), content, None, &limits, &mut |item| {
+        if let Item::Container(container) = item {
+            is = (container.kind, container.version);
+        }
+        ControlFlow::Break(())
+    });
+    is
 }
 
 /// Refuses what is no image of the same format for the same target.

@@ -18,6 +18,7 @@ use super::Source;
 use super::filter::has_triple;
 use super::limits::LimitOptions;
 use super::mapped::Mapped;
+use super::written::keep_apart;
 use crate::failure::{ExitStatus, Failure};
 use crate::terminal::{Terminal, escape, size};
 use offkit_host::files::{self, Staged};
@@ -259,12 +260,7 @@ fn check_output(options: &Thin, source: &Source) -> Result<(), Failure> {
     let Some(output) = options.output.as_deref().filter(|_| !options.dry_run) else {
         return Ok(());
     };
-    if options.json && files::is_standard_stream(output) {
-        return Err(
-            Failure::input("the thinned file and JSON cannot both go to standard output")
-                .hint("write the file elsewhere, or leave out --json"),
-        );
-    }
+    keep_apart(options.json, output)?;
     files::check_output(output).map_err(Failure::input)?;
     files::check_inputs_stay(output, [&source.path]).map_err(Failure::input)
 }

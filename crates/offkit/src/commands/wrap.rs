@@ -5,10 +5,15 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use offkit_link::wrap::{Wrap, WrapError, WrapKind, host_triple, takes_container};
 use offkit_object::{DeviceImage, Producer, Target, property_set, read};
+use serde_json::json;
 
+use super::written::{Written, keep_apart};
 use crate::failure::Failure;
 use crate::terminal::{NAME, Terminal, size};
 use offkit_host::files::{self, Content};
+
+/// The number of the form of its JSON.
+const SCHEMA: u32 = 1;
 
 const EXAMPLES: &str = "\
 Runtimes: sycl-v2 (DPC++ up to 2025), sycl-v3 (DPC++ since 2026), sycl-llvm (LLVM 22's version of that), offload (one \
@@ -55,6 +60,9 @@ pub(crate) struct WrapOptions {
     /// Export the descriptor to other objects under this name, after the runtime's prefix
     #[arg(long, value_name = "NAME")]
     descriptor: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
     // The last, for its heading is that of all options that follow.
     #[command(flatten)]
     image: ImageOptions,
@@ -79,6 +87,7 @@ struct ImageOptions {
 }
 
 pub(crate) fn run(options: &WrapOptions, terminal: Terminal) -> Result<(), Failure> {
+    keep_apart(options.json, &options.output)?;
     files::check_output(&options.output).map_err(Failure::input)?;
     let read = options.inputs.iter().chain(&options.image.property_file);
     files::check_inputs_stay(&options.output, read).map_err(Failure::input)?;
@@ -95,8 +104,12 @@ pub(crate) fn run(options: &WrapOptions, terminal: Terminal) -> Result<(), Failu
         .collect::<Result<Vec<_>, _>>()
         .map_err(Failure::input)?;
     let mut images = Vec::new();
+    let mut notes = Vec::new();
     for (input, content) in options.inputs.iter().zip(&contents) {
-        images.extend(options.images(input, content, terminal)?);
+        images.extend(options.images(input, content, &mut notes)?);
+    }
+    for note in &notes {
+        terminal.warning(note);
     }
     let count = images.len();
     let mut wrap = Wrap::new(options.runtime);
@@ -113,6 +126,18 @@ pub(crate) fn run(options: &WrapOptions, terminal: Terminal) -> Result<(), Failu
         other => Failure::input(other),
     })?;
     files::write(&options.output, &[&object]).map_err(Failure::input)?;
+    if options.json {
+        let inputs = options.inputs.iter().map(|input| input.display().to_string());
+        let mut written = Written::default();
+        written.read(&options.output, &object);
+        let said = json!({
+            "inputs": inputs.collect::<Vec<_>>(),
+            "runtime": options.runtime.to_string(),
+            "host": options.host_triple,
+            "notes": notes,
+        });
+        return terminal.json(SCHEMA, &written.json(said));
+    }
     terminal.note(format_args!(
         "{NAME}{}{NAME:#}: {count} image{}, {}",
         options.output.display(),
@@ -123,12 +148,12 @@ pub(crate) fn run(options: &WrapOptions, terminal: Terminal) -> Result<(), Failu
 }
 
 impl WrapOptions {
-    /// The images of one input.
+    /// The images of one input; `notes` get what is worth a warning.
     fn images<'content>(
         &self,
         input: &Path,
         content: &'content Content,
-        terminal: Terminal,
+        notes: &mut Vec<String>,
     ) -> Result<Vec<DeviceImage<'content>>, Failure> {
         let name = input.display().to_string();
         let is_container = takes_container(self.runtime, &name, content).map_err(Failure::input)?;
@@ -148,7 +173,7 @@ impl WrapOptions {
         }
         for image in &contents.images {
             if image.target.triple.is_empty() && image.location.is_file() {
-                terminal.warning(format_args!(
+                notes.push(format!(
                     "{name}: nothing says what the image is for; --triple does"
                 ));
             }

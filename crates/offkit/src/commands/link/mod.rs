@@ -1,7 +1,9 @@
 //! `offkit link`: device link.
 
 mod inputs;
+mod json;
 
+use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -16,6 +18,7 @@ use offkit_object::{BundleState, ImageFormat, Target};
 use offkit_spirv::{Verdict, validate};
 
 use super::convert::State;
+use super::written::{Written, keep_apart};
 use crate::failure::{ExitStatus, Failure};
 use crate::terminal::{FAINT, NAME, Terminal, duration, size};
 use inputs::{Inputs, What};
@@ -30,7 +33,9 @@ Examples:
       --target nvptx64-nvidia-cuda,arch=sm_80 \\
       --to offload -o app.out
   offkit link app.syclbin library.syclbin \\
-      --state executable -o program.syclbin";
+      --state executable -o program.syclbin
+  offkit link app.bc -l device -o app.syclbin --json |
+      jq -r '.libraries[].library'";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -145,6 +150,9 @@ pub(crate) struct Link {
     /// Print how long each step took
     #[arg(long)]
     pub(crate) time: bool,
+    /// Print JSON, also of symbols that nothing defines
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// What the images are put into.
@@ -169,7 +177,18 @@ impl FromStr for LinkFormat {
     }
 }
 
+impl fmt::Display for LinkFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Container(format) => format.fmt(f),
+            Self::Object(kind) => write!(f, "object,{kind}"),
+        }
+    }
+}
+
 pub(crate) fn run(arguments: &Link, terminal: Terminal) -> Result<(), Failure> {
+    let is_dry = arguments.dry_run || arguments.hashes > 0;
+    keep_apart(arguments.json && !is_dry, &arguments.output)?;
     let _temporary = offkit_host::temporary::keep_together();
     files::check_output(&arguments.output).map_err(Failure::input)?;
     let files = arguments.inputs.iter().filter_map(|named| match &named.what {
@@ -242,7 +261,11 @@ pub(crate) fn run(arguments: &Link, terminal: Terminal) -> Result<(), Failure> {
         }),
         ..DeviceLink::default()
     };
-    if arguments.dry_run || arguments.hashes > 0 {
+    if is_dry && arguments.json {
+        let plan = Some(json::plan(&link)?);
+        return json::show(arguments, &Linked::default(), plan, Written::default(), terminal);
+    }
+    if is_dry {
         return show_plan(&link, arguments, terminal);
     }
 
@@ -251,7 +274,13 @@ pub(crate) fn run(arguments: &Link, terminal: Terminal) -> Result<(), Failure> {
         Err(LinkError::NoDeviceCode { .. } | LinkError::NothingToLink { .. }) if arguments.allow_empty => {
             Linked::default()
         }
-        result => result.map_err(failure)?,
+        Err(error) => {
+            if arguments.json {
+                json::show_failure(arguments, &error, terminal)?;
+            }
+            return Err(failure(error));
+        }
+        Ok(linked) => linked,
     };
     if arguments.verify {
         progress.step("verify");
@@ -272,6 +301,14 @@ pub(crate) fn run(arguments: &Link, terminal: Terminal) -> Result<(), Failure> {
     };
     files::write(&arguments.output, &[&bytes]).map_err(Failure::input)?;
     drop(progress);
+    for note in &linked.notes {
+        terminal.warning(note);
+    }
+    if arguments.json {
+        let mut written = Written::default();
+        written.read(&arguments.output, &bytes);
+        return json::show(arguments, &linked, None, written, terminal);
+    }
     report(&linked, arguments, bytes.len(), terminal);
     Ok(())
 }
@@ -346,9 +383,6 @@ fn show_plan(link: &DeviceLink<'_>, arguments: &Link, terminal: Terminal) -> Res
 }
 
 fn report(linked: &Linked, arguments: &Link, bytes: usize, terminal: Terminal) {
-    for note in &linked.notes {
-        terminal.warning(note);
-    }
     if arguments.time {
         for step in &linked.steps {
             terminal.note(format_args!(

@@ -75,7 +75,8 @@ fn as_text<S: Serializer>(location: &Location, serializer: S) -> Result<S::Ok, S
     serializer.collect_str(location)
 }
 
-fn container_name(kind: ContainerKind) -> &'static str {
+/// The name of a container of images in JSON.
+pub(crate) fn container_name(kind: ContainerKind) -> &'static str {
     match kind {
         ContainerKind::OffloadBinary => "offload-binary",
         ContainerKind::SyclBin => "syclbin",

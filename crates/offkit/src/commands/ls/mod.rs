@@ -4,7 +4,7 @@ pub(crate) mod describe;
 pub(crate) mod json;
 mod listing;
 mod rows;
-mod sums;
+pub(crate) mod sums;
 mod tree;
 
 use super::filter::{Filter, Selection};

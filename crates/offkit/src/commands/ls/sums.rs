@@ -12,7 +12,7 @@ use crate::terminal::{Styles, size};
 
 /// Sums of the images of a listing.
 #[derive(Default)]
-pub(super) struct Sums {
+pub(crate) struct Sums {
     pub(super) images: u64,
     pub(super) bytes: u64,
     /// By architecture, or the triple where there is none, and the name of the format.
@@ -26,7 +26,7 @@ pub(super) struct Sums {
 
 /// What images of one target and format take.
 #[derive(Clone, Copy)]
-pub(super) struct Sum {
+pub(crate) struct Sum {
     format: ImageFormat,
     images: u64,
     bytes: u64,
@@ -37,7 +37,7 @@ impl Sums {
     /// As many targets as are looked through for each image.
     const RECENT: usize = 16;
 
-    pub(super) fn add(&mut self, target: &Target, sum: Option<Sum>) {
+    pub(crate) fn add(&mut self, target: &Target, sum: Option<Sum>) {
         let Some(sum) = sum else { return };
         self.images += sum.images;
         self.bytes += sum.bytes;
@@ -123,7 +123,7 @@ impl Sums {
         table
     }
 
-    pub(super) fn json(&mut self) -> Value {
+    pub(crate) fn json(&mut self) -> Value {
         let (images, bytes) = (self.images, self.bytes);
         let rows = self.rows();
         let stored: u64 = rows.values().map(|sum| sum.stored).sum();
@@ -145,7 +145,7 @@ impl Sums {
 
 impl Sum {
     /// What one image takes; `None` for the host's entry of a bundle, which is listed and not counted.
-    pub(super) fn of(image: &DeviceImage<'_>) -> Option<Self> {
+    pub(crate) fn of(image: &DeviceImage<'_>) -> Option<Self> {
         let stored = image.stored_bytes().len() as u64;
         (!image.is_host_entry()).then(|| Self::of_one(image.format, image.size(), stored))
     }

@@ -56,8 +56,28 @@ pub(crate) enum ArraySource {
     Zeros { element: ElementType, shape: Vec<u64> },
 }
 
+/// An argument, with what its numbers are: the device sees their bytes alone.
+#[derive(Clone, Debug)]
+pub(crate) struct TypedArgument {
+    pub(crate) given: Argument<ArraySource>,
+    /// The type of a number or vector, and how many components it has.
+    pub(crate) element: Option<ElementType>,
+    pub(crate) components: usize,
+}
+
+/// Reads one argument as it is typed, and keeps its type.
+pub(crate) fn typed_argument(text: &str) -> Result<TypedArgument, String> {
+    let given = argument(text)?;
+    let (element, numbers) = text.split_once(':').unwrap_or_default();
+    Ok(TypedArgument {
+        given,
+        element: element.parse().ok(),
+        components: numbers.split(',').count(),
+    })
+}
+
 /// Reads one argument as it is typed.
-pub(crate) fn argument(text: &str) -> Result<Argument<ArraySource>, String> {
+fn argument(text: &str) -> Result<Argument<ArraySource>, String> {
     if text.ends_with(".npy") {
         return Ok(Argument::Buffer {
             memory: ArraySource::File(text.into()),

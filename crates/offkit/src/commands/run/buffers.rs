@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use offkit_pi::host::{Context, PiError, Queue};
 use offkit_runtime::{Argument, Buffer};
 
-use super::arguments::ArraySource;
+use super::arguments::{ArraySource, TypedArgument};
 use super::array_file::read_array;
 use crate::array::{Array, ElementType, memory};
 use crate::failure::Failure;
@@ -18,9 +18,9 @@ const MAX_BUFFER_BYTES: u64 = 1 << 40;
 
 impl Arguments {
     /// Reads the arrays that the arguments name.
-    pub(super) fn read(arguments: &[Argument<ArraySource>]) -> Result<Self, Failure> {
+    pub(super) fn read(arguments: &[TypedArgument]) -> Result<Self, Failure> {
         let arrays = arguments.iter().map(|argument| {
-            argument.with_memory(|source| {
+            argument.given.with_memory(|source| {
                 let array = match source {
                     ArraySource::File(path) => read_array(path).map_err(Failure::input)?,
                     ArraySource::Zeros { element, shape } => zeros(*element, shape)?,

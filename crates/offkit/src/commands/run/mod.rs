@@ -3,6 +3,7 @@
 pub(crate) mod arguments;
 mod array_file;
 mod buffers;
+mod json;
 mod outputs;
 mod timeout;
 
@@ -13,12 +14,12 @@ use clap::Args;
 use offkit_pi::NdRange;
 use offkit_pi::host::{Context, QueueProperties};
 use offkit_plugin_cpu::{CHECK_BOUNDS_OPTION, time_waited};
-use offkit_runtime::{Argument, CollectOptions, ExporterRule, LaunchError, Runtime, check_arguments};
+use offkit_runtime::{CollectOptions, ExporterRule, LaunchError, Runtime, check_arguments};
 
 use super::kernels::{choice_failure, collect_failure, machine_failure, read_images, tell_left_out};
 use crate::failure::{ExitStatus, Failure};
 use crate::terminal::{FAINT, Progress, Terminal, duration, escape};
-use arguments::{ArrayFile, ArraySource, Sizes};
+use arguments::{ArrayFile, Sizes, TypedArgument};
 use buffers::Arguments;
 use outputs::Outputs;
 
@@ -28,7 +29,9 @@ Examples:
       --arg f32:2.5 --arg x.npy --arg y.npy --out z.npy
   offkit run app.syclbin saxpy --global 1024 --time \\
       --link library.syclbin --arg f32:2.5 \\
-      --arg f32[1024] --arg f32[1024]";
+      --arg f32[1024] --arg f32[1024]
+  offkit run app.syclbin saxpy --global 4 --json \\
+      --arg f32:2 --arg f32[4] --arg f32[4] | jq .steps";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -58,7 +61,7 @@ pub(crate) struct Run {
         long = "arg",
         value_name = "ARGUMENT",
         allow_hyphen_values = true,
-        value_parser = arguments::argument,
+        value_parser = arguments::typed_argument,
         long_help = "The arguments, in order:\n  \
             i32:7, f32:2.5, f32:1,2,3,4  a number, a vector (i8 to i64, u8 to u64, f16, f32, f64)\n  \
             bytes:0100000000002040       a struct by its bytes, in hexadecimal\n  \
@@ -66,7 +69,7 @@ pub(crate) struct Run {
             f32[1024], f32[64,64]        a buffer of zeros\n  \
             local:256                    256 bytes of local memory"
     )]
-    arguments: Vec<Argument<ArraySource>>,
+    arguments: Vec<TypedArgument>,
     /// Write argument N to a file afterwards, or the only buffer that the kernel may write
     #[arg(long = "out", value_name = "[N=]F.npy")]
     outputs: Vec<ArrayFile>,
@@ -89,6 +92,9 @@ pub(crate) struct Run {
     /// Print how long each step took
     #[arg(long)]
     time: bool,
+    /// Print JSON, with the first values of arrays and the times of all steps
+    #[arg(long)]
+    json: bool,
     /// Stop a launch that takes longer, such as `2s` or `500ms`; exit code 1
     #[arg(long, value_name = "TIME", value_parser = timeout::parse)]
     timeout: Option<Duration>,
@@ -178,18 +184,40 @@ pub(crate) fn run(options: &Run, terminal: Terminal) -> Result<(), Failure> {
     let times = steps.finish();
     terminal.flush()?;
 
-    outputs.write(&results, terminal)?;
-    if options.time {
+    // Such as why the device interprets the kernel.
+    let log = match options.time || options.json {
+        true => kernel.pi().program().build_log(&device).unwrap_or_default(),
+        false => String::new(),
+    };
+    let told = Terminal {
+        quiet: terminal.quiet || options.json,
+    };
+    outputs.write(&results, told)?;
+    let checks = outputs.compare(&results, &expected, options.tolerance);
+    if options.json {
+        let launch = json::Launch {
+            options,
+            registry: &registry,
+            collection: &collection,
+            device: &device,
+            range: &range,
+            arguments: &arguments,
+            outputs: &outputs,
+            results: &results,
+            checks: &checks,
+            steps: &times,
+            log: &log,
+        };
+        launch.show(terminal)?;
+    } else if options.time {
         for (name, time) in times {
             terminal.note(format_args!("{FAINT}{:>10}{FAINT:#}  {name}", duration(time)));
         }
-        // Such as why the device interprets the kernel.
-        let log = kernel.pi().program().build_log(&device).unwrap_or_default();
         for line in log.lines() {
             terminal.note(escape(line));
         }
     }
-    outputs.compare(&results, &expected, options.tolerance, terminal)
+    checks.iter().try_for_each(|check| check.tell(told))
 }
 
 fn launch_failure(error: LaunchError) -> Failure {

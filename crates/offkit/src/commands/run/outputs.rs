@@ -11,8 +11,38 @@ use super::array_file::read_array;
 use super::buffers::Arguments;
 use crate::array::{Array, npy};
 use crate::commands::locate;
+use crate::commands::written::keep_apart;
 use crate::failure::{ExitStatus, Failure};
 use crate::terminal::{NAME, Terminal};
+
+/// What came of one `--check`.
+pub(super) struct Checked<'a> {
+    pub(super) argument: usize,
+    pub(super) path: &'a Path,
+    /// How many elements are expected.
+    pub(super) elements: usize,
+    /// What is not as expected.
+    pub(super) difference: Option<String>,
+}
+
+impl Checked<'_> {
+    /// Tells of it, or fails.
+    pub(super) fn tell(&self, terminal: Terminal) -> Result<(), Failure> {
+        let (path, elements) = (self.path.display(), self.elements);
+        match &self.difference {
+            None => {
+                terminal.note(format_args!(
+                    "{NAME}{path}{NAME:#}: all {elements} elements agree"
+                ));
+                Ok(())
+            }
+            Some(difference) => {
+                let message = format!("{path}: argument {}: {difference}", self.argument);
+                Err(Failure::new(ExitStatus::No, message))
+            }
+        }
+    }
+}
 
 /// The files of `--out` and `--check`, each with the argument that it belongs to.
 pub(super) struct Outputs<'a> {
@@ -34,8 +64,16 @@ impl<'a> Outputs<'a> {
             _ => None,
         };
         let checked = select(&options.checks, usual, arguments, kernel)?;
+        for (_, path) in &written {
+            keep_apart(options.json, path)?;
+        }
         check_outputs(options, &written)?;
         Ok(Self { written, checked })
+    }
+
+    /// The files to be written, each with its argument.
+    pub(super) fn written(&self) -> impl Iterator<Item = (usize, &'a Path)> {
+        self.written.iter().copied()
     }
 
     /// The arguments that are needed back, each once.
@@ -70,21 +108,15 @@ impl<'a> Outputs<'a> {
         results: &BTreeMap<usize, Array>,
         expected: &[Array],
         tolerance: f64,
-        terminal: Terminal,
-    ) -> Result<(), Failure> {
-        for ((index, path), expected) in self.checked.iter().zip(expected) {
-            let path = path.display();
-            results[index]
-                .compare(expected, tolerance)
-                .map_err(|difference| {
-                    Failure::new(ExitStatus::No, format!("{path}: argument {index}: {difference}"))
-                })?;
-            terminal.note(format_args!(
-                "{NAME}{path}{NAME:#}: all {} elements agree",
-                expected.len()
-            ));
-        }
-        Ok(())
+    ) -> Vec<Checked<'a>> {
+        let each = self.checked.iter().zip(expected);
+        each.map(|(&(argument, path), expected)| Checked {
+            argument,
+            path,
+            elements: expected.len(),
+            difference: results[&argument].compare(expected, tolerance).err(),
+        })
+        .collect()
     }
 }
 
