@@ -184,7 +184,8 @@ impl Collector<'_, '_> {
     /// Looks into the images that were gathered.
     fn look_inside(&mut self) {
         let found = self.gathered.look(self.memory, |number, image| {
-            let found = in_passing(&image, look);
+            let digest = XxHash3_128::oneshot(image.stored_bytes());
+            let found = in_passing(&image, |image| look(image, digest));
             (number, found)
         });
         for (number, found) in found {
@@ -219,8 +220,8 @@ impl Collector<'_, '_> {
     }
 }
 
-/// Unpacks an image, and reads its kernels.
-fn look(image: &DeviceImage<'_>) -> Found {
+/// Unpacks an image, and reads its kernels; `digest` is that of its stored bytes.
+fn look(image: &DeviceImage<'_>, digest: u128) -> Found {
     let problem = |error| Problem::new(image.location.clone(), error);
     let bytes = match image.bytes() {
         Ok(bytes) => bytes,
@@ -241,7 +242,7 @@ fn look(image: &DeviceImage<'_>) -> Found {
     }
     Found {
         kernels,
-        digest: Some(XxHash3_128::oneshot(bytes)),
+        digest: Some(digest),
         aspects: inspection.aspects,
         problems: inspection.problems.into_iter().map(problem).collect(),
     }

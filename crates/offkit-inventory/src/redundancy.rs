@@ -198,7 +198,7 @@ fn same_kernels(inventory: &Inventory) -> Vec<Redundant> {
     let mut found = Vec::new();
     for (library, images) in by_library(inventory) {
         // The largest copy of each stays.
-        let mut largest = HashMap::<(String, ImageFormat, NameId), u64>::new();
+        let mut largest = HashMap::<(String, ImageFormat), HashMap<NameId, u64>>::new();
         let mut digests = HashSet::new();
         let (mut copies, mut bytes) = (0, 0_u64);
         let mut touched = BTreeSet::new();
@@ -206,7 +206,7 @@ fn same_kernels(inventory: &Inventory) -> Vec<Redundant> {
             if image.digest.is_some_and(|digest| !digests.insert(digest)) {
                 continue;
             }
-            let arch = image.arch();
+            let largest = largest.entry((image.arch(), image.image.format)).or_default();
             let kernels = inventory.kernels_of(image);
             let code = Kernel::code_of(kernels);
             for kernel in kernels {
@@ -214,9 +214,8 @@ fn same_kernels(inventory: &Inventory) -> Vec<Redundant> {
                     0 => image.stored / kernels.len() as u64,
                     code => part(image.stored, kernel.code(), code),
                 };
-                let key = (arch.clone(), image.image.format, kernel.name);
-                match largest.get_mut(&key) {
-                    None => _ = largest.insert(key, share),
+                match largest.get_mut(&kernel.name) {
+                    None => _ = largest.insert(kernel.name, share),
                     Some(kept) => {
                         copies += 1;
                         bytes = bytes.saturating_add(share.min(*kept));
