@@ -61,6 +61,13 @@ pub struct DeviceImage<'data> {
     pub offset: Option<u64>,
 }
 
+impl Default for DeviceImage<'_> {
+    /// An image without code, of no known format.
+    fn default() -> Self {
+        Self::of_format(b"", ImageFormat::Unknown)
+    }
+}
+
 impl<'data> DeviceImage<'data> {
     /// An image of which nothing is known but its code, and the format that it shows if it is not still compressed.
     pub fn new(code: impl Into<Code<'data>>) -> Self {

@@ -46,11 +46,10 @@ pub enum Item<'walk> {
 }
 
 impl Item<'_> {
-    /// The item; an image of nothing is left in its place.
+    /// The item; an image without code is left in its place.
     #[must_use]
     pub fn take(&mut self) -> Self {
-        let nothing = DeviceImage::of_format(Code::from(b""), ImageFormat::Unknown);
-        std::mem::replace(self, Self::Image(nothing))
+        std::mem::replace(self, Self::Image(DeviceImage::default()))
     }
 }
 

@@ -109,7 +109,8 @@ impl<'a> TargetLink<'a, '_> {
 }
 
 impl TargetLink<'_, '_> {
-    /// Links what takes part, and says what of it comes from libraries and archives; `notes` get what is worth to be said to people.
+    /// Links what takes part, and says what of it comes from libraries and archives; `notes` get what is worth to be
+    /// said to people.
     pub(super) fn run(
         &mut self,
         llvm: &mut Llvm<'_>,

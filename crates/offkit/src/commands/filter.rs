@@ -89,6 +89,7 @@ impl Filter {
 /// The images that a filter takes of those that a command meets, in all of its files.
 pub(crate) struct Selection<'a> {
     filter: &'a Filter,
+    /// Whether the filter leaves nothing out, known ahead as each image asks.
     takes_all: bool,
     is_empty: bool,
     /// As long as it took none: what there is, once each. Images are many and their kinds few, so that looking here

@@ -1,8 +1,7 @@
 //! The listing of one file on its way out.
 
 use offkit_object::{
-    Code, Container, DeviceImage, Gathered, ImageFormat, Inspect, Item, Limits, Problem, Target, in_passing,
-    target_of,
+    Container, DeviceImage, Gathered, Inspect, Item, Limits, Problem, Target, in_passing, target_of,
 };
 
 use super::describe::{Asked, Describer};
@@ -152,8 +151,7 @@ impl<'a, 'options> Listing<'a, 'options> {
                     let answer = is_meant.then(|| asking.ask(image, image));
                     self.list(image, answer);
                 } else {
-                    let nothing = DeviceImage::of_format(Code::from(b""), ImageFormat::Unknown);
-                    let image = std::mem::replace(image, nothing);
+                    let image = std::mem::take(image);
                     if self.gathered.add(std::mem::take(&mut self.entered), image) {
                         self.list_gathered();
                     }
