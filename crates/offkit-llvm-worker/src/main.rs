@@ -3,8 +3,6 @@
 //! Not meant to be started by hand: it answers requests on its standard input, messages
 //! line (crate `offkit-llvm`).
 
-use std::process::ExitCode;
-
 use mimalloc::MiMalloc;
 use offkit_image::Family;
 use offkit_image::target::HostCpu;
@@ -42,7 +40,7 @@ static TARGETS: [Target; 7] = [
     ),
 ];
 
-fn main() -> ExitCode {
+fn main() {
     offer(&TARGETS);
     run(|| serve(std::io::stdin().lock(), std::io::stdout().lock()))
 }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write};
-use std::process::ExitCode;
 
 use llvm_sys::core::LLVMGetVersion;
 use offkit_llvm::frame::{FrameError, Message, read_message, write_message};
@@ -223,16 +222,18 @@ fn llvm_version() -> String {
 }
 
 /// What the main function of a worker does: answers requests with `serve` until its user is gone.
-pub fn run(serve: impl FnOnce() -> io::Result<()>) -> ExitCode {
+pub fn run(serve: impl FnOnce() -> io::Result<()>) -> ! {
     take_signals();
-    match serve() {
-        // SAFETY: ends the process without taking LLVM down piece by piece, which takes milliseconds that the user
-        // would wait for: everything is written, and the system takes the memory back.
-        Ok(()) => unsafe { libc::_exit(0) },
+    let status = match serve() {
+        Ok(()) => 0,
         // A user that is gone needs no answer.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
-        Err(_) => ExitCode::FAILURE,
-    }
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,
+        Err(_) => 1,
+    };
+    // SAFETY: ends the process without taking LLVM down piece by piece, which takes milliseconds that the user would wait
+    // for: everything is written, and the system takes the memory back. Nor is it known to come to an end: a worker whose
+    // user was gone was found in an endless loop of the allocator's, which was taking itself down.
+    unsafe { libc::_exit(status) }
 }
 
 /// The thread that has started this process may take none, and that is inherited: then `kill` would not end it.

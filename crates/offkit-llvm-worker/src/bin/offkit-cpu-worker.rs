@@ -2,8 +2,6 @@
 //!
 //! It has LLVM's code for this machine alone, and starts in two thirds of the time.
 
-use std::process::ExitCode;
-
 use mimalloc::MiMalloc;
 use offkit_llvm_worker::compile::warm::warm_up;
 use offkit_llvm_worker::serve::{run, serve_kernels};
@@ -12,7 +10,7 @@ use offkit_llvm_worker::targets::{HOST, offer};
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
-fn main() -> ExitCode {
+fn main() {
     offer(&HOST);
     warm_up();
     run(|| serve_kernels(std::io::stdin().lock(), std::io::stdout().lock()))

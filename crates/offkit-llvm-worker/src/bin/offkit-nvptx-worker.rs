@@ -2,8 +2,6 @@
 //!
 //! It has LLVM's code for them alone, and is a third as large: for machines that everything has to be carried to.
 
-use std::process::ExitCode;
-
 use mimalloc::MiMalloc;
 use offkit_llvm_worker::serve::{run, serve_devices};
 use offkit_llvm_worker::target;
@@ -14,7 +12,7 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 
 static TARGETS: [Target; 1] = [target!(nvptx)];
 
-fn main() -> ExitCode {
+fn main() {
     offer(&TARGETS);
     run(|| serve_devices(std::io::stdin().lock(), std::io::stdout().lock()))
 }
