@@ -8,7 +8,7 @@ use std::fmt::Write;
 use offkit_tests::cuda::{CUOBJDUMP, Cuda};
 use offkit_tests::documentation::{blocks, commands};
 use offkit_tests::{Folder, need, programs, tool};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Makes `NAME.ARCH.cubin` of `NAME.ptx`; what ptxas says of it.
 fn cubin(cuda: &Cuda, folder: &Folder, name: &str, arch: &str, options: &[&str]) -> String {
@@ -414,6 +414,48 @@ fn sizes_are_written_for_people_and_for_pull_requests() {
     assert!(message.contains("--recursive"), "{message}");
     let message = folder.offkit("size wheels/README").fails(2);
     assert!(message.contains("README"), "{message}");
+}
+
+#[test]
+fn libraries_without_ptx_are_named() {
+    let Some(cuda) = Cuda::get() else { return };
+    let folder = Folder::new();
+    folder.write("app.ptx", ptx("sm_80", &[("scale", 8)]));
+    cubin(&cuda, &folder, "app", "sm_80", &[]);
+    let cubin = ("elf", "sm_80", "app.sm_80.cubin".to_owned());
+    let ptx = ("ptx", "sm_80", "app.ptx".to_owned());
+    fatbin(&cuda, &folder, "old.fatbin", "size", std::slice::from_ref(&cubin));
+    fatbin(&cuda, &folder, "both.fatbin", "size", &[cubin, ptx]);
+
+    for options in ["", "--by arch", "--markdown"] {
+        let text = folder
+            .offkit(&format!("size {options} old.fatbin both.fatbin"))
+            .ok();
+        assert!(
+            text.contains("no PTX in old.fatbin (1 cubin): later GPUs cannot run it"),
+            "{text}"
+        );
+    }
+    folder.offkit("size --html page.html old.fatbin both.fatbin").ok();
+    let page = String::from_utf8(folder.read("page.html")).unwrap();
+    assert!(page.contains("no PTX in old.fatbin (1 cubin)"));
+    let found = object(folder.offkit("size --json old.fatbin both.fatbin"));
+    let libraries = found["libraries"].as_array().unwrap().iter();
+    let said: Vec<_> = libraries
+        .map(|library| {
+            (
+                &library["images"],
+                &library["portable_images"],
+                &library["lacks_ptx"],
+            )
+        })
+        .collect();
+    assert_eq!(json!(said), json!([[1, 0, true], [2, 1, false]]));
+    let text = folder.offkit("size both.fatbin").ok();
+    assert!(
+        !text.contains("no PTX") && text.contains("1 of 2 images"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -3,7 +3,8 @@
 The wheels, 1 GB, come from Python's package index and stay in target/wild. Each library with device code is a row, `-`
 where no peer reads such a file: cubins and PTX as `cuobjdump -all -lelf` and `-lptx` list them, code objects as
 `llvm-objdump --offloading` takes them out, SYCL images as the size of `.tgtimg` says, which readelf and llvm-readobj
-print. Exits with 1 where a count differs.
+print. The libraries that `offkit size` says have no PTX are those of which cuobjdump lists cubins and none. Exits with 1
+where a count differs.
 """
 
 import json
@@ -75,6 +76,12 @@ def ours(file):
         elif image["format"] == "amdgpu":
             counts["amdgpu"] += 1
     return counts
+
+
+def without_ptx(file):
+    """The libraries in it with cubins of which `offkit size` says that they have no PTX."""
+    size = json.loads(output(["offkit", "size", "--by", "arch", "--json", file]))
+    return [library["library"] for library in size["libraries"] if library["lacks_ptx"]]
 
 
 def cuda(file, cuobjdump):
@@ -151,6 +158,9 @@ def main(wanted):
             for file in libraries(path, Path(folder)):
                 our, their = ours(file), theirs(file, cuobjdump)
                 totals.update(our)
+                if "cubin" in their:
+                    our["no PTX"] = len(without_ptx(file))
+                    their["no PTX"] = int(their["cubin"] > 0 and their["ptx"] == 0)
                 for what in sorted(set(our) | set(their)):
                     count = their.get(what)
                     is_same = count is None or our[what] == count

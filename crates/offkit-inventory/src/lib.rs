@@ -4,7 +4,8 @@
 //! for, how many bytes they take and, on request, their kernels with registers and memory. It collects what a walk
 //! through a file hands over, and answers three questions:
 //!
-//! * [`totals`] and [`redundancy`]: what takes the bytes, and what could go at which price;
+//! * [`totals`], [`redundancy`] and [`portable`]: what takes the bytes, what could go at which price, and what devices to
+//!   come can run;
 //! * [`check`]: which kernels run on which devices, and whether that meets a [`policy`];
 //! * [`diff`]: what is new, gone or changed from one inventory to another.
 //!
@@ -36,6 +37,7 @@ pub mod findings;
 mod inventory;
 mod names;
 pub mod policy;
+pub mod portable;
 pub mod redundancy;
 pub mod totals;
 mod words;

@@ -37,6 +37,11 @@ class Library(TypedDict):
     #: The bytes of its images as they are in it, and those of everything else.
     stored: int
     host: int
+    #: All of its images, and those that later devices can run: a driver compiles them.
+    images: int
+    portable_images: int
+    #: It has machine code for GPUs of NVIDIA and no PTX, so that later ones cannot run it.
+    lacks_ptx: bool
 
 
 class Total(TypedDict, total=False):

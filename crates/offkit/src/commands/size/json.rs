@@ -1,6 +1,7 @@
 //! Everything that `offkit size` knows, as one object.
 
 use offkit_inventory::diff::Snapshot;
+use offkit_inventory::portable::portable;
 use offkit_inventory::redundancy::{redundancy, removals};
 use offkit_inventory::totals::{Key, Total, total, totals};
 use offkit_inventory::{Inventory, Kernel};
@@ -18,6 +19,7 @@ pub(super) fn object(inventory: &Inventory, options: &Size, old: Option<&Invento
         keys => keys,
     };
     let files = inventory.files.iter();
+    let portable = portable(inventory);
     let mut object = json!({
         "files": files.map(|(name, size)| json!({ "file": name, "size": size })).collect::<Vec<_>>(),
         "libraries": inventory.libraries.iter().enumerate().map(|(number, library)| json!({
@@ -27,6 +29,9 @@ pub(super) fn object(inventory: &Inventory, options: &Size, old: Option<&Invento
             "packed_size": library.packed,
             "stored": library.stored,
             "host": library.host_bytes(),
+            "images": portable[number].images,
+            "portable_images": portable[number].portable,
+            "lacks_ptx": portable[number].lacks_ptx(),
         })).collect::<Vec<_>>(),
         "total": sum(&total(inventory), &[], inventory.has_kernels),
         "totals": totals(inventory, keys)

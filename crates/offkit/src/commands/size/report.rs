@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use offkit_inventory::portable::portable;
 use offkit_inventory::redundancy::{Removal, redundancy, removals};
 use offkit_inventory::totals::{Key, Total, total, totals};
 use offkit_inventory::{Inventory, Kernel, count};
@@ -52,7 +53,25 @@ pub(super) fn summary(inventory: &Inventory) -> Vec<String> {
             ),
         });
     }
+    lines.extend(without_ptx(inventory));
     lines
+}
+
+/// The libraries whose code no later GPU of NVIDIA can run, those with most images first.
+fn without_ptx(inventory: &Inventory) -> Option<String> {
+    const SHOWN: usize = 4;
+    let portable = portable(inventory).into_iter().enumerate();
+    let mut without: Vec<_> = portable.filter(|(_, library)| library.lacks_ptx()).collect();
+    without.sort_by_key(|(_, library)| std::cmp::Reverse(library.cubins));
+    let named = without.iter().take(SHOWN).map(|(number, library)| {
+        let cubins = count(library.cubins, "cubin");
+        format!("{} ({cubins})", inventory.library_name(*number))
+    });
+    let mut named = named.collect::<Vec<_>>().join(", ");
+    if without.len() > SHOWN {
+        named += &format!(" and {} more", without.len() - SHOWN);
+    }
+    (!without.is_empty()).then(|| format!("no PTX in {named}: later GPUs cannot run it"))
 }
 
 /// All tables.
@@ -133,28 +152,17 @@ fn libraries(inventory: &Inventory, top: usize) -> Table {
         "By library",
         &["library", ">size", ">packed", ">device", ">host", "portable code"],
     );
+    let portable = portable(inventory);
     let mut libraries: Vec<_> = inventory.libraries.iter().enumerate().collect();
     libraries.sort_by_key(|(_, library)| std::cmp::Reverse((library.stored, library.size)));
     for (number, library) in libraries.iter().take(top) {
-        let images = inventory.images.iter().filter(|image| image.library == *number);
-        let (mut all, mut portable) = (0_usize, 0_usize);
-        for image in images {
-            all += 1;
-            portable += usize::from(image.image.is_for_devices_to_come());
-        }
-        let portable = match (all, portable) {
-            (0, _) => "no device code".to_owned(),
-            (_, 0) => "none: later devices cannot run it".to_owned(),
-            (all, portable) if all == portable => "all".to_owned(),
-            (all, portable) => format!("{portable} of {}", count(all, "image")),
-        };
         table.row(vec![
             inventory.library_name(*number).to_owned(),
             size(library.size),
             library.packed.map_or_else(|| "-".to_owned(), size),
             size(library.stored),
             size(library.host_bytes()),
-            portable,
+            portable[*number].words(),
         ]);
     }
     table.note = more(top, libraries.len());
