@@ -5,6 +5,7 @@ with cuobjdump of CUDA 13.5 and stay in target/bench/packages, and on a HIP obje
 in turn; a ratio is the median over the pairs. Where others use the machine: `chrt -f 10 ./dev bench packages`.
 """
 
+import argparse
 import os
 import subprocess
 import sys
@@ -91,7 +92,14 @@ class Table:
         self.line(title, series, None, "", f"within {seconds} s and {memory} MB ({most:.1f} MiB)", is_met)
 
 
-def main(wanted):
+def main():
+    parts = {"list": lists, "kernels": kernels, "hip": hip, "change": changes, "wheel": wheels}
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("part", nargs="*", metavar="PART", help=f"measure only these: {', '.join(parts)}")
+    wanted = parser.parse_args().part
+    for part in wanted:
+        if part not in parts:
+            parser.error(f"there is no part {part!r}: expected {', '.join(parts)}")
     prepare()
     WHEELS.mkdir(parents=True, exist_ok=True)
     library, torch = member("torch", "/libtorch_cuda.so"), wheel("torch")
@@ -99,7 +107,6 @@ def main(wanted):
     table = Table()
     with scratch_folder() as name:
         scratch = Path(name)
-        parts = {"list": lists, "kernels": kernels, "hip": hip, "change": changes, "wheel": wheels}
         for part, rows in parts.items():
             if part in (wanted or parts):
                 rows(table, library, torch, cuobjdump, scratch)
@@ -158,4 +165,4 @@ def wheels(table, _library, torch, _cuobjdump, _scratch):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()
