@@ -48,6 +48,7 @@ pub(crate) fn inflate_passing(
     limit: u64,
     passed: &dyn Fn(&[u8]),
 ) -> Result<Vec<u8>, Error> {
+    // No work is done for a promise that would be refused in the end.
     if size.is_some_and(|size| size > limit) {
         return Err(too_large(limit).finding(format_args!("{}", size.unwrap_or_default())));
     }
@@ -179,6 +180,7 @@ impl io::Read for Stream<'_> {
         const TOLD_TOGETHER: usize = 1 << 22;
         let count = self.bytes.get(self.taken..).unwrap_or_default().read(buffer)?;
         self.taken = self.taken.saturating_add(count);
+        // Few large ranges, as `Memory::passed` asks, and the rest at the end.
         if (self.taken >= TOLD_TOGETHER || count == 0)
             && let Some((told, rest)) = self.bytes.split_at_checked(self.taken)
         {

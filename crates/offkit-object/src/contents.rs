@@ -88,6 +88,8 @@ pub fn read<'data>(file_name: &str, bytes: &'data [u8], limits: &Limits) -> Cont
     let _ = walk(file_name, bytes, None, limits, &mut |item| {
         match item {
             Item::Container(container) => {
+                // What is unpacked may have the location of the file around it: the outermost comes first, and that is
+                // the file.
                 if container.location.is_file() && contents.container == ContainerKind::Unknown {
                     contents.container = container.kind;
                     contents.version = container.version;

@@ -152,8 +152,11 @@ impl<'data> ConversionInput<'data> {
     /// What cannot be written at all, such as an image with a marker of the text form of bundles in it.
     pub fn convert(&self, format: OutputFormat, state: BundleState) -> Result<Converted<'_>, Error> {
         let mut losses = Losses::default();
+        // A SYCLBIN that stays one and bundles that stay bundles do not go by entries of offload binaries: these have
+        // no place for property sets, and say a bundle's ID in clang's spelling only.
         let content = match (&self.content, format) {
             (Content::SyclBin(bytes), OutputFormat::SyclBin(version)) => {
+                // `SyclBin` has no place for strings that are none of the format's own, and drops them without a word.
                 syclbin::foreign_strings(bytes, &self.limits, &self.location, &mut losses);
                 SyclBin::parse(bytes, &self.limits)?.write_chunks(version)?
             }

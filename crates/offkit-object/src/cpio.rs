@@ -31,6 +31,8 @@ pub(crate) struct Header {
 impl Header {
     pub(crate) fn read(header: &[u8; HEADER], position: u64) -> Result<Self, Error> {
         let wrong = |message: &'static str| Error::malformed(message).at(position);
+        // RPM's own form for files that large: the header has no more than a number, and the package's header has the
+        // sizes.
         if header.starts_with(b"07070X") {
             return Err(Error::unsupported("files of 4 GiB in an RPM package are not read").at(position));
         }
@@ -42,6 +44,7 @@ impl Header {
             let digits = header.get(start..start.saturating_add(8))?;
             u64::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
         };
+        // Of the 13 numbers `c_mode`, `c_filesize` and `c_namesize`.
         let fields = [field(1), field(6), field(11)];
         let [Some(mode), Some(size), Some(name_size)] = fields else {
             return Err(wrong("cpio header is damaged").expecting("hexadecimal numbers"));
@@ -52,6 +55,7 @@ impl Header {
                 .finding(name_size));
         }
         Ok(Self {
+            // `S_IFMT` and `S_IFREG`: no folders, links or devices.
             is_file: mode & 0o170_000 == 0o100_000,
             size,
             name_size,

@@ -41,6 +41,7 @@ impl<'data> Edited<'data> {
 
     /// Where the container is that was at `offset`, if one was.
     pub(crate) fn moved(&self, offset: u64) -> Option<u64> {
+        // Sorted, as containers of a sequence come in the order of the file.
         let index = self.moves.binary_search_by_key(&offset, |(old, _)| *old).ok()?;
         self.moves.get(index).map(|(_, new)| *new)
     }

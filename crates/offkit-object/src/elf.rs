@@ -111,6 +111,7 @@ pub(crate) fn extent(source: Source<'_>) -> Option<u64> {
     if count > sections.room() {
         return None;
     }
+    // Linkers and NVIDIA's tools differ in what they put last, so the furthest end counts.
     let tables = [
         [sections.offset, sections.header_size, count],
         header.segments(source)?,
@@ -153,6 +154,7 @@ impl<'data> Sections<'data> {
         match (self.offset, self.stored_count) {
             (0, _) => 0,
             // A larger number than fits the header is in the first section's header.
+            // Not by `in_file`, which needs this number itself.
             (_, 0) => self.get(0).map_or(0, |first| first.size),
             (_, count) => count.into(),
         }
@@ -180,6 +182,7 @@ impl<'data> Sections<'data> {
     }
 
     fn get(&self, number: u64) -> Option<SectionHeader> {
+        // Apart by the size that the file states, which may be larger than that of the fields known here.
         let header = self.table.from(number.checked_mul(self.header_size)?);
         SectionHeader::read(&self.header, header)
     }

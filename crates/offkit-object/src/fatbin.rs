@@ -52,6 +52,7 @@ pub(crate) fn extent(rest: Source<'_>) -> Option<u64> {
     let header = rest.record::<raw::Header>(0)?;
     let header_size = u64::from(header.header_size.get());
     let entry = rest.record::<raw::Entry>(header_size)?;
+    // For a search through any bytes: besides the magic, the header and the first entry must hold together.
     let is_fatbin = header.version == 1
         && header_size == size_of::<raw::Header>() as u64
         && u64::from(entry.header_size.get()) >= size_of::<raw::Entry>() as u64
@@ -124,6 +125,7 @@ fn replace<'data>(
         }
         None => new.into_owned(),
     };
+    // As `fatbinary` pads, so that the next entry's header is aligned.
     let room = payload.len().next_multiple_of(8) as u64;
     header.payload_size = room.into();
     let mut container = source
@@ -155,6 +157,7 @@ fn replace<'data>(
 
 fn compress(compression: Compression, bytes: &[u8]) -> Result<Vec<u8>, Error> {
     match compression {
+        // Not by what is smaller: drivers before 550.54.14 do not read zstd.
         Compression::Lz4 => lz4::compress(bytes),
         _ => zstd::compress(bytes, None, false),
     }
@@ -284,6 +287,7 @@ fn entries_of_one<'data>(
                 .expecting(format!("at least {:#x}", size_of::<raw::Header>()))
                 .finding(format_args!("{header_size:#x}")),
         )?;
+        // Behind the magic, or the search for the next would find this one again.
         return Ok(beyond_header);
     }
     let first = start.saturating_add(header_size);
@@ -296,10 +300,13 @@ fn entries_of_one<'data>(
         source.len()
     };
     let mut offset = first;
+    // Entries have no table: each says where the next begins. Behind one that cannot be read, only the magic of another
+    // fatbin is left to go by.
     let mut entry_number = 0_usize;
     while offset < end && !reading.is_exhausted() {
         let rest = source.get(offset, end.saturating_sub(offset));
         let rest = rest.unwrap_or_else(|| source.from(source.len()));
+        // Counted, not skipped: the entry begins at `offset` itself, and that of kind 0x100 begins with a zero byte.
         let padding = rest.bytes().iter().take_while(|byte| **byte == 0).count() as u64;
         if padding == rest.len() {
             break;
@@ -381,6 +388,7 @@ impl<'data> Entry<'data> {
         let name = Name::Path(vec![fatbin.to_string(), entry.to_string()]);
         let coding = self.coding();
         let stored = match coding {
+            // A sealed payload has no coding that is known here, and the compressed size bounds it all the same.
             None if !self.is_sealed() => self.plain(),
             _ => self.compressed(reading)?,
         };
@@ -489,6 +497,7 @@ impl<'data> Entry<'data> {
             Scope::Plain
         };
         match self.header.arch.get() {
+            // Several images in one stream have their architectures in a table of their own.
             0 => Target::new(triple, ""),
             number => Target::new(triple, &Processor { number, scope }.to_string()),
         }

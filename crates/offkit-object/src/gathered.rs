@@ -75,6 +75,7 @@ impl<'file, K: Send> Gathered<'file, K> {
         let lent = images
             .iter()
             .filter_map(|(_, image)| range_within(self.file, image.stored_bytes()))
+            // One range over all of them, as `Memory::passed` asks for few large ones.
             .reduce(|all, one| all.start.min(one.start)..all.end.max(one.end));
         let work = |(key, image)| look(key, image);
         let found = match on_all_cores {

@@ -61,6 +61,8 @@ fn parts<'data>(source: Source<'data>, reading: &mut Reading, visit: Visit<'_, '
             path.push(node.trim());
             place = [None; 2];
         } else if line.starts_with("}.") {
+            // Only at the end of the node, as `start` and `size` may come in any order. What is left of the path is the
+            // node that the bytes belong to.
             if path.pop() == Some(BINARY) {
                 reading.count_image()?;
                 let [start, size] = place.map(Option::unwrap_or_default);

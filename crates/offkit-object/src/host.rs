@@ -220,6 +220,7 @@ fn known_parts<'data>(
             SectionContent::Container(kind) => {
                 let is_redundant = found.content.is_offloading()
                     && found.is_loaded
+                    // Looked for only now, and once: finding descriptors goes through all relocations.
                     && registered
                         .get_or_insert_with(|| Registered::of(source, reading))
                         .has_all_of(found.source, reading);
@@ -234,6 +235,7 @@ fn known_parts<'data>(
     });
     // Images of a linked program are found without section headers.
     reading.accept(result)?;
+    // Behind all sections, as a name is short only where no other ID has the same processor.
     visit_entries(entries, reading, visit);
     let bytes = source.bytes();
     if bytes.starts_with(b"\x7fELF") || bytes.starts_with(b"MZ") {

@@ -45,6 +45,7 @@ pub(crate) fn with_memory<R>(work: impl FnOnce(&mut Vec<u8>) -> R) -> R {
     thread_local! {
         static CONTENT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
     }
+    // Taken, not borrowed: who looks into an image may ask for another meanwhile, which gets memory of its own.
     let mut content = CONTENT.take();
     if content.capacity() < ASKED_FOR {
         content = Vec::new();

@@ -80,6 +80,8 @@ fn parts<'data>(source: Source<'data>, reading: &mut Reading, visit: Visit<'_, '
         .finding(format_args!("{table:#x}")));
     }
     let content = source.from(table);
+    // Decoding makes a tree of values, each far larger than the one byte that it may take in the file: the table is
+    // bounded before.
     if content.len() > MOST_BYTES {
         return Err(Error::new(
             ErrorKind::LimitExceeded,

@@ -79,6 +79,7 @@ impl<'data> File<'_, 'data> {
 
     fn archive(&mut self, source: Source<'data>, depth: usize) -> Result<(), Error> {
         self.enter(source)?;
+        // `reading` is lent while headers are gone through, and needed again inside of the members.
         let mut members = Vec::new();
         archive::for_each(source, &mut self.reading, &mut |_, _, entry| {
             members.push((entry.name, entry.content));

@@ -109,6 +109,8 @@ fn folders_of(path: &[String]) -> impl Iterator<Item = u64> {
 
 fn folders_and_all(path: &[String]) -> impl Iterator<Item = u64> {
     path.iter().scan(0, |folder, part| {
+        // The hash of a folder seeds that of what is in it: one pass hashes all beginnings of a path, and `a/bc` is not
+        // `ab/c`.
         *folder = XxHash3_64::oneshot_with_seed(*folder, part.as_bytes());
         Some(*folder)
     })

@@ -107,6 +107,7 @@ impl<'data> Patched<'data> {
                 None => {
                     let (start, piece) = self.pieces.range(..=at).next_back()?;
                     let end = start.saturating_add(piece.len() as u64);
+                    // A piece counts up to the next page that was changed.
                     let changed = self.pages.range(number..).next();
                     let changed = changed.map_or(end, |(number, _)| number.saturating_mul(PAGE));
                     (*start, Held::Piece(piece), end.min(changed))

@@ -57,6 +57,8 @@ pub(crate) fn check_ranges(
         }
         check_zeros(source, end, range.start, reading)?;
         let range_end = range.start.saturating_add(range.size);
+        // What reaches furthest stays the one to compare with: a short part inside of it would hide what overlaps only
+        // the long one.
         if range_end >= end {
             end = range_end;
             last = Some(range);

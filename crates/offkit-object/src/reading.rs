@@ -41,6 +41,7 @@ impl Reading {
             properties: 0,
             metadata_bytes: 0,
             inflation_left: Limits::FREE_INFLATION,
+            // Bounded by `for_file_of`, where there is a file.
             metadata_allowed: u64::MAX,
             entering_left: Limits::FREE_ENTERING,
             exhausted: false,
@@ -103,6 +104,7 @@ impl Reading {
 
     /// Allows the containers and the metadata that `bytes` more may hold.
     pub(crate) fn allow_content(&mut self, bytes: u64) {
+        // In a real file each byte is in no more than one container on each level of nesting.
         let levels = (self.limits.max_nesting as u64).saturating_add(2);
         self.entering_left = self.entering_left.saturating_add(bytes.saturating_mul(levels));
         let metadata = bytes.saturating_mul(Limits::METADATA_PER_BYTE);

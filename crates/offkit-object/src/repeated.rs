@@ -73,7 +73,7 @@ impl Repeated {
         self.kept.get(place).map(|kept| &kept.known)
     }
 
-    /// Keeps what strings came to, in place of the oldest where there is no room.
+    /// Keeps what strings came to; where there is no room, in place of what would be tried next.
     pub(crate) fn keep(&mut self, said: Said<'_>, known: Known) {
         let new = Kept {
             version: said.version,

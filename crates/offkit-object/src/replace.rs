@@ -156,6 +156,7 @@ fn replace_in<'data>(
             "containers are nested too deep",
         ));
     }
+    // Several: `Name::Same` is on the way to everything, so the first part that fits need not be the one.
     let mut candidates = Vec::new();
     let mut tolerant = Reading::tolerant(reading.limits());
     (format.parts)(source, &mut tolerant, &mut |_, part| {
@@ -231,6 +232,8 @@ impl Inventory {
             named: None,
             facts: Vec::new(),
         };
+        // Each image is compared or hashed: those that share their bytes would make for more work than the file is
+        // large.
         let mut bytes_left = Limits::FREE_ENTERING.saturating_add(bytes.len() as u64);
         let mut is_too_much = false;
         let mut damage = None;

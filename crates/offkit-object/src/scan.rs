@@ -101,6 +101,7 @@ pub(crate) fn parts<'data>(
     visit: Visit<'_, 'data>,
 ) -> Result<(), Error> {
     known.sort_by_key(|range| range.start);
+    // The gap behind the last known range ends where the source does.
     known.push(source.len()..u64::MAX);
     let finders = KINDS.each_ref().map(|kind| Finder::new(kind.magic));
     let mut budget = Budget::of(source);
@@ -135,6 +136,7 @@ fn scan_gap<'data>(
         };
         let mut found: Vec<(u64, &Kind)> = Vec::new();
         for (finder, kind) in finders.iter().zip(&KINDS) {
+            // A window for all kinds before the next: what one of them covers behind the window is not searched at all.
             let places = finder.find_iter(window.bytes());
             let places = places.map(|at| position.saturating_add(at as u64));
             found.extend(places.filter(|at| *at < end).map(|at| (at, kind)));
@@ -142,6 +144,7 @@ fn scan_gap<'data>(
         found.sort_by_key(|(at, _)| *at);
         let mut behind = position;
         for (at, kind) in found {
+            // Inside of what was found; that container's own reader goes into it.
             if at < behind {
                 continue;
             }
@@ -202,6 +205,7 @@ fn device_elf(rest: Source<'_>, budget: &mut Budget) -> Option<u64> {
 /// A SPIR-V module with at least one function; it ends behind the last.
 fn spirv(rest: Source<'_>, budget: &mut Budget) -> Option<u64> {
     const HEADER_WORDS: usize = 5;
+    // The limit of IDs that SPIR-V itself sets.
     const MOST_IDS: u32 = 0x3f_ffff;
     const LAST_OPCODE: u16 = 7000;
     const CAPABILITY: u16 = 17;
@@ -212,6 +216,7 @@ fn spirv(rest: Source<'_>, budget: &mut Budget) -> Option<u64> {
     const LINES: [u16; 2] = [8, 317];
     let (words, _) = rest.bytes().as_chunks::<4>();
     let word = |at: usize| words.get(at).map(|word| u32::from_le_bytes(*word));
+    // All versions so far are 1.x. The word behind the number of IDs is reserved and 0.
     let [0, minor, 1, 0] = word(1)?.to_le_bytes() else {
         return None;
     };
@@ -242,6 +247,7 @@ fn spirv(rest: Source<'_>, budget: &mut Budget) -> Option<u64> {
             end = Some(position);
         }
     }
+    // A module does not say its size, but functions come last in it.
     let size = (end?.checked_mul(4)?) as u64;
     (has_memory_model && size <= rest.len()).then_some(size)
 }

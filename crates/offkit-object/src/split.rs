@@ -139,6 +139,8 @@ impl Cook<'_, '_> {
             .filter(|piece| matches!(piece.kind, Kind::Packed { .. }));
         let places: Vec<Location> = packed.map(|piece| piece.location.clone()).collect();
         let beside = pieces::compressed_parts(whole, host, meant, &places, &self.split.limits);
+        // What is between the pieces is in the host file, too, in the same order and closer together: `thin` has left
+        // it there.
         let mut old = Old::new(host);
         let mut steps = Vec::new();
         let mut done = 0;
@@ -241,6 +243,8 @@ fn level_of(compression: Compression, content: &[u8], stored: &[u8]) -> Option<L
     if compression == Compression::Zstd && zstd::content_size(stored) != Some(content.len() as u64) {
         return None;
     }
+    // Each try compresses all of the content, so these are the usual settings only: clang's bundles have (3, true), and
+    // `unpacking` writes conda's packages with (19, true).
     let levels: &[(u32, bool)] = match compression {
         Compression::Zstd => &[(3, true), (3, false), (19, false), (19, true), (22, false)],
         _ => &[
@@ -378,6 +382,8 @@ impl Joiner<'_> {
                     None => {
                         self.missing.push(self.place(&taken.location)?);
                         let size = self.spend(taken.size)?;
+                        // Zeros keep the place, so that all offsets around it are right when the image is left out
+                        // below.
                         out.resize(out.len().saturating_add(size), 0);
                     }
                 },
@@ -395,6 +401,8 @@ impl Joiner<'_> {
             }
             None => Vec::new(),
         };
+        // What is not whole inside cannot be compressed to the same bytes: `thin::without` gets the content and puts it
+        // in place.
         let (missing, known) = (self.missing.len(), self.known.len());
         let content = self.run(&packed.steps, &base)?;
         let is_whole = self.missing.len() == missing && self.known.len() == known;

@@ -137,6 +137,7 @@ fn images<'data>(
                     ..part
                 })
             });
+            // Before anything can go wrong, so that a fault in one image changes the identifier of no other.
             id = id.saturating_add(1);
             let read = read.map_err(|error| error.or_at(memory.offset(address)));
             if let Some(part) = reading.accept(read)? {
@@ -179,6 +180,7 @@ impl Registered {
         let Ok(binaries) = binaries else {
             return false;
         };
+        // By place, not by content: images may be equal and registered only once.
         let mut images = binaries.iter().flat_map(|found| &found.binary.entries);
         images.all(|entry| {
             let offset = offset_within(section.bytes(), &entry.image);

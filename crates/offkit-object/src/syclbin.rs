@@ -253,6 +253,8 @@ fn find_enveloped<'data>(
     let Some(first) = found.binary.entries.first() else {
         return Err(Error::malformed("OffloadBinary contains no entries").at(found.source.at(0)));
     };
+    // Both versions have entries of the kind SYCLBIN: only the magic of version 1 in front of the first image tells
+    // them apart. Version 2 is never in an offload binary of version 1, which holds one entry.
     let is_v1 = has_magic(&first.image);
     if !is_v1 && found.version >= 2 {
         return Ok(None);
@@ -266,6 +268,7 @@ fn find_enveloped<'data>(
         if !is_v1 {
             return Err(error);
         }
+        // A wrong kind before the right magic is a fault, but hides nothing from a tolerant reading.
         reading.fault(error)?;
     }
     let version = if found.version == 1 {

@@ -119,6 +119,7 @@ impl Headers {
             b'g' | b'K' => return Ok(Announced::Other { size }),
             _ => {}
         }
+        // What came before a header is about that one alone.
         let before = std::mem::take(self);
         let size = before.size.unwrap_or(size);
         let path = before.path.unwrap_or_else(|| path_in(record));
@@ -233,6 +234,7 @@ fn append_record(out: &mut Vec<u8>, name: &[u8], kind: u8, size: usize) -> Resul
         }
     };
     put(0, name);
+    // Mode, owner and group.
     put(100, b"0000644\x000000000\x000000000\0");
     put(136, b"00000000000\0");
     put(156, &[kind]);
@@ -245,6 +247,7 @@ fn append_record(out: &mut Vec<u8>, name: &[u8], kind: u8, size: usize) -> Resul
 /// Writes the size of a file into its header, and the sum that follows from it.
 #[cfg(feature = "write")]
 pub(crate) fn set_size(record: &mut [u8; RECORD], size: u64) -> Result<(), Error> {
+    // Eleven octal digits have room for less.
     const OCTAL: u64 = 1 << 33;
     let too_large = || Error::unrepresentable("a file is too large for a tar file");
     let field = match size < OCTAL {

@@ -248,6 +248,8 @@ fn edit_whole<'data, 'l>(
         tree.add(location);
     }
     for place in known.keys() {
+        // It does not go, but must be on the way: a part without a node in the tree is passed over, and its content
+        // with it.
         tree.at(place);
     }
     let mut thinner = Thinner {
@@ -268,6 +270,7 @@ fn edit_whole<'data, 'l>(
         Room::Free,
         0,
     )?;
+    // Only now, as only the readers of the formats know which locations there are.
     if let Some(place) = tree.unused(whole) {
         return Err(Error::new(ErrorKind::NotRecognized, "no image at this location").finding(place));
     }
@@ -356,6 +359,7 @@ impl Thinner<'_> {
         room: Room,
         depth: usize,
     ) -> Result<Edited<'data>, Error> {
+        // Before anything looks at the bytes: at such a place there are only zeros so far.
         if let Some(tar) = self.known.remove(location) {
             return self.edit_tar(&tar, tree, location, reading, depth);
         }
@@ -379,6 +383,8 @@ impl Thinner<'_> {
         let is_fixed = self.thinning.in_place && host::is_linked(source);
         let inner = if is_fixed { Room::Fixed } else { Room::Free };
         let result = self.edit_with(format, source, tree, location, reading, room, inner, depth);
+        // Damage and limits are met again at a second try. What a smaller file cannot express can still be zeros in
+        // place.
         let may_stay = |error: &Error| !is_fixed && error.kind() == ErrorKind::Unrepresentable;
         match result {
             Err(error) if may_stay(&error) => {
@@ -472,12 +478,15 @@ impl Thinner<'_> {
         inner: Room,
         depth: usize,
     ) -> Result<Edited<'data>, Error> {
+        // The parts that matter first, then what becomes of each, from the inside out; at last the format itself writes
+        // all changes at once, as sizes and places of the others follow from them.
         let mut parts: Vec<Part<'data>> = Vec::new();
         // Damage elsewhere is none of ours: the formats are strict about what they change.
         let mut tolerant = Reading::tolerant(self.limits).for_file_of(source.len());
         let recompress = self.thinning.recompress;
         let mut heads = Heads::default();
         (format.parts)(source, &mut tolerant, &mut |_, part| {
+            // What the scan found is in no container that could be written anew.
             let is_recompressed = recompress && part.id != scan::FOUND;
             let is_wanted =
                 tree.within(&part.name).is_some() || is_recompressed && heads.are_of_interest(&part);
@@ -485,6 +494,8 @@ impl Thinner<'_> {
                 parts.push(part);
             }
         })?;
+        // Only in a host do others point to places. What is in any other container closes up, and the container as a
+        // whole takes the room that `room` says.
         let inner = match format.kind {
             ContainerKind::Host => inner,
             _ => Room::Free,
@@ -534,6 +545,7 @@ impl Thinner<'_> {
                 Err(error) => return Err(error),
             }
         }
+        // These two compress their images themselves, and so are written anew even where no part changes.
         let has_images = matches!(format.kind, ContainerKind::Fatbin | ContainerKind::Bundle);
         if changes.is_empty() && !(recompress && has_images) {
             return Ok(Edited::whole(source.bytes()));
@@ -627,6 +639,8 @@ impl Inventory {
         let _ = walk_sparing(memory, whole.file(), bytes, None, limits, &mut |item| {
             match item {
                 Item::Image(image) if !gone.contains_key(&image.location) => {
+                    // Hashed, as a library may have ten thousand images. The location is not compared: numbers in it
+                    // count down where an image before went.
                     let mut hasher = DefaultHasher::new();
                     (&image.target, image.format, image.producer, image.container).hash(&mut hasher);
                     (&image.kernels, &image.entries, &image.imports, &image.exports).hash(&mut hasher);

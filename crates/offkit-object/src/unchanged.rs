@@ -26,6 +26,7 @@ impl Origins {
         for piece in chunks.slices() {
             let new = start..start.saturating_add(piece.len());
             start = new.end;
+            // By address: a piece that was borrowed from the old file lies in it, and a copy does not.
             let Some(from) = range_within(old, piece).filter(|from| !from.is_empty()) else {
                 continue;
             };

@@ -49,10 +49,12 @@ fn is_stream(bytes: &[u8]) -> bool {
     let Some(method) = method_of(bytes) else {
         return false;
     };
+    // Nothing here unpacks it. That it is said to be such a stream lets whoever opens it say so.
     if method == Compression::Bzip2 {
         return bytes.get(4..10) == Some(BZIP2_BLOCK);
     }
     let mut bytes = bytes;
+    // A method that is not built in: whoever opens the file gets the error that says so.
     let Ok(mut stream) = compression::reader(method, &mut bytes) else {
         return true;
     };
@@ -200,6 +202,7 @@ pub(crate) fn rewrite_by_path(
     let whole = tar_in(source, most)?;
     let new = tar::rewrite(&whole, change)?;
     match new == whole {
+        // Compressed again, the same content would be other bytes.
         true => Ok(source.bytes().to_vec()),
         false => pack(&new),
     }
@@ -235,6 +238,8 @@ struct Unpacking<'l, 'v> {
 
 impl Unpacking<'_, '_> {
     fn count(&mut self, reading: &mut Reading) {
+        // Two counts of one budget: the stream's goes on with every byte, while `reading` also counts what visitors
+        // unpack. Both are brought together where the visitor takes over, and again behind it.
         reading.count_inflated(self.counted.saturating_sub(self.left.get()));
         self.left.set(reading.inflation_left());
         self.counted = self.left.get();
@@ -312,6 +317,7 @@ impl Unpacking<'_, '_> {
                 }
                 Err(error) if error.kind() == ErrorKind::Unsupported => {
                     reading.fault(error)?;
+                    // Only this file is not read; its content is still there to be passed over.
                     let size = tar::number_in(&record);
                     stream.skip(size).map(|()| size)?
                 }
@@ -380,6 +386,7 @@ impl Unpacking<'_, '_> {
                 _ => reading.fault(error)?,
             }
         }
+        // Whoever looked at it has read as much as it wanted.
         stream.skip(end.saturating_sub(stream.position))
     }
 
@@ -414,6 +421,7 @@ impl Unpacking<'_, '_> {
             return self.archive(&head, &mut Counted::new(whole), path, depth, reading);
         }
         let name = match path {
+            // One file that is compressed alone is at the place of the stream.
             [] => PartName::Same,
             path => self.names.file(path, self.number),
         };

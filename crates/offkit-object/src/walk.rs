@@ -328,6 +328,7 @@ impl Walker<'_> {
                 .expecting(format!("at most {limit}"));
             return self.problem(reading, location, error);
         }
+        // Parts may share their bytes on every level: without this bound a small file could take very long.
         if let Err(error) = reading.count_entered(source.len()) {
             return self.problem(reading, location, error.at(source.at(0)));
         }
@@ -401,6 +402,7 @@ impl Walker<'_> {
             let method = file.method;
             match file.read() {
                 Ok(bytes) => {
+                    // What comes out may have containers and names in it in proportion to its own size.
                     reading.allow_content(bytes.len() as u64);
                     let around = Surroundings {
                         within: Some(method),
@@ -442,6 +444,7 @@ impl Walker<'_> {
             if !heads.are_of_interest(&part) {
                 return;
             }
+            // Its images come as parts of their own, too. It is opened only for one who asks for a place inside of it.
             if part.is_redundant && self.goal.is_none_or(|goal| !goal.is_within(&place)) {
                 return;
             }
@@ -453,6 +456,7 @@ impl Walker<'_> {
                     batch.add(part, coding, place, self.memory);
                 }
                 coding => {
+                    // Items come in the order of the file, so what waits goes first.
                     self.open_batch(reading, &mut batch, inside);
                     let Part {
                         stored,
@@ -478,6 +482,7 @@ impl Walker<'_> {
 
     /// Releases what is before a place in the file, where that is much.
     fn pass(&mut self, offset: u64) {
+        // `Memory::passed` asks for few large ranges rather than many small ones.
         const RELEASED_TOGETHER: usize = 1 << 25;
         let offset = usize::try_from(offset).unwrap_or_default();
         if offset.saturating_sub(self.released) > RELEASED_TOGETHER {
@@ -595,6 +600,7 @@ impl Walker<'_> {
         location: &Location,
         around: Surroundings,
     ) {
+        // `file` stays the old one: an offset is told only of what stands in the file itself, and nothing in here does.
         let mut inner = Walker {
             file: self.file,
             goal: self.goal,
@@ -648,6 +654,7 @@ impl Walker<'_> {
             }
             return;
         }
+        // Only from here on it costs something: of most files in archives and packages nothing is made.
         let offset = offset_within(self.file, code.stored());
         // Every image has the names of all that it is in.
         if let Err(error) = reading.count_metadata(location.cost()) {
@@ -733,6 +740,7 @@ impl Coding {
                 .finding(most));
         }
         if self.size.is_some() {
+            // Counted before it is done: the members of a batch are allowed one by one, and decompressed together.
             reading.count_inflated(most);
         }
         Ok(most)

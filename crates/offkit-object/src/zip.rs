@@ -110,6 +110,8 @@ fn parts<'data>(source: Source<'data>, reading: &mut Reading, visit: Visit<'_, '
                 );
             }
         }
+        // Folders and what is empty count as well: the numbers are those of `edit::Archive`, which has the whole
+        // directory.
         id = id.saturating_add(1);
         if reading.is_exhausted() {
             return Ok(());
@@ -175,6 +177,7 @@ impl<'data> Member<'data> {
             "zip member reaches past the end of the file",
             "compressed size",
         )?;
+        // Unpacking checks the size of all others.
         if coding.is_none() && stored.len() != size {
             return Err(wrong(
                 Error::malformed("stored zip member has two sizes")

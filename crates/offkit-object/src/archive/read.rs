@@ -108,6 +108,7 @@ impl<'data> Entries<'data> {
         let mut content = self.content(content_start, stored);
         let mut name = trim(field);
         let mut role = role;
+        // Without digits it is no offset or length, but the name of a table (`/`, `//`, `/SYM64/`) or a file called so.
         let begins_with_digit = |rest: &&[u8]| rest.first().is_some_and(u8::is_ascii_digit);
         if let Some(length) = field.strip_prefix(b"#1/").filter(begins_with_digit) {
             let length = self.number(length, header.at(3))?;
@@ -121,6 +122,7 @@ impl<'data> Entries<'data> {
                 .expecting(format!("at most {:#x} bytes", content.len()))
                 .finding(format_args!("{length:#x}"))
             })?;
+            // The length counts the zeros that pad the name.
             name = until(stored_name.bytes(), 0);
             content = content.from(length);
             role = bsd_role(name);

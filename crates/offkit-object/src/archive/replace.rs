@@ -49,6 +49,7 @@ pub(super) fn replace_all(source: Source<'_>, new: &BTreeMap<u64, &[u8]>) -> Res
                 .expecting("headers at even offsets"),
         );
     }
+    // Tables are written anew only where a member defines other symbols; else nothing but offsets in them changes.
     let mut new_names = Vec::new();
     for (start, new) in new {
         let names = symbols::defined_by(new)?;
@@ -60,6 +61,7 @@ pub(super) fn replace_all(source: Source<'_>, new: &BTreeMap<u64, &[u8]>) -> Res
     let tables = tables_of(&members, &new_names)?;
     // Where each header goes, by where it was.
     let first = members.first().map_or(0, |member| member.start);
+    // All before anything is written: tables come first, and have the places of the members behind them.
     let mut places = Vec::with_capacity(members.len());
     let mut place = first;
     for (member, table) in members.iter().zip(&tables) {
@@ -189,6 +191,7 @@ fn exchange(symbols: Vec<Symbol>, member: u64, names: &[Vec<u8>]) -> Vec<Symbol>
 fn push(out: &mut Vec<u8>, source: Source<'_>, member: &Old<'_>, content: &[u8]) -> Result<(), Error> {
     let before = member.content_offset.saturating_sub(member.start);
     let head = source.get(member.start, before).map_or(&[][..], Source::bytes);
+    // With the padding as it is, which need not be what is written here.
     if content.len() == member.content.len() {
         out.extend_from_slice(head);
         out.extend_from_slice(content);

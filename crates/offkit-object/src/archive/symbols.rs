@@ -84,6 +84,8 @@ pub(super) fn read(role: Role, content: &[u8]) -> Option<Table> {
             (word, word, word, names_at, count)
         }
         Role::BsdSymbols(word) => {
+            // The size of the pairs in bytes comes first, where GNU's table has the number of symbols. Of a pair the
+            // name is first, so that the first member is behind two words.
             let pair = word.checked_mul(2)?;
             let size = usize::try_from(number(role, content, 0, word)?).ok()?;
             // After the pairs comes the size of the names.
@@ -100,6 +102,7 @@ pub(super) fn read(role: Role, content: &[u8]) -> Option<Table> {
     for index in 0..count {
         let at = index.checked_mul(stride)?.checked_add(first)?;
         let member = number(role, content, at, word)?;
+        // GNU's names are in the order of the symbols; BSD's pairs say where each is.
         let name_at = match role {
             Role::BsdSymbols(_) => {
                 usize::try_from(number(role, content, at.checked_sub(word)?, word)?).ok()?

@@ -73,6 +73,7 @@ impl<'a> ThinMembers<'a> {
         }
         let named = members(bytes, self.limits).unwrap_or_default();
         let folder = member.path.parent().unwrap_or_else(|| Path::new(""));
+        // In reverse, as the next member is taken from the end.
         self.waiting.extend(named.iter().rev().map(|named| {
             let name = String::from_utf8_lossy(named.name);
             ThinMember {

@@ -138,6 +138,7 @@ fn write_table(out: &mut Vec<u8>, role: Role, symbols: &[(usize, Symbol)]) -> Re
         _ => "/",
     };
     if let Role::BsdSymbols(_) = role {
+        // As llvm-ar has it, the size in the header counts the padding of a table, which it does not for files.
         pad_to_8(&mut table);
     } else {
         table.resize(table.len().next_multiple_of(2), 0);

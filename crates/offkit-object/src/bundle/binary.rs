@@ -58,6 +58,7 @@ impl<'data> Entry<'data> {
 pub(super) fn read<'data>(source: Source<'data>, reading: &mut Reading) -> Result<Vec<Entry<'data>>, Error> {
     let mut entries = Vec::new();
     let mut headers = Headers::new(source)?;
+    // The count is not believed: reading ends where the next entry does not fit.
     for index in 0_usize.. {
         let next = headers.next().transpose();
         let Some(Some((header, raw, id))) = reading.accept(next)? else {
@@ -122,6 +123,7 @@ pub(super) fn extent(source: Source<'_>) -> u64 {
     let mut end = headers.position;
     while let Some(Ok((_, raw, _))) = headers.next() {
         let (offset, size) = (raw.offset.get(), raw.size.get());
+        // One that lies outside would make everything behind, other bundles too, part of this one.
         if source.get(offset, size).is_some() {
             end = end.max(offset.saturating_add(size));
         }
@@ -174,6 +176,7 @@ impl<'data> Iterator for Headers<'data> {
             let fault = source
                 .need(header, size, message, "offset, size and ID length")
                 .err();
+            // Where the next entry begins is not known, so that this one ends the header.
             self.index = self.count;
             return fault.map(|error| Err(error.within(entry())));
         };
@@ -200,6 +203,7 @@ pub(super) fn write<'data>(bundle: Bundle<'data>, alignment: u64) -> Result<Chun
             .finding(alignment)
     };
     let entries = &bundle.entries;
+    // All IDs come before the first image: no offset is known before the size of the whole header is.
     let header_size = entries.iter().fold(size_of::<Header>(), |size, entry| {
         size.saturating_add(size_of::<RawEntry>())
             .saturating_add(entry.id.len())

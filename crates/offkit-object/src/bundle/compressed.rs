@@ -187,6 +187,7 @@ pub(super) fn write(
     let header = Header {
         magic: COMPRESSED_MAGIC,
         version: version.number().into(),
+        // `compress` has refused all other methods.
         method: method(compression).unwrap_or_default().into(),
     };
     let mut out = Vec::with_capacity(usize::try_from(file_size).unwrap_or_default());
@@ -253,6 +254,7 @@ impl CompressedHeader {
                 );
             }
         };
+        // The numbers are those of LLVM's `compression::Format`.
         let compression = match header.method.get() {
             0 => Compression::Zlib,
             1 => Compression::Zstd,
@@ -323,6 +325,7 @@ fn method(compression: Compression) -> Option<u16> {
 fn compress(content: &[u8], compression: Compression, level: Option<i32>) -> Result<Vec<u8>, Error> {
     match compression {
         Compression::Zlib => zlib::compress(&[content], level.and_then(|level| u32::try_from(level).ok())),
+        // With long distance matching, as clang does it.
         Compression::Zstd => zstd::compress(content, level, true),
         other => Err(
             Error::unrepresentable("offload bundles cannot be compressed this way")

@@ -42,6 +42,7 @@ impl<'a> EntryId<'a> {
         };
         let triple = triple.trim_end_matches('-');
         let triple = match triple.strip_suffix("-unknown") {
+            // Only a fourth component is an environment: that of `spir64-unknown-unknown` is a system.
             Some(shorter) if triple.split('-').count() == 4 => shorter,
             _ => triple,
         };
@@ -74,6 +75,7 @@ impl<'a> EntryId<'a> {
 
 /// Where the processor begins in `ARCH-VENDOR-OS-ENVIRONMENT-PROCESSOR`, if there is one.
 fn processor_offset(kind: &str, target: &str) -> Option<usize> {
+    // Features begin at the colon, and a `-` in them means that one is off.
     let end = target.find(':').unwrap_or(target.len());
     let mut offset = 0_usize;
     for (index, component) in target.get(..end)?.split('-').enumerate() {
@@ -109,6 +111,7 @@ pub(crate) fn entry_facts(id: &str) -> Facts<'static> {
 pub(crate) fn short_names(ids: &[&str]) -> Vec<String> {
     let processors = ids.iter().map(|id| EntryId::parse(id).processor);
     let mut seen: HashMap<&str, usize> = HashMap::new();
+    // Both are counted together, for a processor may be spelled as another entry's whole ID.
     for name in processors.clone().chain(ids.iter().copied()) {
         let count = seen.entry(name).or_default();
         *count = count.saturating_add(1);

@@ -140,6 +140,7 @@ impl Slot {
             // Padding at the end is kept.
             None => old.len() as u64,
         };
+        // 0 where the new bytes fit; else by whole units, so that all that follows stays aligned.
         let moved = next_multiple(end.saturating_sub(next), self.alignment);
         out.resize(
             usize::try_from(next.saturating_add(moved)).unwrap_or(out.len()),
@@ -153,6 +154,7 @@ impl Slot {
 /// The largest power of two, up to a page, that all offsets are multiples of.
 pub(super) fn alignment_of(offsets: impl Iterator<Item = u64>) -> u64 {
     const PAGE: u64 = 4096;
+    // The lowest bit that any of them has.
     let bits = offsets.fold(PAGE, |bits, offset| bits | offset);
     1_u64.checked_shl(bits.trailing_zeros()).unwrap_or(1)
 }

@@ -10,6 +10,7 @@ pub(crate) use front::front;
 
 pub(crate) fn inflate(bytes: &[u8], size: Option<u64>, limit: u64) -> Result<Vec<u8>, Error> {
     // A block has no end of its own: without a size there is no telling how much room it needs.
+    // No byte of a block stands for more than 255 that come out: lengths go on in bytes of at most that.
     let most = (bytes.len() as u64).saturating_mul(255);
     let room = size.unwrap_or(limit).min(most);
     let room = usize::try_from(room).unwrap_or_default();

@@ -32,6 +32,7 @@ pub(super) fn items<'data>(
             let location = location.join(number).join(name);
             let id = EntryId::parse(&bundled.id);
             let producer = match id.producer() {
+                // Offload binaries have no number for the host.
                 Producer::Host => Producer::None,
                 other => other,
             };

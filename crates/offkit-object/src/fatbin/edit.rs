@@ -22,6 +22,7 @@ pub(super) fn edit<'data>(
     edits: &Edits<'_, 'data>,
     limits: &Limits,
 ) -> Result<Edited<'data>, Error> {
+    // Strict: bytes between fatbins that are no padding would be lost, as only what is known here is written again.
     let mut reading = Reading::strict(limits).for_file_of(source.len());
     let mut out = Edited::default();
     let (mut offset, mut number, mut id) = (0, 0, 0_usize);
@@ -37,6 +38,7 @@ pub(super) fn edit<'data>(
             Ok(())
         })?;
         match edits.room {
+            // Linkers put each fatbin at a multiple of 8.
             Room::Free => out.bytes.pad_to_8(),
             Room::Fixed => out.bytes.push(slice(source, offset, start)),
         }
@@ -56,6 +58,7 @@ pub(super) fn edit<'data>(
             out.bytes.push(slice(source, start, end));
         }
         if edits.room == Room::Fixed {
+            // Up to where the old one ended, so that the next stands where it stood and no pointer to it changes.
             let full = end.saturating_sub(start).saturating_add(place);
             out.bytes.zeros(full.saturating_sub(out.bytes.len()));
         }
@@ -80,6 +83,7 @@ struct Kept<'data> {
 
 impl<'data> Kept<'data> {
     fn of(source: Source<'data>, entry: &Entry<'data>) -> Self {
+        // For other kinds nothing says where the padding of a payload begins; see `Entry::plain`.
         let is_known = matches!(entry.header.kind.get(), raw::KIND_PTX | raw::KIND_ELF);
         let coding = entry.coding();
         let stored = match coding {
@@ -116,6 +120,7 @@ impl<'data> Kept<'data> {
         };
         let mut compressed = zstd::compress(content, Some(LEVEL), false).ok()?;
         let size = u32::try_from(compressed.len()).ok()?;
+        // This is the only comparison: `ThinDraft::check` leaves out images that were compressed anew.
         let read_back = inflate_whole(Compression::Zstd, &compressed, content.len() as u64).ok()?;
         pad_to_8(&mut compressed);
         if compressed.len() >= self.payload.len() || read_back != content {

@@ -19,6 +19,7 @@ const SECTION: &str = ".llvm.offloading";
 pub(crate) static FORMAT: ContainerFormat = ContainerFormat {
     kind: ContainerKind::Host,
     standing: Standing::File,
+    // In this order, as most bitcode is for devices, and to look for constants goes through all of a module.
     is: |bytes| is_for_host(bytes) && !section(bytes).is_empty(),
     parts,
     inflate: |stored, _, most| {

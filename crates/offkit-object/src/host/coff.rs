@@ -16,6 +16,7 @@ const SIGNATURE_POINTER: u64 = 0x3c;
 const SIGNATURE: &[u8] = b"PE\0\0";
 
 /// Machines that hosts of device code have; object files begin with the number of one.
+// x86 with 64 and 32 bits, ARM with 64 and 32 bits, and Windows' two mixtures of ARM and x86, ARM64EC and ARM64X.
 const MACHINES: &[u16] = &[0x8664, 0x014c, 0xaa64, 0x01c4, 0xa641, 0xa64e];
 
 /// What the class of an object for many sections is called.
@@ -71,6 +72,7 @@ fn is_object(bytes: &[u8]) -> bool {
     let [a, b, c, d, .., e, f, _, _] = *header;
     let sections = u16::from_le_bytes([c, d]);
     let optional_header = u16::from_le_bytes([e, f]);
+    // Objects have no optional header, and from 0xff00 on numbers of sections mean other things in symbols.
     MACHINES.contains(&u16::from_le_bytes([a, b]))
         && sections != 0
         && sections < 0xff00

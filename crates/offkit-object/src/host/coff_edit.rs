@@ -65,6 +65,7 @@ impl Strings {
     fn new(coff: &Coff, source: Source<'_>) -> Self {
         let old = coff.strings(source).bytes();
         let mut bytes = old.to_vec();
+        // The table begins with its own size, which an empty one has, too.
         bytes.resize(bytes.len().max(4), 0);
         Self {
             bytes,
@@ -99,6 +100,7 @@ impl Strings {
 /// digits of base 64.
 fn reference(offset: usize) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    // A name has eight bytes: seven digits behind one slash, or six behind two, as LLVM writes them.
     if offset <= 9_999_999 {
         return format!("/{offset}");
     }
@@ -129,6 +131,8 @@ impl<'p, 'data> Plan<'p, 'data> {
         changes: &'p Changes<'p, 'data>,
         mut strings: Strings,
     ) -> Result<Self, Error> {
+        // All edits in the order of the file: headers, contents that change, new contents behind all others, and the
+        // strings behind the symbols. Headers come first in COFF, so that one more of them moves everything.
         let removed = changes.removed.len();
         let count = coff
             .sections
@@ -150,6 +154,7 @@ impl<'p, 'data> Plan<'p, 'data> {
         };
         let table = to_usize(coff.headers_offset)?;
         let old_table = coff.sections.len().saturating_mul(HEADER_SIZE);
+        // The headers come before all contents in an object, so this edit is the first in the order of the file.
         plan.edits.push(Edit {
             start: table,
             end: table.saturating_add(old_table),
@@ -177,6 +182,7 @@ impl<'p, 'data> Plan<'p, 'data> {
                 new: Cow::Borrowed(section.bytes),
             });
         }
+        // More than its size in front, or more than before: nothing else makes the table change.
         if strings.bytes.len() > strings.old_size.max(4) {
             plan.place_strings(strings, end)?;
         }
@@ -337,6 +343,7 @@ impl<'p, 'data> Plan<'p, 'data> {
             let Some([class, auxiliary]) = symbol.last_chunk::<2>().copied() else {
                 return Err(cut_off());
             };
+            // Records behind a symbol that belong to it have the size of one, and no section number.
             skip = auxiliary;
             let is_section_symbol =
                 class == CLASS_STATIC && auxiliary > 0 && symbol.get(8..12) == Some(&[0; 4]);

@@ -45,6 +45,8 @@ pub(super) fn edit<'data>(
         false => edit_sections(source, &changed, &removed, edits.room)?,
     };
     if !wrapped.is_empty() {
+        // Found anew in what the sections have become, by numbers that count by address: addresses of a linked program
+        // stay.
         let bytes = sycl_wrapped::remove(Source::new(&bytes.joined()), &wrapped, limits)?;
         return match is_program_of_windows {
             true => super::pe::summed_up(bytes).map(Edited::whole),
@@ -151,6 +153,7 @@ fn move_pointers(source: Source<'_>, index: usize, edited: &Edited<'_>, out: &mu
                     continue;
                 };
                 if symbol.info & 0xf != TYPE_SECTION {
+                    // The symbol moves with the container, and what is so far behind it need not.
                     if relocation.addend.get() != 0 {
                         return Err(astray());
                     }
@@ -160,6 +163,7 @@ fn move_pointers(source: Source<'_>, index: usize, edited: &Edited<'_>, out: &mu
                 let new = edited
                     .moved(old)
                     .ok_or_else(astray)?
+                    // Addends count from the section's symbol, which stays.
                     .wrapping_sub(symbol.value.get());
                 let at = place.saturating_mul(size_of::<Rela>() as u64);
                 put(section.offset.saturating_add(at).saturating_add(ADDEND), new)?;

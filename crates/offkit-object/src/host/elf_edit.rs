@@ -161,6 +161,7 @@ impl<'p, 'data> Plan<'p, 'data> {
             contents.push((elf.names_index, names));
         }
         let mut origins = vec![Origin::Old; elf.sections.len()];
+        // A section without bytes that goes leaves nothing to be cut out.
         contents.retain(|(index, new)| {
             elf.sections
                 .get(*index)
@@ -352,6 +353,7 @@ impl<'p, 'data> Plan<'p, 'data> {
             if header.kind == elf::SHT_SYMTAB.0 {
                 for (index, symbol) in range.step_by(self.symbol_size()).enumerate() {
                     if !self.renumber_symbol(symbol, out)? {
+                        // ELF has one such table in a file, so these are ascending.
                         gone.push(index as u64);
                     }
                 }

@@ -102,9 +102,11 @@ pub(crate) fn redirect(source: Source<'_>, reference: &[u8], limits: &Limits) ->
     }
     let edited = Edited {
         bytes: reference.to_vec().into(),
+        // Whatever led to a bundle leads to the reference, which stands where the first one was.
         moves: starts.iter().map(|start| (*start, 0)).collect(),
     };
     let mut bytes = linked::edit(source, &[(index, &edited)], Room::Free)?.into_bytes();
+    // After the pages have gone, as wrappers may stand behind them in the file.
     mark_wrappers(&mut bytes)?;
     rename(&mut bytes, index)?;
     Ok(Redirected {

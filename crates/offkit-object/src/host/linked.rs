@@ -96,6 +96,7 @@ fn with_sections<'data>(
     changed: &[Changed<'_, 'data>],
 ) -> Result<Chunks<'data>, Error> {
     let mut changed: Vec<_> = changed.iter().collect();
+    // By place in the file, which is built from front to back; headers may be in any order.
     changed.sort_by_key(|changed| changed.header.offset);
     let mut file = Chunks::new();
     for changed in changed {
@@ -150,6 +151,7 @@ pub(super) fn pointers_at(source: Source<'_>, addresses: &[u64]) -> Result<Vec<u
                 .first_chunk()
                 .copied()
         };
+        // The relocation counts before the word, in which many linkers leave 0.
         let found = addends.get(address).copied();
         found
             .or_else(|| word().map(u64::from_le_bytes))

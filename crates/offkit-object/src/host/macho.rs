@@ -90,9 +90,11 @@ fn slices<'data, Arch: FatArch>(
             "part of a universal file reaches past its end",
             "offset, size",
         );
+        // Of a part that is cut off, a tolerant reading takes what is there.
         let slice = reading.accept(whole)?.unwrap_or_else(|| source.from(offset));
         let path = [arch_name(arch.cputype(), number)];
         let result = thin(slice, &path, reading, visit);
+        // One part that is damaged hides none of the others.
         reading.accept(result)?;
     }
     Ok(())

@@ -51,6 +51,8 @@ fn of_elf<Elf: FileHeader<Endian = Endianness>>(bytes: &[u8], needed: &mut Neede
         Some(found.val(endian))
     };
     let (address, size) = (value(DT_STRTAB)?, value(DT_STRSZ)?);
+    // The dynamic section has the address that the table of strings gets in memory: the segment around it tells where
+    // it is in the file. Section headers are not asked, as loaders do without them.
     let mut tables = segments
         .iter()
         .filter_map(|segment| segment.data_range(endian, bytes, address, size).ok()?);

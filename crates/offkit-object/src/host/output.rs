@@ -103,6 +103,7 @@ impl<'data> Output<'data> {
     /// A range of the file's own bytes, none of which may be behind the borrowed content `next`.
     fn limited(&self, range: Range<usize>, next: usize) -> Range<usize> {
         match self.borrowed.get(next) {
+            // A range that no bytes have: what spans a borrowed content is not next to each other in memory.
             Some(next) if range.end > next.own_before => usize::MAX..usize::MAX,
             _ => range,
         }
@@ -116,6 +117,7 @@ impl<'data> Output<'data> {
             chunks.push(borrowed.bytes);
             done = borrowed.own_before;
         }
+        // Nothing of its own comes before what is borrowed, so that all of it can move out without a copy.
         if done == 0 {
             chunks.push(self.own);
         } else {

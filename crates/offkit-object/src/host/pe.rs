@@ -154,6 +154,7 @@ impl Program<'_> {
             .map(|section| section.offset.saturating_add(section.size));
         let end = ends.max().unwrap_or_default();
         let has_symbols = self.file.word(self.file_header.saturating_add(SYMBOLS))? != 0;
+        // MinGW's tables of symbols and strings stand there, too. Those may move: the file header says where they are.
         match self.file.0.len() as u64 > end && !has_symbols {
             true => {
                 Err(Error::unrepresentable("bytes behind the sections of the program cannot move").at(end))
@@ -195,12 +196,14 @@ impl Program<'_> {
         let end = at.saturating_add(size);
         while at < end {
             let page = u64::from(self.file.word(at)?);
+            // The size includes the eight bytes of its own header; a damaged 0 would keep the loop where it is.
             let block = u64::from(self.file.word(at.saturating_add(4))?).max(DIRECTORY_SIZE);
             let block_end = at.saturating_add(block).min(end);
             let mut entry = at.saturating_add(DIRECTORY_SIZE);
             while entry.saturating_add(2) <= block_end {
                 let word = self.file.half(entry)?;
                 entry = entry.saturating_add(2);
+                // The upper four bits are the type. Others, such as the padding of a block, are no pointers of 64 bits.
                 if word >> 12 == DIR64 {
                     let place = self.offset_of(page.saturating_add(u64::from(word & 0xfff)));
                     self.move_pointer(source, place.ok_or_else(damaged)?, base, &mut found)?;
@@ -208,6 +211,7 @@ impl Program<'_> {
             }
             at = block_end;
         }
+        // As in ELF: what nothing points to is registered in a way that is not known here, and must not move.
         found.sort_unstable();
         for (index, edited) in self.changed {
             let section = self.sections.get(*index).ok_or_else(damaged)?;
@@ -287,6 +291,7 @@ impl Program<'_> {
         }
         holes.sort_unstable();
         for (start, end) in &holes {
+            // A hole is cut out for all sections that have it, so it must be one section's alone.
             let shares = |section: &&Section| {
                 section.offset < *end && *start < section.offset.saturating_add(section.size)
             };
@@ -310,6 +315,8 @@ impl Program<'_> {
         let symbols = self.file_header.saturating_add(SYMBOLS);
         let place = self.file.word(symbols)?;
         self.file.put_word(symbols, closer(place.into()))?;
+        // All other directories name addresses, which stay. That of certificates names a place too, but signed programs
+        // are refused before.
         if let Some([start, size]) = self.directory(DEBUG)? {
             for number in 0..size.checked_div(DEBUG_ENTRY).unwrap_or_default() {
                 let at = start
@@ -324,6 +331,7 @@ impl Program<'_> {
         let initialized = self.optional.saturating_add(INITIALIZED_SIZE);
         let size = u64::from(self.file.word(initialized)?);
         self.file.put_word(initialized, size.saturating_sub(removed))?;
+        // From the last one on, and only now: everything above finds its fields at the old places.
         for (start, end) in holes.iter().rev() {
             let range = usize::try_from(*start).ok().zip(usize::try_from(*end).ok());
             let (start, end) = range
@@ -341,6 +349,7 @@ impl File {
     /// header begins at `optional`.
     fn sum_up(&mut self, optional: u64) -> Result<(), Error> {
         let at = optional.saturating_add(CHECKSUM);
+        // Microsoft's linker leaves 0 unless it is asked for a sum, and the loader checks that of drivers only.
         if self.word(at)? == 0 {
             return Ok(());
         }

@@ -42,6 +42,7 @@ pub(super) const LONGEST_NAME: usize = 1 << 10;
 pub(super) fn content_of(name: &[u8]) -> Option<SectionContent> {
     const CONTAINERS: &[(&[u8], ContainerKind)] = &[
         (b".llvm.offloading", ContainerKind::OffloadBinary),
+        // 8 bytes that are left of `.hip_fatbin` in PE files, and of `.nv_fatbin` and `__nv_relfatbin` below.
         (b".hip_fat", ContainerKind::Bundle),
         (b".nv_fatb", ContainerKind::Fatbin),
         (b"__nv_fatbin", ContainerKind::Fatbin),

@@ -76,6 +76,7 @@ pub(super) fn splice<'a>(
         // Where the next edit begins here too, nothing unchanged lies between the two, and so nothing that could be asked for.
         if next_edit.peek().is_none_or(|next| next.start > kept) {
             let rest = bytes.get(kept..).unwrap_or_default();
+            // Where `append` will put it when it is copied.
             let place = if rest.is_empty() {
                 out.len()
             } else {

@@ -80,6 +80,7 @@ impl<'a> NewSection<'a> {
         let align = exponent.saturating_add(1) << 20;
         Ok(align
             | if self.exclude {
+                // As LLVM marks sections that are excluded.
                 pe::IMAGE_SCN_LNK_REMOVE.0 | pe::IMAGE_SCN_MEM_DISCARDABLE.0
             } else {
                 pe::IMAGE_SCN_CNT_INITIALIZED_DATA.0 | pe::IMAGE_SCN_MEM_READ.0
@@ -200,6 +201,7 @@ pub(super) fn replace_section_at<'data>(
             .edit(bytes, &changes)
             .map(|output| output.into_bytes().into());
     }
+    // Loaders and code find things by their addresses: nothing behind may move, and only the header can say less.
     if length > size {
         return Err(Error::unrepresentable(
             "new content is larger than the section, and addresses in a linked program cannot move",

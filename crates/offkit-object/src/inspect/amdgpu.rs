@@ -97,6 +97,7 @@ pub(super) fn inspect(source: Source<'_>, findings: &mut Findings) -> Result<(),
     findings.inspection.target = target(&elf.header);
     findings.inspection.version = version.map(|version| version.to_string());
     findings.inspection.producer = elf.comment(findings)?;
+    // `EF_AMDGPU_GENERIC_VERSION`, which is there since version 6.
     let generic = elf.header.flags >> 24;
     if version >= Some(6) && generic != 0 {
         findings.detail("generic version", generic);
@@ -122,6 +123,7 @@ fn read_notes(elf: &Elf<'_>, findings: &mut Findings) -> Result<(), Error> {
         }
     }
     let target = &mut findings.inspection.target;
+    // Most headers of version 2 have no processor.
     if target.arch.is_empty() {
         target.arch = isa.unwrap_or_default().into();
     }
@@ -138,6 +140,7 @@ fn isa_version(fields: Fields<'_>) -> Option<String> {
 fn read_metadata(source: Source<'_>, findings: &mut Findings) -> Result<(), Error> {
     const MOST_BYTES: u64 = 1 << 25;
     const DEPTH: usize = 16;
+    // A tree of values takes many times the memory that the bytes take.
     if source.len() > MOST_BYTES {
         return Err(
             Error::new(ErrorKind::LimitExceeded, "too much metadata in an AMDGPU note")
@@ -175,6 +178,7 @@ fn read_metadata(source: Source<'_>, findings: &mut Findings) -> Result<(), Erro
             field(kernel, ".uses_dynamic_stack"),
             Some(ValueRef::Boolean(true))
         ) {
+            // The fixed size is no bound then.
             found.resources.stack = Some(Stack::Unknown);
         }
         let size = list(kernel, ".reqd_workgroup_size");

@@ -35,6 +35,7 @@ pub(super) fn inspect(source: Source<'_>, findings: &mut Findings) -> Result<(),
             Name::Numbered(text, [one, two]) => format!("{text}/{one}/{two}"),
             Name::Same => String::new(),
         };
+        // Each by itself, as members have the same kernels for several GPUs.
         findings.inspection = Inspection::default();
         inspect_part(data, format, findings, false);
         let member = std::mem::take(&mut findings.inspection);

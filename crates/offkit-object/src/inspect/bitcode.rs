@@ -257,6 +257,7 @@ impl<'data> File<'data> {
                     return Ok(());
                 }
                 Item::Block(BLOCK_CONSTANTS) if is_amdgpu(findings) => self.constants(module),
+                // Newer modules have such a block, too, with the offsets of functions' bodies and no names.
                 Item::Block(BLOCK_SYMBOL_TABLE) if module.version < VERSION_WITH_STRING_TABLE => {
                     self.symbol_table(module, findings)
                 }
@@ -433,6 +434,7 @@ impl<'data> File<'data> {
                         )?;
                         findings.text(name.bytes()).map(Some)
                     };
+                    // Modules that `llvm-cat -b` puts one behind the other have one table for all.
                     for module in std::mem::take(&mut self.unnamed) {
                         add_symbols(&module, name, findings)?;
                     }
@@ -455,6 +457,7 @@ fn attribute<'a>(bytes: &'a [u8], key: &[u8]) -> Option<&'a [u8]> {
 fn amdgpu_features(features: &[u8], findings: &mut Findings) -> Result<(), Error> {
     let features = findings.text(features)?;
     let mut features: Vec<&str> = features.split(',').collect();
+    // Target ids have their features in alphabetical order, and LLVM's list has not.
     features.sort_unstable_by_key(|feature| feature.trim_start_matches(['+', '-']));
     for feature in features {
         match feature {

@@ -240,6 +240,7 @@ impl Cubin {
             }
         }
         for section in &elf.sections {
+            // What is about one kernel has the number of the section with its code in `sh_info`.
             let place = || self.by_section.get(&section.info).copied();
             if section.name == ".nv.info" {
                 findings.count(section.data.len())?;

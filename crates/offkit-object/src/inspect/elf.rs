@@ -155,6 +155,7 @@ impl<'data> Elf<'data> {
         }
         let strings = self.section(sections.names()).map(|section| section.data);
         let Some(strings) = strings else { return Ok(()) };
+        // Only when all are read: the one with the names may be any of them.
         for (section, header) in self.sections.iter_mut().zip(headers) {
             section.name = read_name(strings, header.name, findings)?;
         }
@@ -244,6 +245,8 @@ impl<'data> Elf<'data> {
         findings: &mut Findings,
         is_wanted: impl Fn(&Symbol<'data>) -> bool,
     ) -> Result<(), Error> {
+        // The two classes have the same fields in another order: with 64 bits the value and the size come last, so that
+        // they are aligned.
         let (size, info_at, section_at, size_at) = if self.header.is_64 {
             (24, 4, 6, 16)
         } else {
@@ -276,6 +279,7 @@ impl<'data> Elf<'data> {
                 kind: info & 0xf,
                 bind: info >> 4,
             };
+            // Offset 0 is no name: that of sections' own symbols, and of the first, which stands for none.
             if name != 0 && is_wanted(&symbol) {
                 symbol.name = read_name(strings, name, findings)?;
                 symbols.push(symbol);
@@ -298,6 +302,7 @@ impl<'data> Elf<'data> {
                 break;
             }
             let mut rest = section.data;
+            // A note takes at least the 12 bytes of its header, so that this ends.
             while let Some((note, length)) = self.read_note(rest) {
                 notes.push(note);
                 rest = rest.from(length);
@@ -308,6 +313,7 @@ impl<'data> Elf<'data> {
 
     /// The note at the start, and how many bytes it takes with its padding to a multiple of four.
     fn read_note(&self, source: Source<'data>) -> Option<(Note<'data>, u64)> {
+        // The gABI asks for 8 in files of 64 bits, but compilers for devices pad to 4 there as well.
         let padded = |size: u64| size.checked_next_multiple_of(4);
         let fields = self.fields(source);
         let name_size = u64::from(fields.word(0)?);
@@ -352,6 +358,7 @@ pub(super) fn inspect(source: Source<'_>, findings: &mut Findings) -> Result<(),
     findings.detail("type", type_name(elf.header.kind));
     let is_relocatable = elf.header.kind == TYPE_RELOCATABLE;
     for symbol in elf.symbols(true, findings) {
+        // A hidden symbol can still be linked with as long as the object is.
         let is_visible = symbol.is_shared() || (is_relocatable && symbol.is_global());
         if !is_visible {
             continue;

@@ -18,6 +18,7 @@ pub(super) fn header_target(bytes: &[u8]) -> Option<Target> {
 /// The version in the module's header, of either byte order: the second word, its bytes 0, major, minor, 0.
 pub(super) fn header_version(bytes: &[u8]) -> Option<CodeVersion> {
     let [one, two, three, four] = *bytes.get(4..8)?.first_chunk()?;
+    // The first byte of the magic tells the byte order.
     let (major, minor) = match (one, four) {
         (0, 0) if bytes.first() == Some(&0x03) => (three, two),
         _ => (two, three),
@@ -44,6 +45,7 @@ pub(super) fn inspect(source: Source<'_>, findings: &mut Findings) -> Result<(),
     inspection.version = outline.version.map(|version| version.to_string());
     inspection.producer = outline.generator.map(|generator| generator.to_string());
     inspection.target = outline.triple().map(target).unwrap_or_default();
+    // What the module itself declares, as some images are nowhere recorded to need anything.
     let declares = |aspect: &&Aspect| {
         let mut declared = outline.capabilities.iter();
         declared.any(|capability| capability.0 == aspect.capability)

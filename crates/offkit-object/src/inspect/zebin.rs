@@ -178,6 +178,7 @@ impl Described<'_> {
     }
 
     fn set_index(&mut self, index: u64) {
+        // In an item `arg_index` comes behind `size`, by which the piece was added.
         if let Some((number @ None, ..)) = self.arguments.last_mut() {
             *number = Some(index);
         }

@@ -88,6 +88,7 @@ fn check_binary(found: &Found<'_>, reading: &mut Reading) -> Result<(), Error> {
             let what = || format!("a string of entry {number}");
             let texts = [
                 (string.key_offset.get(), key.len(), true),
+                // Since version 2 a value has its size, and needs no zero byte.
                 (string.value_offset.get(), value.len(), found.version == 1),
             ];
             for (start, size, is_ended) in texts {
@@ -108,6 +109,7 @@ fn check_entry(
 ) -> Result<(), Error> {
     let at = found.source.at(raw.image_offset.get());
     let within = |error: Error| error.within(format!("entry {number}"));
+    // Since version 2 the images follow each other without padding, so that only the first is aligned.
     let is_first = number == 0;
     if is_first && !raw.image_offset.get().is_multiple_of(8) {
         reading.fault(within(

@@ -93,6 +93,7 @@ impl<'data> Compressed<'data> {
         let body = inflate(self.compression, self.stream.bytes(), Some(body_size), limit)
             .map_err(|error| error.at(self.stream.at(0)))?;
         let mut out = Vec::with_capacity(body.len().saturating_add(size_of::<HeaderV3>()));
+        // The header as it was before compression: the inflated size is the size, and 0 is in the place of the former.
         out.extend_from_slice(self.whole.bytes().get(..8).unwrap_or_default());
         out.extend_from_slice(&self.inflated_size.to_le_bytes());
         out.extend_from_slice(self.whole.bytes().get(16..32).unwrap_or_default());

@@ -169,6 +169,7 @@ fn names_in_table(table: &[u8]) -> Option<Vec<&str>> {
     let (words, _) = table.as_chunks::<4>();
     let mut words = words.iter().map(|word| u32::from_le_bytes(*word) as usize);
     let count = words.next()?;
+    // Text is not taken for a table: its first four letters are a number that no table has room for.
     let places = count.checked_mul(2)?;
     if places > words.len() {
         return None;

@@ -115,6 +115,7 @@ impl<'data> Outline<'data> {
     /// The binary with all that is in it. A tolerant reading leaves out what is wrong within.
     pub(crate) fn decode(&self, reading: &mut Reading) -> Result<Found<'data>, Error> {
         let mut binary = OffloadBinary::default();
+        // Nearly all have one entry, and need no room for more.
         binary.entries.reserve_exact(self.entries.len().min(1));
         self.each_entry(reading, |reading, entry| {
             binary.entries.push(entry.decode(reading)?);
@@ -129,6 +130,7 @@ impl<'data> Outline<'data> {
 
     /// Where the last of the parts that were found ends, from the start of the binary.
     pub(super) fn extent(&self) -> u64 {
+        // Of a binary that is cut off the size says nothing about where the next one may be.
         let ends = self.entries.iter().filter_map(|entry| {
             let end = entry.image_offset.get().checked_add(entry.image_size.get())?;
             (end <= self.source.len()).then_some(end)
@@ -334,6 +336,7 @@ fn read_strings<'data>(
     };
     let size = count.saturating_mul(size_of_one as u64);
     source.need(offset, size, "Invalid string entries", "string entries")?;
+    // All at once before any is read: entries may share one long table, whose bytes the file has only once.
     reading.count_strings(usize::try_from(count).unwrap_or(usize::MAX))?;
     if version == 1 {
         for string in source.records::<StringV1>(offset, count).unwrap_or_default() {

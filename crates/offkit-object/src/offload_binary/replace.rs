@@ -22,6 +22,7 @@ pub(crate) fn replace(source: Source<'_>, id: usize, new: &[u8], limits: &Limits
     let mut current = sequence.next(&mut reading)?;
     let mut is_first = true;
     while let Some(binary) = current {
+        // One ahead, for whether a binary is alone decides how its parts are counted.
         let next = sequence.next(&mut reading)?;
         let is_alone = is_first && next.is_none();
         is_first = false;

@@ -81,6 +81,7 @@ impl<'data> Sequence<'data> {
                 }
                 None => {
                     self.is_lost = true;
+                    // Behind the magic, or the search for the next would find this one.
                     self.position = self.position.saturating_add(MAGIC.len() as u64);
                 }
             }

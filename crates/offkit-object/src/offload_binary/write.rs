@@ -98,6 +98,7 @@ fn lay_out<'data>(entries: Vec<Pending<'data, '_>>, version: u32) -> Chunks<'dat
         size_of::<StringV2>()
     };
 
+    // Places before bytes, as images come in pieces that are not copied together.
     let mut layout = Layout::default();
     layout.add(
         1,
@@ -175,6 +176,7 @@ pub(super) fn compress<'data>(whole: &[&[u8]], method: Compression) -> Result<Ch
     let mut skipped = 0_usize;
     let mut head = [0; size_of::<HeaderV3>()];
     let mut body = Vec::new();
+    // The header is cut off from the front, and may end within any piece.
     for piece in whole {
         let wanted = head.get_mut(skipped..).unwrap_or_default();
         let count = wanted.len().min(piece.len());

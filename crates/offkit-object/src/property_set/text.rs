@@ -102,6 +102,7 @@ fn parse_line(line: &[u8]) -> Result<Line<'_>, Fault> {
         ));
     }
     if let Some(rest) = line.strip_prefix('[') {
+        // The last bracket, so that a name with one in it, as `write_text` lets it have, comes back whole.
         let Some((name, _)) = rest.rsplit_once(']') else {
             return Err(Fault::new(
                 format!("invalid line: {}", excerpt(line)),

@@ -90,6 +90,7 @@ pub(super) const fn coff(typ: pe::RelocationType) -> RelocationFlags {
 
 /// The arguments are in `rdi` and `rsi`. Offsets in instructions count from their end, 4 bytes behind the field.
 static ELF_X86_64: Machine = Machine {
+    // The call left the stack 8 bytes off: one word more, and it is aligned to 16 as the next call demands.
     enter: &[0x50], // push rax
     leave: &[0x58], // pop rax
     // lea rdi, [rip + …]
@@ -111,6 +112,7 @@ static ELF_X86_64: Machine = Machine {
 
 /// The arguments are in `rcx` and `rdx`, and a caller has 32 bytes free for whom it calls.
 static COFF_X86_64: Machine = Machine {
+    // The 32 bytes, and 8 that align the stack to 16.
     enter: &[0x48, 0x83, 0xec, 0x28], // sub rsp, 40
     leave: &[0x48, 0x83, 0xc4, 0x28], // add rsp, 40
     // lea rcx, [rip + …]

@@ -71,6 +71,7 @@ pub(super) fn add(object: &mut HostObject, language: &Language, entries: (Place,
     let (at, shift) = template.kind;
     let kind = u32::from(language.kind.0).checked_shl(shift).unwrap_or_default();
     for (byte, kind) in bytes.iter_mut().skip(at).zip(kind.to_le_bytes()) {
+        // The field is 0 in the template, and may share its bytes with other bits of the instruction.
         *byte |= kind;
     }
     object.add_code(&format!(".{name}.globals_reg"), &bytes, fixups)
@@ -95,6 +96,7 @@ static ELF_X86_64: Template = Template {
         0xff, 0xff, 0xff, 0x41, 0x5d, 0x41, 0x5c, 0x5b, 0xc3,
     ],
     kind: (35, 0),
+    // x86 counts from the end of the field's instruction, which is 4 bytes behind where the field begins.
     addend: -4,
     fields: &[
         (0x0b, Symbol::Start, elf(elf::R_X86_64_PC32)),
@@ -160,6 +162,7 @@ static ELF_AARCH64: Template = Template {
         0xff, 0xff, 0x17, 0xf5, 0x13, 0x40, 0xf9, 0xf3, 0x53, 0x41, 0xa9, 0xfd, 0x7b, 0xc3, 0xa8, 0xc0, 0x03,
         0x5f, 0xd6,
     ],
+    // The 12 bits of the number that `cmp` compares with begin at bit 10 of the instruction.
     kind: (44, 10),
     addend: 0,
     fields: &[

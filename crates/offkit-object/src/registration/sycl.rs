@@ -86,6 +86,8 @@ pub(super) fn add(
         });
     }
     let mut groups = Vec::new();
+    // A descriptor points to an array, so all structures of a group stand one behind the other; what they lead to is
+    // written before.
     for group in structures.chunks(MOST_IMAGES) {
         groups.push((object.tables.end(), group.len()));
         for structure in group {
@@ -113,6 +115,7 @@ pub(super) fn add(
         let mut function = |name: &str, callee: &str, order: &mut dyn Iterator<Item = &Place>| {
             let callee = object.extern_symbol(callee, SymbolKind::Text).into();
             let instructions: Vec<_> = match (order.next(), order.next()) {
+                // The runtime's function returns to the loader itself: nothing is left to do behind the only call.
                 (Some(only), None) => vec![Address(*only), Jump(callee)],
                 (first, second) => {
                     let all = first.into_iter().chain(second).chain(order);
@@ -294,6 +297,7 @@ const OF_SYCLBIN: [&str; 4] = [
 
 /// The property sets: beginning and end, none if there is no set.
 fn properties(object: &mut HostObject, sets: &PropertySets) -> Result<Option<(Place, Place)>, Error> {
+    // The properties of all sets first: the table of the sets is an array, too.
     let mut written = Vec::new();
     for (name, set) in sets.iter().filter(|(name, _)| !OF_SYCLBIN.contains(name)) {
         written.push((object.text(name)?, property_set(object, set)?));

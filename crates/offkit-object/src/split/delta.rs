@@ -31,6 +31,7 @@ impl<'o> Old<'o> {
         let mut blocks = HashMap::new();
         for (number, block) in bytes.chunks_exact(BLOCK).enumerate() {
             let at = number.saturating_mul(BLOCK);
+            // The first place counts. Hashes may be the same by chance: `common` compares the bytes.
             blocks.entry(Rolling::over(block).hash).or_insert(at);
         }
         Self {
@@ -63,14 +64,19 @@ impl<'o> Old<'o> {
 
     /// The first match at or behind a place: where, where in the old file, and how long.
     fn next_match(&self, new: &[u8], at: usize) -> Option<(usize, usize, usize)> {
+        // First where the last match would go on, as headers differ in a few numbers; only then everywhere, which is
+        // slow.
         for skipped in 0..=CHANGED {
             let (place, offset) = (at.saturating_add(skipped), self.next.saturating_add(skipped));
             let size = self.common(new, place, offset);
+            // The last bytes may be fewer than what makes a match worth its step.
             let is_rest = size > 0 && place.saturating_add(size) == new.len();
             if size >= LEAST || is_rest {
                 return Some((place, offset, size));
             }
         }
+        // As rsync does it: blocks of the old file at multiples of their size, and the same window of the new one at
+        // every byte.
         let mut rolling = Rolling::over(new.get(at..at.checked_add(BLOCK)?)?);
         let mut place = at;
         loop {

@@ -147,6 +147,7 @@ pub fn host_file(
             );
         }
     }
+    // An archive tells the code objects of a wrapper by their architecture alone: two of one would be one.
     let mut all: Vec<&String> = names.values().collect();
     all.sort_unstable();
     let mut neighbours = all.iter().zip(all.iter().skip(1));

@@ -101,6 +101,7 @@ impl<'l> Pieces<'l> {
             pieces.extend(self.within(file, Content::File, node, &place, inner)?);
             Ok(())
         })?;
+        // One piece, as zstd compressed the tar file as a whole.
         Ok(Piece {
             range: range_of(source)?,
             location: location.clone(),
@@ -137,11 +138,13 @@ impl<'l> Pieces<'l> {
                 "containers are nested too deep",
             ));
         }
+        // In a pack an entry is a fatbin of its own, for which it needs its header.
         let heads = match format.kind {
             ContainerKind::Fatbin => fatbin::entry_ranges(source, self.limits)?,
             _ => BTreeMap::new(),
         };
         let mut parts: Vec<Part<'_>> = Vec::new();
+        // Damage elsewhere is none of ours: what is not taken out goes into the host file as it is.
         let mut tolerant = Reading::tolerant(self.limits).for_file_of(source.len());
         (format.parts)(source, &mut tolerant, &mut |_, part| {
             if !part.is_redundant && tree.within(&part.name).is_some() {
@@ -183,6 +186,7 @@ impl<'l> Pieces<'l> {
             let content = container::inflated(&part, coding, self.reading.inflation_left(), &|_| {})?;
             self.reading.count_inflated(content.len() as u64);
             let is_image = container::format_of(part.content, &content).is_none();
+            // An image that is compressed alone goes into its pack as it is stored.
             let kind = if is_image {
                 if !node.goes {
                     continue;
@@ -205,6 +209,7 @@ impl<'l> Pieces<'l> {
                 kind,
             });
         }
+        // Descriptors name images in any order, and steps of a recipe go through the file from front to back.
         pieces.sort_by_key(|piece| piece.range.start);
         let mut neighbours = pieces.iter().zip(pieces.iter().skip(1));
         match neighbours.find(|(one, next)| next.range.start < one.range.end) {
@@ -253,6 +258,7 @@ pub(super) fn compressed_parts(
     let depth = whole.parts().count();
     let mut tree = Node::default();
     for place in places {
+        // The tree begins where `whole` is.
         let below = place.parts().skip(depth);
         let file = Location::of_file(whole.file());
         tree.add(&below.fold(file, |place, part| place.join(&*part)));

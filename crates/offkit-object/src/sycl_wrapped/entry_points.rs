@@ -36,6 +36,7 @@ fn read<'data>(words: &'data [[u8; 4]], position: &mut usize) -> Option<HashSet<
         } else if !BEFORE.contains(&opcode) {
             break;
         }
+        // It would be read again for ever.
         if length == 0 {
             return None;
         }

@@ -171,6 +171,7 @@ impl<'data> ImageReader<'_, 'data> {
         let target = self.reading.accept(target)?.unwrap_or_default();
         facts.target = Target::new(target, "");
         let is_told = !matches!(format_of(header), raw::FORMAT_NONE | raw::FORMAT_ZSTD);
+        // Runtimes look at the first bytes. For names the target's word is enough, and the code stays on the disk.
         if self.reading.names_only() && !is_told && facts.target.family().is_spirv() {
             facts.claim = Some(ImageFormat::Spirv);
         }
@@ -257,6 +258,7 @@ impl<'data> ImageReader<'_, 'data> {
                 .fault(self.outside(address, "entries", begin, size))?;
             return Ok(names);
         };
+        // Seven old entries are as long as four new ones, so that the size alone does not tell; see `is_new_entry`.
         let (stride, name) = match size {
             _ if size.is_multiple_of(raw::NEW_ENTRY_SIZE) && is_new_entry(table) => {
                 (raw::NEW_ENTRY_SIZE, raw::NEW_ENTRY_NAME)
@@ -289,6 +291,8 @@ impl<'data> ImageReader<'_, 'data> {
     }
 
     fn property_sets(&mut self, address: u64, at: u64) -> Result<PropertySets, Error> {
+        // Read flat and compared with the last image's, as nearly all say the same: then the sets are shared and not
+        // made anew.
         let mut properties = std::mem::take(&mut self.repeated.room);
         self.properties(address, at, &mut properties)?;
         if properties != self.repeated.properties {
@@ -540,6 +544,7 @@ fn format_of(header: &raw::Image) -> u8 {
         ImageKind::SPIRV => raw::FORMAT_SPIRV,
         ImageKind::BITCODE => raw::FORMAT_BITCODE,
         ImageKind::OBJECT => raw::FORMAT_NATIVE,
+        // No kind of LLVM's: it stays as it is, and is reported with the image's facts.
         ImageKind(8..) => header.format,
         _ => raw::FORMAT_NONE,
     }

@@ -205,6 +205,7 @@ impl<'data> Memory<'data> {
                 }
             }
         }
+        // Two tables may name the same word.
         found.sort_unstable();
         found.dedup();
         found
@@ -216,6 +217,7 @@ impl<'data> Memory<'data> {
     }
 
     fn region(&self, address: u64) -> Option<&Region<'data>> {
+        // Sorted when they were loaded. Of regions that overlap the last one counts; real programs have none.
         let after = self.regions.partition_point(|region| region.address <= address);
         self.regions.get(after.checked_sub(1)?)
     }
@@ -353,6 +355,8 @@ impl<'data> Memory<'data> {
                     let size = size_of::<Symbol>() as u64;
                     let at = table.checked_add(u64::from(relocation.symbol.get()).checked_mul(size)?)?;
                     let symbol = self.get(at, size)?.record::<Symbol>(0)?;
+                    // Another library's symbol cannot be known here. One of this file counts, though another might take
+                    // its place.
                     (symbol.section != tables::SECTION_UNDEFINED).then_some(symbol.value.get())
                 }),
                 None => None,
@@ -376,6 +380,8 @@ impl<'data> Memory<'data> {
         sections: Sections<'data>,
         reading: &mut Reading,
     ) -> Result<(), Error> {
+        // An object has no addresses yet. Any will do, as long as no two sections share one: pointers are told by
+        // relocations, which name sections.
         let mut addresses = Vec::new();
         let mut next = FIRST_ADDRESS;
         for section in sections.iter() {

@@ -89,6 +89,8 @@ impl<'data> Relocations<'data> {
         let is_before = |relocation: &Rela| relocation.offset < address;
         let next = self.in_order.get(position..)?.iter().take(NEXT);
         let steps = next.take_while(|relocation| is_before(relocation)).count();
+        // At least one step: the relocation at the position lies before the word, so the search is not beyond it
+        // already.
         if (1..NEXT).contains(&steps) {
             return Some(position.saturating_add(steps));
         }

@@ -25,11 +25,13 @@ pub(crate) fn remove(source: Source<'_>, ids: &[usize], limits: &Limits) -> Resu
     let memory =
         memory.ok_or_else(|| Error::unsupported("SYCL images of such a program are not left out"))?;
     let mut ranges = BTreeMap::new();
+    // Apart from `reading`, whose limits this second pass would use up.
     let mut quiet = Reading::tolerant(limits).for_file_of(source.len());
     parts(source, &mut quiet, &mut |_, part| {
         let start = part.stored.at(0).saturating_sub(source.at(0));
         ranges.insert(part.id, start..start.saturating_add(part.stored.len()));
     })?;
+    // `memory` has the file as it was, by which everything is found; what changes is in `program`.
     let mut program = Program::of(source, memory.packed_addresses())?;
     let mut gone_codes = BTreeSet::new();
     let mut first = 0_usize;
@@ -56,6 +58,7 @@ pub(crate) fn remove(source: Source<'_>, ids: &[usize], limits: &Limits) -> Resu
         others.any(|(_, other)| other.start < range.end && range.start < other.end)
     };
     for range in ids.iter().filter_map(|id| ranges.get(id)) {
+        // Images may share their code.
         if !stays(range) {
             program.clear(range)?;
         }

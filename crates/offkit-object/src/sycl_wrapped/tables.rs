@@ -72,7 +72,9 @@ pub(crate) enum Action {
 impl Rela {
     pub(crate) fn action(&self, machine: u16) -> Option<Action> {
         match (machine, self.relocation_type.get()) {
+            // `R_X86_64_RELATIVE` and `R_AARCH64_RELATIVE`.
             (MACHINE_X86_64, 8) | (MACHINE_AARCH64, 1027) => Some(Action::Relative),
+            // `R_X86_64_64` and `R_AARCH64_ABS64`.
             (MACHINE_X86_64, 1) | (MACHINE_AARCH64, 257) => Some(Action::Symbol),
             _ => None,
         }

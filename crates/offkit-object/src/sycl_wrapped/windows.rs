@@ -65,6 +65,7 @@ impl Pointers<'_> {
         let mut blocks = RelocationBlockIterator::new(self.table);
         while let Ok(Some(block)) = blocks.next() {
             for relocation in block {
+                // The only kind that pointers of 64 bits have; `IMAGE_REL_BASED_ABSOLUTE` just fills up blocks.
                 if relocation.typ == pe::IMAGE_REL_BASED_DIR64 {
                     visit(self.base.saturating_add(relocation.virtual_address.into()));
                 }

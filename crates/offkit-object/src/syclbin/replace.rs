@@ -46,6 +46,8 @@ fn replace_bare(source: Source<'_>, id: usize, new: &[u8], limits: &Limits) -> R
     if old.bytes() == new {
         return Ok(source.bytes().to_vec());
     }
+    // The table of images with the new one, what follows it, and only then the numbers in headers: these all stand
+    // before the table and keep their places and sizes, so that they are patched where they were.
     let others: Vec<_> = headers()
         .enumerate()
         .filter(|(other, _)| *other != number)

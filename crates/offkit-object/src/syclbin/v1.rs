@@ -114,6 +114,7 @@ pub(crate) fn find_parts<'data>(
         Ok(reading.accept(table)?.unwrap_or_else(|| source.from(offset)))
     };
     let metadata_size = header.metadata_table_size.get();
+    // The file states sizes and no places: the table of images follows at the next multiple of 8.
     let images_at = offset.saturating_add(align_to_8(metadata_size));
     Ok(File {
         abstract_modules: source.records(modules_at, modules).unwrap_or_default(),
@@ -255,6 +256,7 @@ pub(super) fn image_header_at(file: &File<'_>, source: Source<'_>, number: usize
 
 /// The number of the header of image `id`, which counts over the abstract modules.
 pub(super) fn image_header(file: &File<'_>, id: usize) -> Result<Option<usize>, Error> {
+    // Images are numbered as modules name them, which need not be the order of their headers.
     let mut left = id;
     for module in file.abstract_modules {
         let lists = [

@@ -66,6 +66,7 @@ pub(super) fn read<'data>(found: &Found<'data>, reading: &mut Reading) -> Result
     };
     for (index, partial) in parts.modules {
         let position = program.modules.len();
+        // By index, so that the first module which is not at its place shows what is missing.
         let missing = if index != position {
             Some(position)
         } else {
@@ -172,6 +173,7 @@ impl<'data> Parts<'data> {
 /// The abstract module that an entry belongs to.
 fn module_index(entry: &OffloadEntry<'_>, entry_count: usize) -> Result<usize, Error> {
     let text = entry.strings.get(MODULE_INDEX).unwrap_or_default();
+    // `parse` would take a sign as well.
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let index = text.parse::<usize>().ok().filter(|_| digits).ok_or_else(|| {
         Error::malformed(format!("SYCLBIN v2 invalid am_index '{}'", text.escape_debug()))
@@ -196,6 +198,7 @@ pub(super) fn image_entries(found: &Found<'_>) -> Result<Vec<usize>, Error> {
             images.push((module_index(entry, entries.len())?, role == NATIVE, number));
         }
     }
+    // IR first, as `false` comes before `true`; then in the order of the file.
     images.sort_unstable();
     Ok(images.into_iter().map(|(_, _, number)| number).collect())
 }

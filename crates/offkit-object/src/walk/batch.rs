@@ -125,6 +125,7 @@ impl<'data> Batch<'data> {
 
     /// How much comes out, or a guess where nothing says it, and how much of that into memory.
     fn sizes_of(part: &Part<'_>, coding: Coding, memory: &dyn Memory) -> (u64, u64) {
+        // A guess decides only how many are decompressed together; how much may come out is bounded by `Coding::allow`.
         let all = coding.size.unwrap_or(part.stored.len().saturating_mul(8));
         match Compressed::is_large(part, coding) && memory.has_outside() {
             true => (all, 0),

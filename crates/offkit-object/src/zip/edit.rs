@@ -145,6 +145,7 @@ impl<'data> Archive<'data> {
     /// Reads the directory.
     pub(super) fn read(source: Source<'data>) -> Result<Self, Error> {
         let bytes = source.bytes();
+        // The last one, as other readers have it: a comment with the magic in it hides the directory from all of them.
         let end_at = memchr::memmem::rfind(bytes, &END_MAGIC).map(|at| at as u64);
         let end_at = end_at.ok_or_else(|| {
             Error::new(ErrorKind::OutOfBounds, "zip file without its directory").at(source.at(source.len()))
@@ -185,6 +186,7 @@ impl<'data> Archive<'data> {
             let mut wide = wide.chunks_exact(size_of::<u64>());
             let mut numbers = narrow.map(u64::from);
             let was_wide = narrow.map(|number| number == ELSEWHERE);
+            // Zip64's field has only what the header has no room for, in this order.
             for (number, _) in numbers.iter_mut().zip(was_wide).filter(|(_, was_wide)| *was_wide) {
                 let found = wide.next().and_then(|number| number.first_chunk());
                 *number = u64::from_le_bytes(*found.ok_or_else(wrong)?);
@@ -208,6 +210,7 @@ impl<'data> Archive<'data> {
             end,
             directory_offset,
             wide_end,
+            // Tests lower it, to have zip64 in small files.
             wide_from: ELSEWHERE.into(),
             members,
         })
@@ -282,6 +285,7 @@ impl<'data> Archive<'data> {
 
     /// The new file.
     pub(super) fn write(mut self) -> Result<Vec<u8>, Error> {
+        // By place: the directory may name members in another order than the file has them.
         let mut order: BTreeMap<u64, usize> = BTreeMap::new();
         for (number, member) in self.members.iter().enumerate() {
             let [_, _, at] = member.numbers;
@@ -289,6 +293,7 @@ impl<'data> Archive<'data> {
                 return Err(Error::unrepresentable("members of the zip file share their bytes").at(at));
             }
         }
+        // Each reaches to the next: descriptors, and what some writers leave to align members, go along.
         let ends = order.keys().skip(1).copied().chain([self.directory_offset]);
         let spans: Vec<(u64, u64, usize)> = order
             .iter()
@@ -298,6 +303,7 @@ impl<'data> Archive<'data> {
         let first = spans
             .first()
             .map_or(self.directory_offset, |(start, _, _)| *start);
+        // Before the first may be the program that unpacks the file.
         let mut out = self.source.get(0, first).map_or(&[][..], Source::bytes).to_vec();
         for (start, end, number) in spans {
             let new_offset = out.len() as u64;
@@ -367,6 +373,7 @@ impl<'data> Archive<'data> {
         let is_wide = [size, directory]
             .iter()
             .any(|number| self.is_wide(*number, was_wide))
+            // The largest number itself says that the count is elsewhere.
             || count >= u16::MAX.into()
             || was_wide
                 && self
@@ -376,6 +383,7 @@ impl<'data> Archive<'data> {
         if is_wide {
             let wide = WideEnd {
                 magic: WIDE_END_MAGIC,
+                // Without the magic and this field.
                 size: (size_of::<WideEnd>() as u64).saturating_sub(12).into(),
                 made_by: self
                     .wide_end
@@ -437,6 +445,7 @@ impl<'data> Archive<'data> {
             .source
             .get(extra_at, local.extra_size.get().into())
             .map_or(&[][..], Source::bytes);
+        // Without this flag a name is in IBM's code page 437.
         if !member.name.is_ascii() {
             central.flags = (central.flags.get() | FLAG_UTF8).into();
             local.flags = (local.flags.get() | FLAG_UTF8).into();
@@ -536,6 +545,7 @@ fn compress(content: &[u8], method: u16, flags: u16) -> Result<Vec<u8>, Error> {
     match method {
         STORED => Ok(content.to_vec()),
         DEFLATED => {
+            // Two bits, by which deflate's setting is told: 1 for the smallest, 2 and 3 for the fastest.
             let level = match flags >> 1 & 3 {
                 1 => Some(9),
                 2 | 3 => Some(1),

@@ -33,11 +33,13 @@ impl Wheel {
         let names: Vec<String> = names.collect();
         let found = names.iter().enumerate().find_map(|(number, name)| {
             let name = name.strip_suffix("/RECORD")?.strip_suffix(INFO)?;
+            // A wheel may have others in it as files, whose lists are not its own.
             (!name.contains('/')).then(|| (number, name.to_owned()))
         });
         let Some((record, name)) = found else {
             return Ok(None);
         };
+        // The two kinds that PEP 427 knows.
         let is_signature = |other: &&String| {
             [".jws", ".p7s"]
                 .iter()
@@ -100,6 +102,7 @@ impl Wheel {
             match rows.iter().find(|(name, ..)| *name == path) {
                 Some((_, digest, size)) => {
                     new.push_str(&format!(",sha256={digest},{size}"));
+                    // Of the old values only the end of the line is left.
                     new.push_str(rest.trim_start_matches(|character| !matches!(character, '\r' | '\n')));
                 }
                 None => new.push_str(rest),
@@ -176,6 +179,7 @@ fn with_version(metadata: &[u8], separator: char, label: &str) -> Result<Vec<u8>
     let mut new = String::with_capacity(text.len());
     let mut is_done = false;
     for line in text.split_inclusive('\n') {
+        // The end of the line stays as it is, whether it is of Unix or of Windows.
         let end = line.trim_end().len();
         let (content, end) = line.split_at_checked(end).unwrap_or((line, ""));
         new.push_str(content);
@@ -216,6 +220,7 @@ fn digest(content: &[u8]) -> String {
 fn field_length(line: &str) -> usize {
     let mut is_quoted = false;
     let end = line.bytes().position(|byte| {
+        // A doubled quote within a value turns it off and on again.
         is_quoted ^= byte == b'"';
         !is_quoted && matches!(byte, b',' | b'\r' | b'\n')
     });

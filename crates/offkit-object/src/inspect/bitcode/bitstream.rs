@@ -92,6 +92,7 @@ pub(super) struct Bitstream<'data> {
 impl<'data> Bitstream<'data> {
     /// Reads from the first bit after the magic number.
     pub(super) fn new(source: Source<'data>, magic: u64) -> Self {
+        // An array of literals takes no bits for its elements: by the bits alone there is no bound.
         const OPERANDS_A_BYTE: u64 = 16;
         Self {
             source,
@@ -152,6 +153,7 @@ impl<'data> Bitstream<'data> {
             self.at = after;
             return Ok((u64::from_le_bytes(*word) >> skipped) & mask);
         }
+        // Up to 7 bits that are passed over and 64 that are wanted: nine bytes, or as many as are left.
         let mut window = [0; 16];
         for (to, from) in window.iter_mut().zip(bytes) {
             *to = *from;
@@ -173,6 +175,8 @@ impl<'data> Bitstream<'data> {
     fn window(&self) -> (u64, u32) {
         const LEAST: u32 = u64::BITS - 7;
         let word = u64::from(u64::BITS);
+        // No field of a window is checked by itself: all its bits are within the block, and each field takes one at
+        // least.
         if self.at.saturating_add(word) > self.limit() || self.fields_left < word {
             return (0, 0);
         }
@@ -359,6 +363,7 @@ impl<'data> Bitstream<'data> {
                     let abbreviation = Rc::new(self.abbreviation()?);
                     let block = block
                         .ok_or_else(|| self.malformed("bitcode defines an abbreviation for no block"))?;
+                    // A block that is open keeps the list as it was when it was entered.
                     Rc::make_mut(self.info.entry(block).or_default()).push(abbreviation);
                 }
                 number => {
@@ -386,6 +391,7 @@ impl<'data> Bitstream<'data> {
                     operands.push(encoding);
                     continue;
                 }
+                // The encoding of the elements counts as an operand of its own, and must be the last one.
                 Err(Tail::Array(_)) if left == 1 => {
                     let element = self.encoding()?;
                     Tail::Array(element.map_err(|_| self.malformed("bitcode has an array of arrays"))?)
@@ -501,6 +507,7 @@ impl<'data> Bitstream<'data> {
         if self.operands.is_empty() {
             return Err(self.malformed("bitcode record has no number"));
         }
+        // The number of an abbreviated record is stored as its first operand.
         Ok(self.operands.remove(0))
     }
 

@@ -125,6 +125,7 @@ impl Module {
                 Item::Record(record) => record,
             };
             let of_text = |text: &str| Type::Plain(text.to_owned());
+            // The numbers are LLVM's `TypeCodes` (`LLVMBitCodes.h`).
             let read = match (record, stream.operands.as_slice()) {
                 (TYPE_STRUCT_NAME, operands) => {
                     name = String::from_utf8_lossy(&bytes_of(operands)).into_owned();
@@ -134,6 +135,7 @@ impl Module {
                 (3, _) => of_text("float"),
                 (4, _) => of_text("double"),
                 (7, [width, ..]) => Type::Plain(format!("i{width}")),
+                // What 8 points to, as every pointer said before LLVM 15, is of no meaning any more.
                 (8, [_, space, ..]) | (25, [space, ..]) => Type::Plain(pointer(*space)),
                 (10, _) => of_text("half"),
                 (11, [count, of, ..]) => Type::Plain(short(format!("[{count} x {}]", self.text(*of)))),
@@ -156,6 +158,7 @@ impl Module {
                 (26, _) => Type::Plain(short(format!("target({:?})", std::mem::take(&mut name)))),
                 (other, _) => Type::Plain(format!("type {other}")),
             };
+            // Types are numbered in order. A name and the count are records without a number.
             self.types.push(read);
         }
     }
