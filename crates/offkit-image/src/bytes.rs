@@ -43,6 +43,8 @@ impl Bytes<'_> {
 
     /// The same bytes, borrowed from `file` if they lie in it.
     fn rebase<'file>(self, file: &'file [u8]) -> Bytes<'file> {
+        // By address, not by content: the bytes are the file's own, under a lifetime that is not known to be the
+        // file's.
         match range_within(file, &self).and_then(|range| file.get(range)) {
             Some(part) => Bytes(Held::Borrowed(part)),
             None => self.into_owned(),
@@ -128,6 +130,7 @@ impl<'data> From<&'data Vec<u8>> for Bytes<'data> {
 
 impl From<Vec<u8>> for Bytes<'_> {
     fn from(bytes: Vec<u8>) -> Self {
+        // Shared and not owned, so that every `Bytes` is cheap to clone.
         let range = 0..bytes.len();
         Self(Held::Shared(Arc::new(bytes), range))
     }
@@ -234,6 +237,7 @@ impl<'data> Code<'data> {
         match self.storage() {
             Storage::Plain => Code::from(Vec::new()),
             Storage::Within(method) => Code::within(Vec::new(), method),
+            // Only of compressed code the size is known without the bytes.
             Storage::Compressed(method) => Code::compressed(Vec::new(), method, self.size(), gone),
         }
     }
@@ -276,6 +280,7 @@ impl<'data> Code<'data> {
             form: Form::Compressed(Arc::new(Compressed {
                 method,
                 size: bytes.len() as u64,
+                // Never called, as what comes out is there.
                 inflate: |_, _, _| Ok(Vec::new()),
                 inflated: OnceLock::from(Ok(bytes)),
             })),
@@ -351,6 +356,7 @@ impl<'data> Code<'data> {
     pub fn into_bytes(self) -> Result<Bytes<'data>, Error> {
         match &self.form {
             Form::Plain | Form::Within(_) => Ok(self.stored),
+            // A copy, as clones of this code may share what came out.
             Form::Compressed(_) => self.bytes().map(|bytes| bytes.to_vec().into()),
         }
     }

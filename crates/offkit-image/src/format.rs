@@ -151,6 +151,7 @@ fn is_ptx(bytes: &[u8]) -> bool {
             [b'/', b'*', tail @ ..] => (tail, b"*/".as_slice()),
             _ => break,
         };
+        // A comment that is longer than the limit counts as one without an end.
         let Some(length) = memchr::memmem::find(start, end) else {
             return false;
         };

@@ -188,6 +188,7 @@ impl Location {
             let rest = || self.path.strip_prefix(other.path.as_str());
             other.path.is_empty() || rest().is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
+        // Locations of one walk share the file's name, so that most are the same without a look at the text.
         let is_same_file = match (&self.file, &other.file) {
             (Some(own), Some(other)) => Arc::ptr_eq(own, other) || own == other,
             (own, other) => own == other,

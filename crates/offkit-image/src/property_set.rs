@@ -212,6 +212,7 @@ impl PropertySets {
 
     /// The set of a name, added at the end when there is none.
     pub fn set_mut(&mut self, name: impl Into<String>) -> &mut PropertySet {
+        // Copied now if another image has the same.
         let sets = Arc::make_mut(self.sets.get_or_insert_default());
         sets.entry(name.into()).or_default()
     }

@@ -55,6 +55,7 @@ impl<'data> Strings<'data> {
     pub fn set_bytes(&mut self, key: impl Into<Cow<'data, str>>, value: impl Into<Cow<'data, [u8]>>) {
         let key = key.into();
         let value = value.into();
+        // From behind, as of a repeated key the last value is the one that readers get.
         match self.entries.iter_mut().rev().find(|(name, _)| *name == key) {
             Some((_, old)) => *old = value,
             None => self.entries.push((key, value)),

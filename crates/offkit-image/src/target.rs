@@ -148,6 +148,7 @@ impl Target {
 
     /// Fills in what it leaves open with what a fitting one says.
     pub fn complete(&mut self, with: &Self) {
+        // Code that is for no single processor gets none.
         if self.processor().is_empty() && self.family().needs_processor() {
             with.arch.clone_into(&mut self.arch);
         }

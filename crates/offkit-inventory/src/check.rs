@@ -191,6 +191,7 @@ struct Judged<'a> {
 fn judge<'a>(images: &[&'a Listed], device: &Device) -> Vec<Judged<'a>> {
     let judged = images.iter().map(|&image| {
         let verdict = image.image.runs_on(device);
+        // Only what was looked into has a digest.
         let verdict = match image.digest.is_none() && image.image.format == ImageFormat::Spirv {
             true => verdict.with_unknown_needs(device),
             false => verdict.with_needs(&image.aspects, device),
@@ -198,6 +199,7 @@ fn judge<'a>(images: &[&'a Listed], device: &Device) -> Vec<Judged<'a>> {
         Judged { image, verdict }
     });
     let mut judged: Vec<_> = judged.collect();
+    // In two passes: the best of a container is known only when all of its images have been judged.
     let mut taken = HashMap::<Location, Rank>::new();
     let choice = |one: &Judged<'_>| {
         let image = &one.image.image;
@@ -279,6 +281,7 @@ fn coverage(inventory: &Inventory, images: &[&Listed], wanted: &Wanted) -> Optio
         coverage.verdicts.push((subject, run));
         taken.extend(gets.taken);
     }
+    // By symbols, which are there as they are: to make readable names of all takes long.
     let order = |one: &Subject, other: &Subject| match (one, other) {
         (Subject::Kernel(one), Subject::Kernel(other)) => {
             inventory.names.symbol(*one).cmp(inventory.names.symbol(*other))

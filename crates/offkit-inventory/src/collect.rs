@@ -80,6 +80,7 @@ impl Collector<'_, '_> {
             Item::Container(container) => {
                 self.leave(&container.location);
                 let is_package = container.kind.is_package();
+                // The outermost container that is no package: an archive counts as one library, and its members do not.
                 let is_library = !is_package && self.around.iter().all(|around| around.library.is_none());
                 let library = is_library.then(|| {
                     self.add_library(Library {
@@ -184,6 +185,7 @@ impl Collector<'_, '_> {
     /// Looks into the images that were gathered.
     fn look_inside(&mut self) {
         let found = self.gathered.look(self.memory, |number, image| {
+            // Here, as the image that is lent below has what was unpacked for its stored bytes.
             let digest = XxHash3_128::oneshot(image.stored_bytes());
             let found = in_passing(&image, |image| look(image, digest));
             (number, found)

@@ -123,6 +123,7 @@ impl Snapshot {
                     registers: resources.registers,
                     spills: resources.spills.map(Spills::amount),
                     shared: resources.shared_memory,
+                    // A stack of no known bound is no number to compare.
                     stack: match resources.stack {
                         Some(Stack::Bytes(bytes)) => Some(bytes),
                         _ => None,
@@ -133,6 +134,8 @@ impl Snapshot {
                     .kernels
                     .entry([library.clone(), arch.clone(), name])
                     .or_default();
+                // Several images of one library may have a kernel of this name, and nothing tells from build to build
+                // which is which.
                 *known = known.max(numbers);
             }
         }
@@ -205,6 +208,7 @@ impl Snapshot {
 
 impl fmt::Display for Snapshot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Fields are between tabs, and names of files may have any character.
         let plain = |text: &String| text.replace(['\t', '\n'], " ");
         writeln!(f, "{HEADING}")?;
         if let Some(bytes) = self.file_bytes {

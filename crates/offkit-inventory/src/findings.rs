@@ -299,6 +299,7 @@ fn sizes(inventory: &Inventory, policy: &Policy) -> Vec<Finding> {
         most("size.max-per-arch", Some(arch), total.stored, limit, &what);
     }
     if rules.redundant != Level::Off {
+        // Of the others the bytes are an estimate, or not known without trying.
         let is_certain = |kind| matches!(kind, Kind::CoveredArch | Kind::SameImage | Kind::SameLibrary);
         for redundant in redundancy(inventory) {
             if is_certain(redundant.kind) {

@@ -247,6 +247,7 @@ impl Inventory {
     /// Adds an inventory of other files behind this one.
     pub fn append(&mut self, other: Self) {
         let [libraries, images, kernels] = [self.libraries.len(), self.images.len(), self.kernels.len()];
+        // Numbers of names mean something in their own inventory only.
         let names: Vec<NameId> = other.names.symbols().map(|name| self.names.add(name)).collect();
         self.files.extend(other.files);
         self.libraries.extend(other.libraries);

@@ -39,6 +39,7 @@ pub struct Names {
 impl Names {
     /// The number of a name, which is added if it is new.
     pub(crate) fn add(&mut self, symbol: &str) -> NameId {
+        // The table has numbers alone, so that each name is in memory once.
         let hash = self.hasher.hash_one(symbol);
         let is_it = |number: &NameId| *self.entry(*number).symbol == *symbol;
         if let Some(number) = self.numbers.find(hash, is_it) {

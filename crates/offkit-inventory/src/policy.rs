@@ -254,6 +254,7 @@ pub fn matches(pattern: &str, text: &str) -> bool {
     };
     for part in inner {
         match rest.find(part) {
+            // The first place does, as it leaves the most for the parts that follow.
             Some(at) => rest = &rest[at + part.len()..],
             None => return false,
         }

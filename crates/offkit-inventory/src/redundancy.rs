@@ -138,6 +138,7 @@ fn covered(inventory: &Inventory) -> Vec<Redundant> {
             let device = Device::new(Target::new(triples::NVPTX64, &processor.to_string()));
             let rest = images.iter().filter(is_other).map(|image| &image.image);
             let stays_native = device.takes(rest).is_some_and(|(_, verdict)| verdict.is_native());
+            // From the newest on: of those that cover it, devices take the one of the highest number.
             if let Some((other, _)) = archs.iter().rev().find(covers).filter(|_| stays_native) {
                 found.push(Redundant {
                     kind: Kind::CoveredArch,
@@ -203,6 +204,7 @@ fn same_kernels(inventory: &Inventory) -> Vec<Redundant> {
         let (mut copies, mut bytes) = (0, 0_u64);
         let mut touched = BTreeSet::new();
         for image in images {
+            // Copies of whole images are said elsewhere.
             if image.digest.is_some_and(|digest| !digests.insert(digest)) {
                 continue;
             }
@@ -211,6 +213,7 @@ fn same_kernels(inventory: &Inventory) -> Vec<Redundant> {
             let code = Kernel::code_of(kernels);
             for kernel in kernels {
                 let share = match code {
+                    // Where no code has a size, all kernels count alike.
                     0 => image.stored / kernels.len() as u64,
                     code => part(image.stored, kernel.code(), code),
                 };
@@ -389,6 +392,8 @@ pub fn removals(inventory: &Inventory) -> Vec<Removal> {
     devices.extend(demanding.into_iter().cloned().map(Device::new));
     for ((arch, format), removal) in &mut keys {
         for device in &devices {
+            // 2 where no code is left, 1 where the driver has to compile what was native. A device is as badly off as
+            // by the worst of all choices, for a program needs an image of each.
             let mut worst = None;
             for images in &choices {
                 let best = |without: bool| {

@@ -117,6 +117,7 @@ pub fn totals(inventory: &Inventory, keys: &[Key]) -> Vec<Total> {
     let mut sums = BTreeMap::<Vec<String>, Total>::new();
     let by_family = keys.contains(&Key::Family);
     if by_family {
+        // Here, on all cores: each would be found out by itself otherwise, one after the other.
         inventory.names.find_families();
     }
     for image in &inventory.images {
@@ -135,6 +136,7 @@ pub fn totals(inventory: &Inventory, keys: &[Key]) -> Vec<Total> {
             sum.add_kernel(kernel);
         }
         if kernels.is_empty() {
+            // So that the bytes of all families together are those of all images.
             of_families.insert("(no kernels)", Total::default());
         }
         let count = kernels.len();
@@ -146,6 +148,7 @@ pub fn totals(inventory: &Inventory, keys: &[Key]) -> Vec<Total> {
             let sum = sums.entry(key).or_default();
             let share = |bytes: u64| match (code, count) {
                 (_, 0) => bytes,
+                // Where no kernel tells the size of its code, all count the same.
                 (0, count) => part(bytes, of_family.kernels as u64, count as u64),
                 (code, _) => part(bytes, of_family.code, code),
             };

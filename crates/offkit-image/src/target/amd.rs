@@ -93,6 +93,7 @@ const MACHINES: &[(u8, &str)] = &[
 pub(super) fn devices() -> Vec<String> {
     let names = MACHINES.iter().map(|(_, name)| *name);
     let mut names: Vec<_> = names
+        // Names with three digits compare as numbers do; those with four are all newer.
         .filter(|name| !(name.ends_with("generic") || name.len() == 6 && *name < "gfx900"))
         .collect();
     names.sort_by_key(|name| (name.len(), *name));
@@ -185,6 +186,7 @@ pub fn wavefront_size(target: &Target) -> u32 {
         features.any(|feature| feature.trim_matches('+') == name)
     };
     let number = number_of(&target.arch).unwrap_or_default();
+    // Up to gfx9 the numbers have three digits, from gfx10 on four.
     let is_old = number.len() <= 3 || number.starts_with("9-");
     if (is_old && !says("wavefrontsize32")) || says("wavefrontsize64") {
         64

@@ -245,6 +245,7 @@ impl Target {
             (Family::Amdgcn, _) => {
                 let archs = [Some(arch), amd::generic_of(arch)];
                 let mut features: Vec<String> = self.features.clone();
+                // In one order, as names of files have them.
                 features.sort();
                 let subsets = subsets(&features);
                 archs

@@ -139,6 +139,7 @@ pub(super) fn runs_on(code: &str, device: &str) -> bool {
         return true;
     }
     let (codes, devices) = (versions_of(code), versions_of(device));
+    // Where one side has no version, only the names are left.
     if codes.is_empty() || devices.is_empty() {
         let gpu = gpu_of_processor(code);
         return gpu.is_some() && gpu == gpu_of_processor(device);

@@ -70,6 +70,7 @@ impl Target {
                 return Self::new(triple, arch);
             }
         }
+        // Before the short names: what looks like a processor is one, whether it is known or not.
         if Self::is_processor_name(name) {
             return Self::of_processor(name);
         }
@@ -218,6 +219,7 @@ impl Target {
                     target.features.push(feature.to_owned());
                     in_features = true;
                 }
+                // Features are between commas, too: until the next key every part is one of them.
                 None if in_features => target.features.push(part.to_owned()),
                 _ => return Err(format!("`{part}`: expected arch=… or features=…")),
             }

@@ -172,6 +172,7 @@ impl Processor {
     ///
     /// Why not.
     pub fn runs_on(self, device: Self) -> Result<(), Misfit> {
+        // Families and single processors lie within one major number anyway.
         if self.scope == Scope::Plain && self.major() != device.major() {
             return Err(Misfit::OtherMajor);
         }
@@ -207,6 +208,7 @@ impl Processor {
         let older = known().filter(|known| **known < self.number);
         let all = std::iter::once(self)
             .chain(family.map(of(Scope::Family)))
+            // Apart from the known ones, among which a newer processor is not.
             .chain(std::iter::once(of(Scope::Plain)(&self.number)))
             .chain(older.map(of(Scope::Plain)));
         let mut fitting = Vec::new();

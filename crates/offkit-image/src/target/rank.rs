@@ -99,6 +99,7 @@ impl Device {
         let judged = images.into_iter().map(|image| (image, image.runs_on(self)));
         judged
             .filter(|(_, verdict)| verdict.runs.is_ok())
+            // Not `max_by_key`, which gives the last of equal ones.
             .reduce(|best, other| match other.1.rank > best.1.rank {
                 true => other,
                 false => best,

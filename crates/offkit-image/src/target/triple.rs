@@ -77,6 +77,7 @@ impl<'a> Triple<'a> {
     #[must_use]
     pub fn system(self) -> System<'a> {
         let [vendor, system, _] = self.others();
+        // By their beginnings, as versions follow: `macosx10.15`.
         let starts = |names: &[&str]| names.iter().any(|name| system.starts_with(name));
         match system {
             "" if vendor == "apple" => System::Apple,
@@ -109,6 +110,7 @@ impl<'a> Triple<'a> {
     #[must_use]
     pub fn spirv_version(self) -> Option<(u8, u8)> {
         let architecture = self.architecture();
+        // The shortest last, for the others begin with it.
         let version = ["spirv64v", "spirv32v", "spirv"]
             .iter()
             .find_map(|prefix| architecture.strip_prefix(prefix))?;
@@ -264,6 +266,7 @@ fn is_known_architecture(name: &str) -> bool {
         "spirv64v1.",
         "thumbv",
     ];
+    // `i386` to `i986`, as LLVM reads them. `KNOWN` is sorted for the search.
     let is_i386 = name.len() == 4 && name.starts_with('i') && name.ends_with("86");
     is_i386 || KNOWN.binary_search(&name).is_ok() || VERSIONED.iter().any(|known| name.starts_with(known))
 }

@@ -50,6 +50,7 @@ impl Verdict {
     /// code needs.
     #[must_use]
     pub fn with_unknown_needs(self, device: &Device) -> Self {
+        // Of a device that has all of them it does not matter what the code needs.
         let all = ASPECTS.map(|aspect| aspect.number);
         match device.lacking_aspect(&all).filter(|_| self.runs.is_ok()) {
             Some(_) => Self {
@@ -128,6 +129,7 @@ impl DeviceImage<'_> {
         }
         let (least_driver, doubt_of_driver) = self.least_driver(runs, device.driver);
         if let (Some(has), Some(needs)) = (device.driver, least_driver)
+            // A version of NVIDIA's driver and one of ROCm do not compare.
             && has.is_rocm() == needs.is_rocm()
             && !has.reaches(needs)
         {
@@ -212,6 +214,7 @@ impl DeviceImage<'_> {
             _ => (None, None),
         };
         match (of_container, of_code) {
+            // What the container needs is certain, and where that is more the doubt about the code does not matter.
             (Some(one), Some(other)) if one >= other => (Some(one), None),
             (one, other) => (other.or(one), doubt),
         }
@@ -269,6 +272,7 @@ impl Target {
             Family::Nvptx64 | Family::Nvptx32 if runs == Run::Native => {
                 let (code, device) = (Processor::of(self)?, Processor::of(device)?);
                 match () {
+                    // Code for the very processor is certain, on Tegra and elsewhere.
                     () if code.chip() == device.chip() => None,
                     () if code.is_tegra() || device.is_tegra() => Some(TEGRA),
                     () if device.number == 107 => Some(UNDECIDED),
