@@ -166,9 +166,13 @@ fn layouts_differ(ours: &str, theirs: &str) -> Option<(String, String)> {
 fn layout_parts(layout: &str) -> BTreeMap<&str, &str> {
     let parts = layout.split('-').filter_map(|part| {
         let about = match part.get(..1)? {
+            // Either letter says the same thing, for little and for big endian.
             "e" | "E" => "byte order",
+            // `n` begins `ni` as well, the address spaces whose pointers are no integers: newer compilers list more of
+            // them.
             "n" | "S" | "m" => return None,
             about @ ("A" | "G" | "P") => about,
+            // The number belongs to the name: `p1` is about another address space than `p`.
             _ => part.split(':').next()?,
         };
         Some((about, part))

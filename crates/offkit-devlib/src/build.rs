@@ -248,6 +248,8 @@ impl Build<'_> {
             total: steps,
             progress,
         };
+        // The same threads go through the libraries and through the sources of each, so that no more compilers run than
+        // were asked for.
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(self.jobs.max(1))
             .build();
@@ -264,6 +266,7 @@ impl Build<'_> {
                     built.libraries.push(library);
                     built.messages.extend(messages);
                 }
+                // What the compiler refuses is gathered, as several sources may be wrong; anything else ends the build.
                 Err(Stopped::Failed(BuildError::Refused { messages })) => refused.extend(messages),
                 Err(Stopped::Failed(error)) => return Err(error),
                 Err(Stopped::Idle) => {}
@@ -396,6 +399,8 @@ impl Build<'_> {
             let folder = self.folder(variant.as_deref());
             let is_there =
                 |target: &&Target| folder.join(library_path(&self.manifest.name, target)).is_file();
+            // In the manifest's order, whichever were built this time, so that the text changes only with what is
+            // there.
             let targets: Vec<_> = self.manifest.targets.iter().filter(is_there).cloned().collect();
             let others = self
                 .targets
@@ -483,6 +488,7 @@ impl Shared<'_> {
         inputs: &[PathBuf],
         output: &Path,
     ) -> Result<(bool, Option<Message>), Stopped> {
+        // Relaxed: it only spares work that nobody needs any more. Errors themselves come back with the results.
         if self.failed.load(Ordering::Relaxed) {
             return Err(Stopped::Idle);
         }
@@ -503,6 +509,7 @@ impl Shared<'_> {
         output: &Path,
     ) -> Result<(bool, Option<Message>), BuildError> {
         let name = output.file_name().unwrap_or_default();
+        // For the library, too, the record is among the parts: its own folder has nothing but what users need.
         let record_path = unit.parts.join(name).with_extension("json");
         let command = record::hash_command(&self.version, words);
         let folders = compile::header_folders(words, inputs);
@@ -518,12 +525,14 @@ impl Shared<'_> {
         );
         // It is not known any more what the output is made of.
         let _ = fs::remove_file(&record_path);
+        // Not at once to its place: a compiler that fails or is stopped would leave half a file there.
         let temporary = tempfile::tempdir().map_err(BuildError::read(&env::temp_dir()))?;
         remove_when_stopped(temporary.path());
         let made = temporary.path().join(name);
         let list = temporary.path().join("headers.d");
         let mut compiler = Command::new(&self.build.clang);
         compiler.args(words).arg("-o").arg(&made);
+        // Behind the words that are hashed: where the list goes is another temporary folder every time.
         compiler.arg("-MD").arg("-MF").arg(&list);
         let ran = compiler.output().map_err(|source| BuildError::Start {
             program: self.build.clang.clone(),

@@ -215,6 +215,7 @@ impl Source<'_> {
         let SourceCode::File(bytes) = &self.code else {
             return None;
         };
+        // LLVM's tools write `; ModuleID` first. By hand it is left out, and then only the name of the file tells.
         let is_named = (self.path.as_ref()).is_some_and(|path| path.extension() == Some("ll".as_ref()));
         (is_named || bytes.starts_with(b"; ModuleID")).then(|| (self.location.to_string(), &**bytes))
     }
@@ -409,6 +410,7 @@ pub fn modules<'a>(sources: impl IntoIterator<Item = &'a Source<'a>>) -> Result<
             }
         };
         let contents = offkit_object::read(source.location.file(), bytes, &Limits::default());
+        // Unlike a listing, a link cannot do with what is left of a file.
         if let Some(mut problem) = contents.problems.into_iter().next() {
             problem.location = source.location.join_inside(&problem.location);
             return Err(ReadError::Damaged(Box::new(problem)));
@@ -459,6 +461,7 @@ fn module<'a>(source: &Source<'_>, mut image: DeviceImage<'a>) -> Result<Module<
     let shown = image.inspect(&Limits::default());
     let abi = Abi::of(shown);
     let mut target = completed_target(&image.target, &shown.target, image.format);
+    // `generic` would keep the processor that the code itself names from counting.
     if target.processor().is_empty() {
         target.arch.clear();
         if target.family().needs_processor() {

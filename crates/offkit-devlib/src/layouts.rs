@@ -47,6 +47,7 @@ pub(super) fn rocm(
     };
     let in_bitcode = |bitcode: PathBuf| {
         let mut candidate = Candidate::alone(bitcode.join(format!("{file}.bc")));
+        // Without the library there is nothing to go with it, and nothing to miss.
         if !candidate.file.is_file() {
             return candidate;
         }

@@ -239,6 +239,7 @@ impl Manifest {
     ///
     /// If there is one that cannot be used.
     pub fn beside(folder: &Path, name: &str) -> Result<Option<Self>, ManifestError> {
+        // What a build has left comes first: it is for those who use the library, the author's for those who build it.
         let installed = folder.join(Self::installed_path(name));
         if installed.is_file() {
             return Self::read(&installed).map(Some);
@@ -270,6 +271,7 @@ impl Manifest {
 
     /// All that it says of a target: the section of the processor counts before that of the architecture.
     pub fn settings(&self, target: &Target) -> TargetSettings<'_> {
+        // From the general to the special: lists add up in this order, and of single values the most special counts.
         let architectures = target.library_architectures();
         let mut names: Vec<&str> = architectures.iter().map(String::as_str).collect();
         names.push(&target.arch);
@@ -305,6 +307,7 @@ impl Manifest {
     #[must_use]
     pub fn installed(&self, targets: &[Target]) -> String {
         let list = |names: Vec<String>| {
+            // Rust's quotes are TOML's, as names have nothing in them that is escaped.
             let names: Vec<_> = names.iter().map(|name| format!("{name:?}")).collect();
             names.join(", ")
         };

@@ -294,6 +294,7 @@ impl Search {
         for folder in &self.folders {
             let built;
             let folder = match folder.origin {
+                // Only when no folder before it has the library, as it may have to be built.
                 Origin::Offkit => match self.shipped(library, &target, answer) {
                     Some(folder) => {
                         built = folder;
@@ -313,6 +314,7 @@ impl Search {
                 }
             }
             let Some(mut found) = found else { continue };
+            // Vendors write none, and a file that is named is taken for what it is.
             let has_manifest = !matches!(found.rule, Rule::Rocm | Rule::Cuda | Rule::Libclc | Rule::File);
             let manifest = match Manifest::beside(&folder.path, library) {
                 _ if !has_manifest => None,
@@ -339,6 +341,7 @@ impl Search {
                 if seen.contains(&dependency) {
                     continue;
                 }
+                // Before it is looked for: libraries may depend on each other.
                 seen.push(dependency.clone());
                 if !self.add(&dependency, seen, answer)
                     && let Some(found) = &mut answer.found
@@ -358,6 +361,7 @@ impl Search {
             .iter()
             .filter(|folder| folder.origin != Origin::Offkit);
         let folders = named
+            // Where CUDA and ROCm have their bitcode, below what `CUDA_PATH` and `ROCM_PATH` name.
             .flat_map(|folder| ["", "nvvm/libdevice", "amdgcn/bitcode"].map(|place| folder.path.join(place)));
         match shipped::folder(library, target, &folders.collect::<Vec<_>>()) {
             Ok(path) => path.map(|path| SearchFolder {
@@ -481,6 +485,7 @@ impl Search {
     ) -> Option<Found> {
         let path = candidate.file;
         let shared = path.with_extension("so");
+        // As hosts' linkers do, which take `libX.so` of a folder before `libX.a` of the same one.
         let is_hidden = self.shared_libraries && rule == Rule::Archive && shared.is_file();
         let looked = if !path.is_file() {
             Err(Outcome::Missing)
@@ -545,6 +550,7 @@ impl Search {
 
     /// A file, read if it was not before.
     fn file(&self, path: &Path) -> Result<Arc<LibraryFile>, Skip> {
+        // Locked while the file is read, so that a thread that wants the same one waits instead of reading it again.
         let mut cache = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         let read = cache
             .entry(path.to_owned())

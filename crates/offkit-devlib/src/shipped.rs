@@ -211,6 +211,7 @@ fn build(
         jobs: 4,
     };
     build.run(&|_, _, _| ())?;
+    // The cache has the library by all that it is made of: its parts would never be looked at again.
     let intermediate = made.join(variant.unwrap_or_default()).join("libdevice/.build");
     fs::remove_dir_all(intermediate)?;
     let mut files = Vec::new();

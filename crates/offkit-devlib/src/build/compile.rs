@@ -177,6 +177,7 @@ pub(super) fn link_words(unit: &Unit<'_>, objects: &[PathBuf]) -> Vec<OsString> 
 /// The name of what a source is compiled to: sources of one name may be in several folders, or be compiled in two
 /// languages.
 pub(super) fn object_name(source: &Source) -> String {
+    // Its keys are fixed, so that the name is the same in every build.
     let mut hasher = DefaultHasher::new();
     (&source.path, source.language.name()).hash(&mut hasher);
     let name = source.path.file_name().unwrap_or_default().to_string_lossy();

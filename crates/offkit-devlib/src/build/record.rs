@@ -25,6 +25,7 @@ pub(super) struct Hashes(Mutex<HashMap<PathBuf, Option<String>>>);
 impl Hashes {
     /// The hash of a file's content; `None` if it cannot be read.
     fn get(&self, path: &Path) -> Option<String> {
+        // Not locked while a file is read: two threads may hash the same one, and come to the same.
         let known = self
             .0
             .lock()
@@ -63,6 +64,7 @@ fn hex(bytes: &[u8]) -> String {
 pub(super) fn hash_command(version: &str, words: &[OsString]) -> String {
     let mut hasher = Sha256::new();
     let mut add = |bytes: &[u8]| {
+        // With its length, so that `ab` and `c` are not `a` and `bc`.
         hasher.update(bytes.len().to_le_bytes());
         hasher.update(bytes);
     };

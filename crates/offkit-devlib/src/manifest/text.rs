@@ -146,6 +146,7 @@ impl Place<'_> {
     /// A part of a file name.
     fn plain(&self, name: &Spanned<String>, what: &str) -> Result<String, ManifestError> {
         let text = name.get_ref();
+        // It becomes a part of the names of files and folders: no separators, and no `..`.
         let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '+' | '.');
         if text.is_empty() || text.starts_with('.') || !text.chars().all(is_plain) {
             let message =
