@@ -451,9 +451,13 @@ impl DeviceLink<'_> {
         };
         let mut own_notes = Vec::new();
         let mut result = link(&prepared.modules, &mut own_notes);
+        // Only once a link has failed: to know what the host's linker leaves out, every file of the program and its
+        // libraries have to be read, and nearly every program links without.
         if let (Err(LinkError::Undefined { .. }), Some(program)) = (&result, &self.host_program) {
             let places = host_program::left_out(program, &self.search);
             let mut modules = prepared.modules.clone();
+            // A member that is left out takes with it what it alone supplied, so that others may now miss that. Each
+            // round leaves out at least one more, so this ends.
             while let Err(LinkError::Undefined { symbols, .. }) = &result {
                 let left_out = host_program::leave_out(&mut modules, &places, symbols);
                 if left_out.is_empty() {
@@ -463,6 +467,7 @@ impl DeviceLink<'_> {
                 if self.archive_kernels {
                     notes.extend(left_out.iter().map(ToString::to_string));
                 }
+                // The next attempt says again what still holds.
                 own_notes.clear();
                 result = link(&modules, &mut own_notes);
             }
@@ -604,6 +609,7 @@ impl DeviceLink<'_> {
 fn misfit(targets: &[Target], code: &Target) -> Option<Misfit> {
     let mut last = None;
     for target in targets {
+        // Without a misfit `?` ends it here: one target that fits is enough.
         last = Some(target.links_with(code).err()?);
     }
     last
@@ -640,6 +646,7 @@ impl Linked {
     /// Adds an image and its native forms.
     fn add(&mut self, part: Part) {
         let last = self.images.last().and_then(|image| image.form_of);
+        // The native forms have the number of their IR: a SYCLBIN keeps what has one number in one module.
         let form_of = Some(last.map_or(0, |last| last + 1));
         let (location, producer) = (Location::of_file(part.label), part.image.producer);
         let properties = part.image.properties.clone();
@@ -666,6 +673,8 @@ impl Steps<'_> {
         let result = work();
         let time = start.elapsed();
         match self.done.iter_mut().find(|step| step.name == name) {
+            // Targets are linked one after the other with the same steps, and people want to know what a step costs
+            // in all.
             Some(step) => step.time += time,
             None => self.done.push(Step { name, time }),
         }

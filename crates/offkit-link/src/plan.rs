@@ -224,6 +224,8 @@ pub fn plan(
         last = Some(name);
         image.number = number;
         image.is_esimd = name.is_esimd.0;
+        // By the compilers' rules it is `Closure::is_imported` that keeps definitions out. A kernel's image of its
+        // own (`Apart`) imports nothing that is defined in the module: it has copies.
         let imports = options.dependencies
             && options.rules == SymbolRules::Toolkit
             && options.split != SplitMode::None
@@ -316,6 +318,7 @@ fn groups(
         } else {
             is_kernel
                 || exported.contains(function.name.as_str()) && !options.only_kernels
+                // Virtual functions, whose linkage is that of inline code and says nothing of what they are for.
                 || is_entry_point(function, true)
         };
         if !counts {

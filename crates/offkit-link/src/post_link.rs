@@ -27,6 +27,8 @@ const EXECUTION_MODES: &str = "spirv.ExecutionMode";
 const REGISTERED_KERNELS: &str = "sycl_registered_kernels";
 
 /// What the names of functions begin with that get values of specialization constants.
+// Only how they begin: mangled types follow. `llvm.sycl.alloca` is an intrinsic of Intel's fork, for private arrays
+// whose size is a constant.
 const CONSTANT_FUNCTIONS: [&str; 3] = [
     "_Z37__sycl_getScalar2020SpecConstantValue",
     "_Z40__sycl_getComposite2020SpecConstantValue",
@@ -424,6 +426,7 @@ fn explain(error: WorkerError, input: &Source<'_>) -> PostLinkError {
     let bytes = input.read().unwrap_or_default();
     let producer = offkit_object::inspect(&bytes, ImageFormat::Bitcode, &Limits::default()).producer;
     match producer {
+        // LLVM may say it itself: `(Producer: 'LLVM23.0.0' Reader: 'LLVM 22.1.8')`.
         Some(producer) if !message.contains(&producer) => PostLinkError::Bitcode { message, producer },
         _ => WorkerError::Failed { message }.into(),
     }
@@ -513,6 +516,7 @@ impl<'a> ListsOfKernels<'a> {
                 modes.entry(kernel.as_str()).or_default().push((place, mode));
             }
         }
+        // An image of a module with such a list has one as well, be it empty.
         let has_list = module.named_metadata.contains_key(REGISTERED_KERNELS);
         let registered = has_list.then(|| crate::properties::registered(module));
         Self { modes, registered }
@@ -578,6 +582,7 @@ fn copied_variables(module: &ModuleSummary, emitted: &[EmittedPart]) -> CopiedVa
 /// Checks that a device global of which each image has a copy of its own is used by the entry points of one
 /// image only.
 fn check_device_globals(module: &ModuleSummary, images: &[PlannedImage]) -> Result<(), PostLinkError> {
+    // Symbols are numbered as `uses` has them: functions first, variables behind.
     let scoped = module.variables.iter().zip(module.functions.len() as u32..);
     let scoped: Vec<_> = scoped
         .filter(|(variable, _)| has_device_image_scope(variable))
@@ -594,6 +599,7 @@ fn check_device_globals(module: &ModuleSummary, images: &[PlannedImage]) -> Resu
             users.entry(*used).or_default().push(user);
         }
     }
+    // A dummy has empty bodies: it uses nothing.
     let image_of: BTreeMap<String, usize> = (images.iter().enumerate())
         .filter(|(_, image)| !image.is_dummy)
         .flat_map(|(index, image)| image.roots().into_iter().map(move |root| (root, index)))
@@ -604,6 +610,7 @@ fn check_device_globals(module: &ModuleSummary, images: &[PlannedImage]) -> Resu
         let mut open = vec![number];
         while let Some(used) = open.pop() {
             if let Some(image) = module.symbol(used).and_then(|name| image_of.get(name))
+                // Helpers are nobody's roots: the search goes on to whoever uses them.
                 && *found.get_or_insert(*image) != *image
             {
                 return Err(PostLinkError::DeviceGlobal {

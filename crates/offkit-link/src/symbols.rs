@@ -15,6 +15,7 @@ pub const MODULE_ID: &str = "sycl-module-id";
 
 /// Whether the variables in an address space can be shared between images: global and constant memory.
 fn is_shared_memory(triple: &str, address_space: u32) -> bool {
+    // By LLVM's numbers: global memory is 1 for all of these, constant memory 2 for SPIR-V and 4 for the others.
     match Family::of(triple) {
         family if family.is_written_as_spirv() => matches!(address_space, 1 | 2),
         Family::Nvptx64 | Family::Nvptx32 | Family::Amdgcn => matches!(address_space, 1 | 4),
@@ -29,6 +30,7 @@ pub(crate) fn is_memory_of_device(triple: &str, address_space: u32) -> bool {
     match Family::of(triple) {
         family if family.is_written_as_spirv() => address_space == 1,
         Family::Amdgcn => address_space == 1,
+        // For NVPTX LLVM moves variables of the generic space (0) to global memory.
         Family::Nvptx64 | Family::Nvptx32 => matches!(address_space, 0 | 1),
         _ => true,
     }

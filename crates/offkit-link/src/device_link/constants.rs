@@ -69,9 +69,13 @@ impl Constants {
         // number, but it must not become one with a constant that has a name.
         let mut undescribed = own.clone();
         let mut renumbered = BTreeMap::new();
+        // The set of first values is one run of bytes, constant after constant in the order of the other set. It has
+        // no offsets: where each begins is known by the sizes of those before it.
         let mut at = 0_usize;
         let described = sets.set(names::SPECIALIZATION_CONSTANTS);
         for (name, value) in described.into_iter().flat_map(|set| set.iter()) {
+            // Of a constant that was there before, the new module takes over the numbers; it must have the same
+            // scalars at the same places. Others keep their numbers if these are free.
             let mut scalars = scalars(value).ok_or_else(|| differ(name))?;
             for scalar in &scalars {
                 undescribed.remove(&scalar.id);
@@ -82,6 +86,7 @@ impl Constants {
                     .get(at..at.saturating_add(size))
                     .ok_or_else(|| differ(name))?
                     .to_vec(),
+                // Zeros hold the place, or the values of the next module would belong to the wrong constants.
                 None => vec![0; size],
             };
             at = at.saturating_add(size);
@@ -117,6 +122,7 @@ impl Constants {
             self.taken.insert(free);
             renumbered.insert(id, free);
         }
+        // All at once: the new number of one may be the old number of another.
         renumber(module, &renumbered);
         self.taken.extend(spec_ids(module));
         Ok(())

@@ -74,6 +74,9 @@ pub(super) fn settle(parts: &mut [Part], modules: &mut [Module]) -> HashSet<Stri
                 let Some(known) = known.map(|(_, known)| known.to_owned()) else {
                     continue;
                 };
+                // The linker makes one of two variables only if both have a symbol. Copies that no other file sees
+                // have none: they get one for the link, the first as the definition and the others as ones that may
+                // recur, and lose it afterwards.
                 if !is_visible
                     && hidden.insert(known.clone())
                     && let Some(first) = self::variable(&modules[other], &known)
@@ -116,6 +119,7 @@ fn variable(module: &Module, name: &str) -> Option<u32> {
         .filter(|global| matches!(global.opcode, Op::Variable | Op::UntypedVariableKHR))
         .filter_map(|variable| variable.result_id)
         .collect();
+    // What no other file sees has no linkage, so that `OpName` is all that tells the variable of that name.
     let mut names = module.dr().debug_names.iter();
     names.find_map(|said| match said.operands.as_slice() {
         [Operand::IdRef(id), Operand::LiteralString(said)] if said == name && variables.contains(id) => {

@@ -127,6 +127,8 @@ impl TargetLink<'_, '_> {
             let whole = worker.emit_whole(linked.id, &Form::Bitcode)?;
             fs::write(keep.join("linked.bc"), whole.content)?;
         }
+        // The module stays in the worker from here on. What is planned goes by names, on the summary that came when
+        // it was opened; each image's part is cut out and compiled there, so that no bitcode travels to and fro.
         let post_link = self.post_link(&linked.inputs);
         let (split, whole) = match is_split {
             true => {
@@ -149,6 +151,7 @@ impl TargetLink<'_, '_> {
         let form = Form::Code(Box::new(self.code_options(objects.is_empty())));
         let emitted = self
             .steps
+            // No number of jobs: one on each core.
             .time("generate code", || worker.emit(linked.id, &parts, &form, 0))
             .map_err(|error| self.crashed(error))?;
         notes.extend(told(&linked.diagnostics));
@@ -208,6 +211,9 @@ impl TargetLink<'_, '_> {
                 images.enumerate().map(generated).collect()
             }
         };
+        // `ld.lld --no-undefined` would refuse these as well, with their names alone: while the module is open, the
+        // error can tell which kernel needs them and by way of what. Objects among the inputs may supply them, so
+        // there lld has the last word.
         if family == Family::Amdgcn && objects.is_empty() {
             let mut missing: BTreeMap<String, Vec<String>> = BTreeMap::new();
             for (number, image) in images.iter().enumerate() {
@@ -244,6 +250,8 @@ impl TargetLink<'_, '_> {
         let object_files = object_files(objects, folder)?;
         let triple = self.target.triple.clone();
         self.steps.time("link objects", || {
+            // Where there are objects there is one image (see `is_split`); several have none, and each is linked by
+            // itself.
             images.par_iter_mut().enumerate().try_for_each(|(number, image)| {
                 let mut objects: Vec<PathBuf> = Vec::new();
                 if has_code {
@@ -311,6 +319,9 @@ impl TargetLink<'_, '_> {
             extensions: self.options.spirv_extensions.clone(),
         };
         CodeOptions {
+            // The portable version at most, to start from. What a part needs beyond is found out when LLVM refuses
+            // it, and given as far as `spirv_limits` goes: a module gets the oldest version that it needs, and not
+            // the newest that is allowed.
             triple: self
                 .target
                 .code_generation_triple(limits.version.min(PORTABLE_VERSION)),
@@ -323,6 +334,8 @@ impl TargetLink<'_, '_> {
             spirv_limits: family.is_spirv().then_some(limits),
             cpu: self.target.processor().to_owned(),
             features: self.target.llvm_features().collect::<Vec<_>>().join(","),
+            // The process that loads code of a host supplies what is open, and finds by name what is exported: it is
+            // never closed.
             allow_imports: self.options.allow_imports || family.is_host(),
             is_closed: is_closed && is_whole && !family.is_host(),
             as_it_is: false,
@@ -384,6 +397,7 @@ impl TargetLink<'_, '_> {
         }
         let backend = self.options.backend_options.iter();
         words.extend(backend.map(|option| format!("--backend-option={}", typed(option.as_ref()))));
+        // The reproducer is one image's part: it was split before, and what other images define it only declares.
         words.push("--split none --allow-undefined -o crash.out".to_owned());
         LinkError::Crashed(Box::new(Crash {
             error,
@@ -465,6 +479,9 @@ impl Planned {
             names::KERNEL_NAMES,
             names::IMPORTED_SYMBOLS,
         ];
+        // Bitcode and code know different things: aspects, names and sizes come from the front end's marks, which
+        // code generation drops; which symbols are left, and what the instructions need after optimisation, only the
+        // code knows.
         let mut sets = self.properties.clone();
         for name in SYMBOLS
             .into_iter()
@@ -522,6 +539,7 @@ fn whole(module: &ModuleSummary) -> Vec<Planned> {
         !variable.is_declaration
             && stays(variable.linkage)
             && is_seen(variable.is_hidden)
+            // `llvm.used` and the like are lists for LLVM, in the form of variables.
             && !variable.name.starts_with("llvm.")
     });
     let others = others.iter().filter(|function| is_seen(function.is_hidden));
@@ -570,6 +588,7 @@ fn unreadable(error: WorkerError, modules: &[&Module<'_>], worker: &Worker) -> L
     };
     let refused = modules
         .iter()
+        // The worker begins its message with the name that the source was sent under, which is the label.
         .find(|module| message.starts_with(&format!("{}: ", module.label)));
     match refused {
         Some(module) => LinkError::Bitcode {

@@ -68,6 +68,8 @@ fn units(sources: &[Source<'_>]) -> Option<Vec<Unit>> {
             }
             true
         };
+        // One file that is not understood is enough to give up: it could need any member, and to leave out one that
+        // is needed would lose kernels which the program launches.
         let is_known = match ImageFormat::detect(bytes) {
             ImageFormat::Archive => {
                 let members = archive::members(bytes, &Limits::default()).ok()?;
@@ -144,6 +146,8 @@ pub(super) fn leave_out(
     // Symbols that are undefined or need one that is, with that one.
     let roots = undefined.iter().map(|symbol| &symbol.name);
     let mut missing: HashMap<String, String> = roots.map(|name| (name.clone(), name.clone())).collect();
+    // What is undefined spreads from those who need it to what they define, and so on to the next, until nothing new
+    // is reached: each module is met once, and keeps the symbol that it all came from.
     let mut is_open = vec![true; modules.len()];
     let mut marked = Vec::new();
     loop {
@@ -161,6 +165,8 @@ pub(super) fn leave_out(
                 missing.entry(name.to_owned()).or_insert_with(|| root.clone());
             }
             if !module.is_left_out && is_of(&module.label, left_out) {
+                // It may still come along for a symbol, as before for its kernels: then the error is told, for
+                // somebody needs it.
                 (module.is_left_out, module.on_demand) = (true, true);
                 marked.push(LeftOut {
                     label: module.label.clone(),

@@ -212,6 +212,7 @@ fn providers(parts: &mut [Part]) -> Result<HashMap<String, usize>, LinkError> {
         first: parts[first].label.clone(),
         second: parts[second].label.clone(),
     };
+    // A dummy defines what the image before it defines, on purpose: counted as well, each pair would be a duplicate.
     let provides = |part: &Part| is_spirv(part) && !is_dummy(part);
     for (number, part) in parts.iter().enumerate().filter(|(_, part)| provides(part)) {
         for kernel in &part.symbols.kernels {
@@ -350,6 +351,7 @@ fn one_of(mut parts: Vec<Part>, keep_exports: bool, notes: &mut Vec<String>) -> 
         .map(|(label, module)| LinkInput { label, module })
         .collect();
     let options = LinkOptions::default()
+        // What is still open is judged behind this, of all images together: see `undefined`.
         .with_allow_unresolved(true)
         .with_keep_exports(keep_exports);
     let mut module = link(&inputs, options)?;
@@ -401,6 +403,8 @@ impl Groups {
 
     fn unite(&mut self, one: usize, other: usize) {
         let (one, other) = (self.first(one), self.first(other));
+        // The smaller one stays on top, which makes `first` the first of the inputs, whatever the order of the
+        // unions.
         self.0[one.max(other)] = one.min(other);
     }
 }

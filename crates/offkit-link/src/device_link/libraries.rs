@@ -113,6 +113,7 @@ impl Libraries {
         // Those of the same name elsewhere are the user's to name. What ours depend on may be anywhere.
         search
             .folders
+            // A stable sort: offkit's folders first, the others as they were.
             .sort_by_key(|folder| folder.origin != Origin::Offkit);
         for target in targets {
             if !has_open_symbols(modules, target, link.archive_kernels) {
@@ -197,6 +198,7 @@ impl Libraries {
                     file,
                     input,
                     targets: Some(vec![target.clone()]),
+                    // The others are files that go with it; the option was said of the one that was named.
                     whole_archive: whole_archive && place == 0,
                     abi: found.abi.clone(),
                 }),

@@ -12,6 +12,7 @@ use offkit_host::command_line::{LONGEST_COMMAND, response_file};
 use offkit_host::program;
 
 /// The names that LLVM's linker for ELF goes by, in the order in which they are looked for.
+// That of the worker's LLVM goes before whatever the system calls `ld.lld`.
 const NAMES: [&str; 2] = ["ld.lld-22", "ld.lld"];
 
 /// The environment variable that names the folder of LLVM's programs, beside those of `PATH`.

@@ -99,6 +99,8 @@ pub(super) fn select(
             let may_be_launched = kernels && !module.is_library && !module.is_left_out;
             let has_wanted_kernels = may_be_launched && module.kernels().next().is_some();
             // A library that was named as a file is read in any case.
+            // A damaged one is taken, too: nothing is known of its symbols, so that nobody would ask for it, and LLVM
+            // would never say what is wrong with it.
             let is_read = module.is_library && (module.problem().is_some() || module.found_for.is_none());
             !module.on_demand || has_wanted_kernels || is_read
         })
@@ -120,6 +122,7 @@ pub(super) fn select(
         }
         let (symbol, by_library) = match needed.pop_front() {
             Some(symbol) => (symbol, false),
+            // Libraries last: what the program's own code brings along goes before what a library would supply.
             None => match needed_by_libraries.pop_front() {
                 Some(symbol) => (symbol, true),
                 None => break,

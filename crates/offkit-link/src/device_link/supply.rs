@@ -60,12 +60,15 @@ impl TargetLink<'_, '_> {
         let libraries: Vec<Source<'_>> = libraries.iter().map(|module| source(module)).collect();
         let worker = self.steps.time("start LLVM", || llvm.worker())?;
         let linked = (self.steps).time("link bitcode", || worker.open(&[needs], &libraries, false))?;
+        // What comes of libraries is internal to the linked module. What the SPIR-V asks for becomes external again,
+        // so that the two find each other when they are joined; the list itself is left behind.
         let part = ModulePart {
             roots: names.clone(),
             contents: Some(names.clone()),
             externalized: names.clone(),
             ..ModulePart::default()
         };
+        // Not whole, as if objects were to come: what needs it is elsewhere.
         let form = Form::Code(Box::new(self.code_options(false)));
         let emitted = self
             .steps

@@ -58,6 +58,8 @@ impl<'a> TargetLink<'a, '_> {
             if bitcode.is_empty() {
                 return Ok((chosen, libraries, None));
             }
+            // For its error alone: that two files demand the opposite is told before LLVM takes its time. What the
+            // target becomes is known when everything is chosen.
             self.narrowed(&chosen)?;
             let is_spirv = self.target.family().is_spirv();
             check_abi(
@@ -94,6 +96,7 @@ impl<'a> TargetLink<'a, '_> {
             let before = wanted.len();
             for (number, module) in modules.iter().enumerate() {
                 let could_supply = module.on_demand && !module.is_library && module.is_for(&self.target);
+                // `select` gives numbers in order.
                 if could_supply && numbers.binary_search(&number).is_err() {
                     let needed = module.exports().filter(|name| open.contains(name));
                     wanted.extend(needed.map(str::to_owned));

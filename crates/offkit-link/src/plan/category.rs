@@ -47,6 +47,7 @@ pub(super) fn of_function(function: &FunctionSummary, source: Option<&str>, foun
         .map(unsigned)
         .chain(found.iter().copied().map(u64::from))
         .collect();
+    // The front end lists them in the order in which it met them, and the same ones have to make the same group.
     aspects.sort_unstable();
     list(&mut name, aspects.iter());
     for part in NUMBERS {
@@ -84,6 +85,7 @@ fn unsigned(number: i64) -> u64 {
     }
 }
 
+// An empty list leaves its hyphen behind, so that no value ever stands where one of another part would.
 fn list(name: &mut String, values: impl Iterator<Item = impl ToString>) {
     for value in values {
         name.push('-');

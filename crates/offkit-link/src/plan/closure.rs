@@ -43,6 +43,7 @@ impl<'a> Closure<'a> {
         Self {
             module,
             options,
+            // The numbers that `uses` has: functions first, variables behind.
             numbers: functions.chain(variables).zip(0..).collect(),
             callees,
             always: always(module, options),
@@ -70,6 +71,7 @@ impl<'a> Closure<'a> {
         let roots: BTreeSet<u32> = (image.kernels.iter().chain(&image.exports))
             .filter_map(|name| self.numbers.get(name.as_str()).copied())
             .collect();
+        // Sets of numbers, so that every list comes out in module order.
         let mut contents = roots.clone();
         contents.extend(&self.always);
         if image.is_esimd {
@@ -82,6 +84,7 @@ impl<'a> Closure<'a> {
                 if contents.contains(&needed) || left_out.contains(&needed) {
                     continue;
                 }
+                // What stays away is not followed: what it needs is the other image's concern.
                 let stays_away = match self.symbol(needed) {
                     Some(Symbol::Function(function)) if !function.is_declaration => {
                         is_elsewhere(&function.name) || self.is_imported(function, image)
@@ -89,6 +92,7 @@ impl<'a> Closure<'a> {
                     Some(Symbol::Variable(variable)) if !variable.is_declaration => {
                         is_elsewhere(&variable.name)
                     }
+                    // Declarations come along with the bodies that refer to them.
                     _ => continue,
                 };
                 if stays_away {

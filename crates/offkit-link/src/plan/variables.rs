@@ -22,6 +22,8 @@ pub(super) fn sources<'a>(module: &'a ModuleSummary, closure: &Closure<'a>) -> H
         while let Some((symbol, file)) = open.pop() {
             let needed = closure.needed_by(symbol);
             for needed in needed.into_iter().filter(|needed| !is_marked(*needed)) {
+                // A symbol goes from unmet to one file and from there to several, never back: it is passed through
+                // twice at most.
                 let file = match met.get(&needed) {
                     None => file,
                     Some(known) if known.is_none() || *known == file => continue,

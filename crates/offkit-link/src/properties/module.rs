@@ -339,6 +339,7 @@ fn device_requirements(image: &ModuleImage<'_>, sets: &mut PropertySets) {
     let mut fixed_targets = BTreeSet::new();
     let mut work_group_size: Option<Vec<u64>> = None;
     let mut dimensions = None;
+    // Sorted by key, as sycl-post-link passes them through a sorted map.
     let mut requirements: BTreeMap<&str, PropertyValue> = BTreeMap::new();
     for function in image.functions() {
         fixed_targets.extend(
@@ -378,6 +379,7 @@ fn device_requirements(image: &ModuleImage<'_>, sets: &mut PropertySets) {
     if let Some(dimensions) = dimensions {
         requirements.insert("work_group_num_dim", dimensions.into());
     }
+    // Of entry points alone, unlike the rest: a function that they call may have been compiled for another size.
     let sub_group_size = image
         .entry_points()
         .into_iter()
