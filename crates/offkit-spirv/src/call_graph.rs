@@ -87,6 +87,7 @@ impl CallGraph {
                 Op::Variable | Op::UntypedVariableKHR => Role::Variable {
                     imported: instruction.result_id.is_some_and(|id| is_imported(index, id)),
                 },
+                // No type needs a symbol of another module.
                 op if op.is_type() => continue,
                 _ => Role::Constant,
             };
@@ -182,6 +183,7 @@ impl CallGraph {
             let Some(id) = at else { break };
             at = reach.from.get(&id).copied().flatten();
             match self.nodes.get(&id) {
+                // The root is a function, which may be called otherwise than the kernel is launched.
                 _ if at.is_none() => chain.push(kernel.to_owned()),
                 Some(node) if node.role != Role::Constant => chain.push(node.label.clone()),
                 _ => {}
@@ -199,6 +201,7 @@ impl CallGraph {
         let mut from = HashMap::from([(root, None)]);
         let mut order = Vec::new();
         let mut queue = VecDeque::from([root]);
+        // By breadth: so `from` tells of the shortest ways, and `order` is that of distance.
         while let Some(id) = queue.pop_front() {
             order.push(id);
             for &used in self.nodes.get(&id).map_or(&[][..], |node| &node.uses) {

@@ -272,6 +272,7 @@ fn local_memory(index: &Index<'_>, types: &Types<'_, '_>, reached: &[u32]) -> u6
         Some((layout.size, alignment))
     });
     variables.fold(0u64, |end, (size, alignment)| {
+        // There is no multiple of an alignment of 0, which a module may claim.
         end.checked_next_multiple_of(alignment)
             .unwrap_or(end)
             .saturating_add(size)
@@ -408,6 +409,7 @@ fn image(operands: &[Operand]) -> Option<ParameterKind> {
     let access = match operands.last() {
         Some(Operand::AccessQualifier(AccessQualifier::WriteOnly)) => Access::Write,
         Some(Operand::AccessQualifier(AccessQualifier::ReadWrite)) => Access::ReadWrite,
+        // What OpenCL C takes for an image without a qualifier.
         _ => Access::Read,
     };
     Some(ParameterKind::Image {

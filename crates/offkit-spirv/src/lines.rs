@@ -111,6 +111,7 @@ impl<'a> Marked<'a> {
                     used_types.insert(id(3));
                 }
                 Op::TypePointer => {
+                    // A pointer to a function has its type, too.
                     used_types.insert(id(2));
                 }
                 Op::FunctionCall if marked.functions.contains_key(&id(2)) => {
@@ -184,6 +185,8 @@ impl<'data, 'line> Writer<'data, 'line> {
             | Op::EntryPoint
             | Op::ExecutionMode
             | Op::ExecutionModeId => {
+                // Names of files go behind these, where SPIR-V has its strings, and are known only when all lines
+                // are.
                 return push(&mut self.head, instruction.opcode, instruction.operands.iter());
             }
             // Lines reach to the ends of their blocks.

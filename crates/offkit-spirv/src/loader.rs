@@ -33,6 +33,7 @@ pub(crate) fn load(words: &[u32], limits: &Limits) -> Result<dr::Module, ReadErr
         let length = (first >> 16) as usize;
         let instruction = words
             .get(at..at.saturating_add(length))
+            // A length of zero would keep the loader at one place for ever.
             .filter(|words| !words.is_empty());
         let Some(instruction) = instruction else {
             return Err(ReadError::InstructionLength {
@@ -137,6 +138,7 @@ impl Loader {
     /// Puts an instruction into its section.
     fn place(&mut self, instruction: Instruction) -> Result<(), &'static str> {
         let op = instruction.opcode;
+        // By what it is, and not by where it stands: writing puts all into the prescribed order.
         self.section = match op {
             Op::Capability => |module| &mut module.capabilities,
             Op::Extension => |module| &mut module.extensions,

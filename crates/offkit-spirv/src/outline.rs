@@ -165,6 +165,7 @@ impl<'data> Outline<'data> {
         let result = self.scan(words, &mut shared);
         self.symbols = shared.symbols();
         result?;
+        // Last, so that all that whole words tell is there.
         match bytes.len() % 4 {
             0 => Ok(()),
             _ => Err(ReadError::Length { length: bytes.len() }),
@@ -325,6 +326,7 @@ impl<'data> Shared<'data> {
                 symbol.kind = SymbolKind::Variable;
             }
         }
+        // The sort is stable: functions, which have no places, stay in the order of their decorations.
         symbols.sort_by_key(|symbol| places.get(&symbol.id).copied().unwrap_or(usize::MAX));
         symbols
     }
@@ -469,7 +471,9 @@ impl<'data> Iterator for Instructions<'data> {
         let rest = self.words.words.get(self.at..)?;
         let first = self.words.value(*rest.first()?);
         let length = (first >> 16) as usize;
+        // Not for a length of zero either, which counts the first word.
         let Some(operands) = rest.get(1..length) else {
+            // Where the next one begins nobody can tell.
             let word = std::mem::replace(&mut self.at, usize::MAX);
             return Some(Err(ReadError::InstructionLength {
                 word,

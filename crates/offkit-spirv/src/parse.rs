@@ -179,6 +179,7 @@ impl Parser {
         if let Some(slots) = grammar::parameters(kind, enumerant) {
             return self.slots(slots, words, instruction);
         }
+        // What a newer enumerant takes is not known, but whether it is ids: these have opcodes of their own.
         instruction.operands.extend(words.all(match instruction.opcode {
             Op::Decorate | Op::DecorateString | Op::MemberDecorate | Op::MemberDecorateString => {
                 Operand::LiteralBit32
@@ -205,6 +206,7 @@ impl Parser {
         let mut kinds = slots.iter().map(|slot| slot.kind());
         let mut kind = Kind::Word;
         while !words.0.is_empty() {
+            // The last kind goes on: it is the one that may be repeated.
             kind = kinds.next().unwrap_or(kind);
             self.operand(kind, words, instruction)?;
         }
@@ -247,6 +249,7 @@ impl Parser {
 }
 
 fn text(words: &mut Words<'_>) -> Result<Operand, Problem> {
+    // A zero byte ends the text, and zeros fill up its last word.
     let last = words.0.iter().position(|word| word.to_le_bytes().contains(&0));
     let (text, rest) = last
         .and_then(|last| words.0.split_at_checked(last.saturating_add(1)))

@@ -121,6 +121,7 @@ pub fn link_programs(modules: &[Arc<Module>], is_library: bool) -> Result<Linked
             unresolved: None,
         }),
         Err(unresolved @ LinkError::Unresolved(_)) => Ok(LinkedPrograms {
+            // Once more: the first attempt gave no module, but tells by which calls each symbol is needed.
             module: link(&inputs, options.with_allow_unresolved(true))?,
             unresolved: Some(unresolved),
         }),

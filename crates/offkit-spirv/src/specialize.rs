@@ -32,6 +32,7 @@ pub fn set_defaults(module: &mut Module, values: &HashMap<u32, u64>) {
         }
         let opcode = constant.opcode;
         set(constant, value, width);
+        // For booleans the opcode is the value: the new one stays, but as a default.
         constant.opcode = match constant.opcode {
             Op::ConstantTrue => Op::SpecConstantTrue,
             Op::ConstantFalse => Op::SpecConstantFalse,

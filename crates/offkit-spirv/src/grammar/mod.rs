@@ -128,6 +128,7 @@ impl Known {
 /// A name and the operands behind it, as the table writes them.
 type Entry = (&'static str, &'static [Slot]);
 
+// These count by hand, since constant functions have no iterators.
 const fn slot_count(entries: &[Entry]) -> usize {
     let (mut count, mut place) = (0, 0);
     while place < entries.len() {

@@ -38,6 +38,8 @@ fn header(inputs: &[Input<'_>]) -> ModuleHeader {
     let first = headers.clone().next().unwrap_or_else(|| ModuleHeader::new(0));
     let version = headers
         .map(|header| header.version)
+        // What is good in an older version is so in a newer one, but for the variables of entry points:
+        // `set_interfaces` lists those anew.
         .max()
         .unwrap_or(first.version);
     ModuleHeader { version, ..first }
@@ -193,6 +195,7 @@ fn set_interfaces(module: &mut dr::Module) {
         })
         .collect();
     for (entry_point, interface) in module.entry_points.iter_mut().zip(interfaces) {
+        // The variables come behind the execution model, the function and the name.
         entry_point.operands.truncate(3);
         entry_point.operands.extend(interface);
     }

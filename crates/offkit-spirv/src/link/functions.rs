@@ -15,6 +15,7 @@ pub(super) fn merge_functions(merger: &mut Merger<'_>, adapters: &Adapters) {
         for function in &input.module.functions {
             let id = function.def_id().map(|id| Global { module, id });
             if id.is_some_and(|id| merger.is_dropped(id)) {
+                // Names and decorations come later, and must not be given to what was inside.
                 for id in function
                     .all_inst_iter()
                     .filter_map(|instruction| instruction.result_id)
@@ -92,6 +93,7 @@ fn adapt_call(merger: &mut Merger<'_>, adapter: &CallAdapter, mut call: Instruct
         call.result_type = Some(returned);
         call.result_id = Some(id);
         instructions.push(call);
+        // The cast takes over the id, so that whoever uses the result needs no change.
         instructions.push(bitcast(expected_type, expected_id, id));
     } else {
         instructions.push(call);

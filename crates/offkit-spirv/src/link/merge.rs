@@ -126,6 +126,8 @@ impl<'a> Merger<'a> {
             instruction: renumbered.clone(),
             said,
         };
+        // An id that was mentioned before has its number in what was written already, and keeps it: such a definition
+        // stays a second one.
         let is_new = !self.ids.get(module).is_some_and(|ids| ids.contains_key(&id));
         if let Some(&known) = self.known.get(&key).filter(|_| is_new) {
             self.set_id(old, known);
@@ -171,6 +173,7 @@ impl<'a> Merger<'a> {
             }
             self.merge_strings(module, source);
         }
+        // All modules have the same, which was checked before.
         self.module.memory_model = self
             .inputs
             .first()
