@@ -105,6 +105,7 @@ fn round_to_integer(from: Scalar, rounding: Option<Rounding>, word: u64) -> i128
 fn integer_to_float(to: Scalar, value: i128, rounding: Rounding) -> u64 {
     // Operands have at most 64 bits, so the magnitude fits.
     let magnitude = value.unsigned_abs() as u64;
+    // From the exact integer: by way of a double those of 64 bits would be rounded twice.
     Format::of(to).map_or(0, |format| float::pack(format, value < 0, magnitude, 0, rounding))
 }
 

@@ -51,6 +51,7 @@ fn function<R: Float>(op: Op) -> Option<(usize, PureFn)> {
         Op::fdim => (2, by!(binary, libm::fdim)),
         Op::fmax => (2, by!(binary, math::fmax)),
         Op::fmin => (2, by!(binary, math::fmin)),
+        // With a NaN these may give anything, unlike `fmax` and `fmin`.
         Op::fmax_common => (2, by!(binary, |x, y| if x < y { y } else { x })),
         Op::fmin_common => (2, by!(binary, |x, y| if y < x { y } else { x })),
         Op::fmod => (2, by!(binary, libm::fmod)),
@@ -88,6 +89,7 @@ fn unary_function<R: Float>(op: Op) -> Option<PureFn> {
         Op::atanpi => by!(unary, math::atanpi),
         Op::cbrt => by!(unary, libm::cbrt),
         Op::ceil => by!(unary, libm::ceil),
+        // The `half_` and `native_` forms may be less exact than the others, but need not be.
         Op::cos | Op::half_cos | Op::native_cos => by!(unary, libm::cos),
         Op::cosh => by!(unary, libm::cosh),
         Op::cospi => by!(unary, math::cospi),
@@ -236,6 +238,8 @@ fn nextafter<R: Float>(_: Shape, args: Arguments<'_>, out: &mut [u64], _: &mut [
             lane(to, index)
         } else if x == 0.0 {
             lane(to, index) & R::FORMAT.sign() | 1
+        // Without the sign, the bits of numbers are in the order of their magnitudes: the next one is one more or one
+        // less.
         } else if (y > x) == (x > 0.0) {
             bits + 1
         } else {

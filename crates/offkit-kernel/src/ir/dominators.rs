@@ -106,6 +106,7 @@ impl Function {
 }
 
 fn meet(immediate: &[Option<usize>], mut a: usize, mut b: usize) -> usize {
+    // By positions in the order, where a block comes behind all that dominate it: who is farther behind goes up.
     while a != b {
         if a > b {
             a = immediate[a].unwrap_or(0);

@@ -113,6 +113,7 @@ impl Types {
     /// its size is beyond 64 bits, or it is a vector of no or of more than 16
     /// components.
     pub fn push(&mut self, kind: Type) -> Option<TypeId> {
+        // What looks into types calls itself for what is inside: how deep is not for a file to choose.
         let layout = self
             .layout_of(&kind)
             .filter(|layout| layout.depth <= DEEPEST_TYPE)?;
@@ -330,6 +331,7 @@ impl Types {
             }
             Type::Array { element, count } => {
                 let layout = self.layout(*element);
+                // An array of nothing may have any length.
                 if layout.lanes > 0 {
                     for index in 0..*count {
                         self.collect_leaves(*element, offset + index * layout.size, leaves);

@@ -51,6 +51,7 @@ fn loop_control(operands: &[Source]) -> LoopControl {
         _ => None,
     });
     let mask = numbers.next().unwrap_or(0);
+    // SPIR-V puts the numbers in the order of their bits: each is asked for in that order.
     let mut number = |bit: u32| if mask & bit != 0 { numbers.next() } else { None };
     LoopControl {
         unroll: mask & 1 != 0,
@@ -144,6 +145,7 @@ impl Reader<'_> {
         let mut is_first = true;
         while let [Source::LiteralBit32(mask), rest @ ..] = operands {
             let mut rest = rest.iter();
+            // Each bit's operand is taken in the order of bits, wanted or not, or the next would get it.
             let mut parameter = |bit: u32| if mask & bit != 0 { rest.next() } else { None };
             let align = match parameter(2) {
                 Some(Source::LiteralBit32(align)) => Some(*align).filter(|align| align.is_power_of_two()),
@@ -161,6 +163,7 @@ impl Reader<'_> {
                 attributes.scopes = scopes.or(attributes.scopes);
                 attributes.no_alias = no_alias.or(attributes.no_alias);
             } else {
+                // Of two the smaller one. An unknown one is the least of all, as `Option` orders them.
                 attributes.align = attributes.align.min(align);
                 attributes.nontemporal &= nontemporal;
             }

@@ -46,6 +46,7 @@ pub(super) struct ByAddress {
 }
 
 fn address(FunctionId(function): FunctionId) -> u64 {
+    // No function has the address null.
     (u64::from(function) + 1) * ALIGNMENT
 }
 
@@ -83,6 +84,7 @@ impl Reader<'_> {
         let mut taken: Vec<FunctionId> = (taken.into_iter())
             .map(|word| self.function(word))
             .collect::<Result<_>>()?;
+        // A function may have its address taken in several places, and gets one case of the switch.
         taken.sort_unstable();
         taken.dedup();
         // A table may name one that is never called, such as what stands for a pure virtual function.

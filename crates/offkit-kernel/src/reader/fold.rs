@@ -23,9 +23,12 @@ impl Reader<'_> {
             | Op::GenericCastToPtr
             | Op::ConvertPtrToU
             | Op::ConvertUToPtr => {
+                // With its relocations: which number the address of a variable is, nobody knows yet.
                 return self.retyped(operand(0)?, kind);
             }
             Op::Bitcast => return self.fold_bitcast(operand(0)?, kind),
+            // By one truth a whole constant is chosen, which may be an address: that is why this is not left to the
+            // components below.
             Op::Select if self.plain(operand(0)?)?.1.len() == 1 => {
                 let accept = self.plain(operand(0)?)?.1[0] != 0;
                 return self.retyped(operand(if accept { 1 } else { 2 })?, kind);
@@ -63,6 +66,7 @@ impl Reader<'_> {
                 pool.extend(self.plain(operand(1)?)?.1);
                 let lanes = operands.iter().skip(2);
                 lanes
+                    // All ones say that any value will do.
                     .map(|lane| pool.get(*lane as usize).copied().unwrap_or(0))
                     .collect()
             }

@@ -60,6 +60,7 @@ pub(super) fn read(reader: &mut Reader<'_>, source: &dr::Function, function: Fun
 
 impl FunctionReader<'_, '_> {
     /// Gives every result a number before any is used.
+    // Phis read values of blocks that come later.
     fn number(&mut self, source: &dr::Function) -> Result<()> {
         for (index, block) in source.blocks.iter().enumerate() {
             let label = block.label.as_ref().and_then(|label| label.result_id);
@@ -110,6 +111,7 @@ impl FunctionReader<'_, '_> {
             }
         }
         let terminator = terminator.ok_or_else(|| malformed!("a block without an end"))?;
+        // A line of SPIR-V holds up to the end of its block.
         self.line = None;
         Ok(Block {
             phis,
@@ -172,6 +174,7 @@ impl FunctionReader<'_, '_> {
                         }
                     };
                     let scalar = self.types().scalar(self.type_of(selector)).unwrap_or(Scalar::I64);
+                    // A narrow literal may be filled up with its sign; words are filled with zeros here.
                     cases.push((crate::builtins::truncate(scalar, value), self.label(target)?));
                 }
                 Terminator::Switch {
@@ -285,6 +288,7 @@ impl FunctionReader<'_, '_> {
         let mut attributes = self.attributes(instruction)?;
         // OpenCL has it computed with fused products or without, whatever the kernel asks for its own arithmetic.
         attributes.math.allow_contract |= instruction.opcode == Op::Dot && !attributes.no_contraction;
+        // What `read` emits on the way is part of this instruction, and may assume the same.
         self.math = attributes.math;
         let (operation, operands) = read(self)?;
         self.math = FastMath::default();

@@ -11,6 +11,7 @@ impl FunctionReader<'_, '_> {
     /// An instruction of a group, or `None` when it is another kind.
     pub(super) fn group_operation(&mut self, instruction: &dr::Instruction) -> Result<Option<Code>> {
         let opcode = instruction.opcode;
+        // Among no others than itself, a work-item waits for nobody: what is left of the barrier is its fence.
         if opcode == Op::ControlBarrier {
             let Some(scope) = self.barrier_scope(instruction)? else {
                 return Ok(Some((Operation::Fence, Vec::new())));

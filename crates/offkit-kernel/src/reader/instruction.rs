@@ -94,6 +94,7 @@ impl FunctionReader<'_, '_> {
         }
         // Those that take their operands as they stand.
         let (operation, count) = match opcode {
+            // A part that begins at the first word and has as many as the whole is a copy.
             Op::CopyObject | Op::CopyLogical => (Operation::Extract(0), 1),
             Op::ExpectKHR => (Operation::Expect, 2),
             Op::AssumeTrueKHR => (Operation::Assume, 1),
@@ -113,6 +114,7 @@ impl FunctionReader<'_, '_> {
             Op::Undef => {
                 let kind = self.reader.result_type(instruction)?;
                 let zero = self.reader.zero(kind);
+                // What is undefined is zero, so that all who execute the form agree.
                 let constant = self.reader.push_constant(result_id(instruction)?, zero);
                 (Operation::Extract(0), vec![Operand::Constant(constant)])
             }
@@ -136,6 +138,7 @@ impl FunctionReader<'_, '_> {
                 let lanes = literals(instruction, 2)?;
                 let lanes = lanes
                     .into_iter()
+                    // All ones say that any value will do.
                     .map(|lane| (lane != u32::MAX).then_some(lane))
                     .collect();
                 let vectors = vec![self.operand_at(instruction, 0)?, self.operand_at(instruction, 1)?];
@@ -145,6 +148,8 @@ impl FunctionReader<'_, '_> {
                 let callee = id(instruction, 0)?;
                 let function = self.reader.function(callee)?;
                 let arguments = self.operands_from(instruction, 1)?;
+                // Names count only where the module has no body: one that it defines itself is called, whatever its
+                // name.
                 if self.reader.source.functions[function.0 as usize]
                     .blocks
                     .is_empty()
@@ -184,6 +189,7 @@ impl FunctionReader<'_, '_> {
                 (Operation::Fold(Op::FAdd), vec![products])
             }
             Op::IAddCarry | Op::ISubBorrow | Op::UMulExtended | Op::SMulExtended => {
+                // Their result is a struct of two; in the form the opcode itself stands for its upper half.
                 let low = match opcode {
                     Op::IAddCarry => Op::IAdd,
                     Op::ISubBorrow => Op::ISub,
@@ -271,6 +277,7 @@ impl FunctionReader<'_, '_> {
         let all_ids = instruction
             .operands
             .iter()
+            // The functions are told of operands alone: an instruction with a literal means more than they do.
             .all(|operand| matches!(operand, Source::IdRef(_)));
         if instruction.operands.is_empty() || !all_ids || instruction.result_type.is_none() {
             return Ok(None);

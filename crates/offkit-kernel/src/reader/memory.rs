@@ -142,6 +142,8 @@ impl FunctionReader<'_, '_> {
             Op::PtrDiff => return self.pointer_difference(instruction).map(Some),
             Op::Load => {
                 let pointer = self.operand_at(instruction, 0)?;
+                // A built-in variable that is read whole needs no memory; where only its address is taken, or a part
+                // is read, it is addressed like others.
                 match self.input_variable(pointer) {
                     Some(global)
                         if self.reader.module.globals[global.0 as usize].kind
@@ -230,6 +232,7 @@ impl FunctionReader<'_, '_> {
     fn pointer_difference(&mut self, instruction: &dr::Instruction) -> Result<Code> {
         let (a, b) = (self.operand_at(instruction, 0)?, self.operand_at(instruction, 1)?);
         let pointee = self.reader.pointee(self.type_of(a))?;
+        // Types without values have no size to divide by.
         let size = self.types().layout(pointee).size.max(1);
         let word = self.reader.scalar_type(Scalar::I64)?;
         let bytes = self.emit(word, Operation::Elementwise(Op::ISub), vec![a, b]);
@@ -241,6 +244,7 @@ impl FunctionReader<'_, '_> {
         use AtomicOperation as A;
         let opcode = instruction.opcode;
         // Operand numbers of what the operation needs beside the pointer.
+        // The scope is 1 and the order 2; a compare-exchange has an order for when it fails at 3.
         let (operation, needs): (A, &[usize]) = match opcode {
             Op::AtomicLoad => (A::Load, &[]),
             Op::AtomicStore => (A::Store, &[3]),

@@ -50,13 +50,17 @@ pub fn read(source: &dr::Module) -> Result<ir::Module> {
     reader.imports()?;
     reader.strings();
     reader.alias_declarations()?;
+    // Types point to later types, constants name later functions, and functions call each other: numbers are given in
+    // passes ahead of whatever asks for them.
     reader.number_types()?;
     reader.number_functions()?;
     for instruction in &source.types_global_values {
         reader.global_instruction(instruction)?;
     }
     reader.declare_functions()?;
+    // With their signatures known, and before the bodies in which such functions are called.
     reader.functions_with_addresses()?;
+    // Both lists have the same numbers: what is made on the way, for calls by address, comes behind these.
     for (index, function) in source.functions.iter().enumerate() {
         let name = reader.module.functions[index].name.clone();
         function::read(&mut reader, function, FunctionId(index as u32))

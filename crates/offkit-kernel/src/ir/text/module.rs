@@ -39,6 +39,7 @@ impl Module {
             out.block(function, block);
             out.text
                 .lines()
+                // A line begins with its break, so there is nothing before the first one.
                 .skip(1)
                 .map(|line| line.trim_start().to_owned())
                 .collect()
@@ -54,6 +55,8 @@ impl Display for Module {
         for (index, kind) in (0..).zip(self.types.iter()) {
             out.declaration("type", &TypeId(index), kind);
         }
+        // Only behind the types' own lines: whoever reads `i32` adds the type where it isn't there yet, and it would
+        // get another number.
         out.names_types = true;
         for (index, file) in (0..).zip(&self.files) {
             out.declaration("file", &FileId(index), file);
@@ -220,6 +223,7 @@ impl Lines {
     /// The line of a place, or of the nearest thing around it.
     fn of(&self, place: Option<Place>) -> u32 {
         let Some(place) = place else { return 1 };
+        // They were noted in the order in which places are in the module.
         let after = self.0.partition_point(|(at, _)| *at <= place);
         after
             .checked_sub(1)
@@ -232,6 +236,7 @@ impl Input<'_> {
     /// The number of what is declared, which must be the next one.
     fn next<T: Text + PartialEq>(&mut self, id: impl Fn(u32) -> T, count: usize) -> Result<()> {
         let wanted = u32::try_from(count).ok().map(id);
+        // Goes past blanks, so that the error tells where the number is.
         self.is_at_end();
         let at = self.error(format!("the next one is number {count}"));
         if wanted == Some(T::read(self)?) {
@@ -342,6 +347,7 @@ impl Input<'_> {
         }
         if let Some((wanted, value)) = (0..)
             .zip(self.values.keys())
+            // Without gaps, for the number of a value is its place in the list of types below.
             .find(|(wanted, value)| *value != wanted)
         {
             return Err(self.error(format!(

@@ -219,6 +219,7 @@ struct Checker<'m> {
 
 impl Checker<'_> {
     fn function(&mut self) -> Check {
+        // First of all: everything behind this takes numbers for indices.
         self.references()?;
         for variable in &self.function.variables {
             let lanes = |kind| self.module.types.layout(kind).lanes;
@@ -241,6 +242,8 @@ impl Checker<'_> {
             let available = |operand: Operand, block: BlockId, before: usize| match operand {
                 Operand::Constant(_) => true,
                 Operand::Value(value) => match homes[value.0 as usize] {
+                    // What an instruction gives is at one more than its place, phis and parameters are at zero: with
+                    // one more than the place of who reads, an instruction does not see its own result.
                     Some((home, at)) if home == block => at < before,
                     Some((home, _)) => dominators.dominates(home, block),
                     None => false,
@@ -270,6 +273,7 @@ impl Checker<'_> {
                 };
                 self.operation(instruction).map_err(context)?;
                 for operand in &instruction.operands {
+                    // In what nothing leads to, every block comes before every other.
                     if reachable && !available(*operand, id, at + 1) {
                         return Err(context(format!("uses {operand} before it is there")));
                     }
