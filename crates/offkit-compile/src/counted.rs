@@ -44,6 +44,7 @@ pub(crate) fn is_counted(
             [false, true] => false,
             _ => return false,
         };
+        // Each round has to come by here: one that goes past would never look at the bound.
         latches().all(|latch| graph.dominates(*node, *latch)) && look.bounds(*condition, goes_on_if, DEEPEST)
     })
 }

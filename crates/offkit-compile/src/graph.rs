@@ -77,6 +77,8 @@ impl Graph {
         let count = successors.len();
         let exit = count;
         let mut backwards = predecessors.clone();
+        // Nodes of a loop without an end lead to none of these: they get no post-dominator, and nobody meets behind
+        // them.
         let leaves = order.iter().filter(|node| successors[**node].is_empty());
         backwards.push(leaves.copied().collect());
         let back_order = reverse_post_order(count + 1, exit, |node| &backwards[node]);
@@ -133,6 +135,7 @@ impl Graph {
     /// The loops, outer ones first. None where a cycle can be entered at two places.
     pub(crate) fn loops(&self) -> Option<Vec<Loop>> {
         let mut loops: Vec<Loop> = Vec::new();
+        // In reverse post-order the head of an outer loop comes before those inside.
         for header in &self.order {
             let mut inside = vec![false; self.successors.len()];
             inside[*header] = true;
@@ -334,6 +337,8 @@ fn dominators(
         for node in order.iter().skip(1) {
             let mut meeting: Option<usize> = None;
             for before in &predecessors[*node] {
+                // At first nothing is known of those that lead back; and of those that the entry does not reach,
+                // nothing ever is.
                 if found[*before].is_none() || position[*before].is_none() {
                     continue;
                 }
@@ -342,6 +347,7 @@ fn dominators(
                     Some(mut other) => {
                         let mut this = *before;
                         while this != other {
+                            // What is later in the order goes up, for what dominates a node comes before it.
                             if position[this] > position[other] {
                                 this = found[this].unwrap_or(other);
                             } else {

@@ -173,6 +173,7 @@ impl Uses<'_> {
     fn find_addresses(&mut self) {
         let function = self.function;
         let mut changed = true;
+        // Phis of loops have operands that come later: again until nothing is new.
         while std::mem::take(&mut changed) {
             for block in &function.blocks {
                 let phis = block
@@ -258,6 +259,8 @@ impl Uses<'_> {
         let Some(part) = self.variables.part(variable) else {
             return;
         };
+        // Parts are scalars, whose sizes are powers of two: what is skipped is whole parts if as many of its low bits
+        // are zero. The stride has some of these zeros, the index must have the rest.
         let missing = part.trailing_zeros().saturating_sub(stride.trailing_zeros());
         let seen = &mut Seen {
             asked: BTreeSet::new(),

@@ -33,6 +33,8 @@ pub const SEEN_SHIFT: u64 = 28;
 /// The factor and the shift for groups of a size: so a number is divided by it without a division, which processors have
 /// none of for vectors.
 pub fn division(size: u64) -> (u64, u64) {
+    // The shift is 62 at most and the factor below 2^32, so that the product of a number below 2^31 stays within 63
+    // bits.
     let size = size.clamp(1, 1 << 31);
     let shift = 31 + u64::from(size.next_power_of_two().trailing_zeros());
     // Rounded up, and so times `size` at most 2^(shift - 31) more than 2^shift: no product reaches the next quotient.

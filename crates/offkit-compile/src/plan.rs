@@ -64,6 +64,8 @@ impl Plan {
         let definitions = Definitions::new(&function);
         // Values that differ since some work-items make them anew between two barriers, where others keep theirs.
         let mut renewed = BTreeSet::new();
+        // What is renewed depends on the masks of regions, these on shapes, and shapes on what is renewed. The set
+        // only grows, so this ends.
         let (shapes, regions) = loop {
             let shapes = shapes::shapes(
                 module,

@@ -146,6 +146,7 @@ fn live_at(
         }
     }
     // From its readers upwards, as far as where it is made.
+    // With the value's name as the mark, it need not be cleared for the next.
     let mut seen_for = vec![None; function.blocks.len()];
     for (value, mut stack) in readers {
         let home = definitions.of(value).block();
@@ -173,6 +174,7 @@ fn region(
     let loops = graph.loops();
     let parts = |block: usize| shapes.parts(&function.blocks[block].terminator);
     let is_plain = !graph.order.iter().any(|block| parts(*block));
+    // Where nobody parts, branches are branches, and it doesn't matter what loops there are.
     let Some(loops) = loops.or_else(|| is_plain.then(Vec::new)) else {
         return Err(Refusal(
             "a loop that is entered at two places has a branch that work-items part at".to_owned(),

@@ -62,6 +62,7 @@ impl Look<'_> {
             match &instruction.operation {
                 Operation::Load => match self.is_row(instruction) {
                     None => return false,
+                    // One number for all costs a vector no more than one work-item.
                     Some(_) if self.shapes.is_uniform(instruction.operands[0]) => {}
                     Some(is_row) => {
                         gathers += 1;
@@ -122,6 +123,7 @@ impl Look<'_> {
         let instruction = self.definitions.instruction(self.function, value)?;
         let step = |operand: &Operand| self.step(*operand, depth);
         match (&instruction.operation, &instruction.operands[..]) {
+            // Wrong where a number wraps, which costs speed alone: this only chooses how the work-items are executed.
             (Operation::Convert { .. } | Operation::Reinterpret, [one]) => step(one),
             (Operation::Elementwise(Op::IAdd), [a, b]) => step(a)?.checked_add(step(b)?),
             (Operation::Elementwise(Op::ISub), [a, b]) => step(a)?.checked_sub(step(b)?),

@@ -35,7 +35,10 @@ impl Shape {
     pub fn of_input(built_in: BuiltIn, variant: Variant) -> [Shape; 4] {
         use Shape::{Strided, Uniform, Varying};
         match (built_in, variant.cut) {
+            // Groups of one work-item: local ids are zero, and the number of a group is the global id of its
+            // work-item.
             (BuiltIn::LocalInvocationId | BuiltIn::LocalInvocationIndex, Cut::Single) => return [Uniform; 4],
+            // A vector may reach from one group that is seen into the next, where local ids begin again.
             (BuiltIn::LocalInvocationIndex, Cut::Merged) => return [Varying; 4],
             (BuiltIn::LocalInvocationId | BuiltIn::WorkgroupId, Cut::Merged) => {
                 return match variant.rows {
@@ -49,6 +52,7 @@ impl Shape {
             _ => {}
         }
         match built_in {
+            // Where a vector lies within a row, only the first dimension differs in it.
             BuiltIn::LocalInvocationId | BuiltIn::GlobalInvocationId if variant.rows => {
                 [Strided(1), Uniform, Uniform, Uniform]
             }
@@ -186,6 +190,7 @@ pub(crate) fn shapes(
         analysis.set_all(*value, Shape::Varying);
     }
     analysis.run();
+    // Shapes are final by now: both follow from them and need no rounds.
     analysis.find_what_may_wrap();
     analysis.find_what_is_from_ids();
     Ok(analysis.shapes)
@@ -208,6 +213,7 @@ fn strided(by: i64) -> Shape {
 
 impl Analysis<'_> {
     fn run(&mut self) {
+        // Nobody is there to differ from: all stays unknown, which reads as uniform.
         if self.variant.width == 1 {
             return;
         }
@@ -375,6 +381,8 @@ impl Analysis<'_> {
                 }
                 _ => Words::All(Some(Shape::Varying)),
             },
+            // From one address work-items read one value, as they do so at a time. Of volatile memory nothing is
+            // taken for granted.
             Operation::Load if !instruction.attributes.volatile => Words::All(self.all(operands)),
             Operation::Collective(collective) => Words::All(self.collective(collective, operands)),
             Operation::Ballot(
@@ -600,6 +608,7 @@ impl Analysis<'_> {
     fn may_wrap(&self, operand: Operand, bits: u32, signed: bool) -> bool {
         matches!(self.scalar(operand), Some(Shape::Strided(_)))
             && self.width(operand) < bits
+            // Eight operations back at most; what has no answer by then counts as what may wrap.
             && !self.stays_in_range(operand, signed, 8)
     }
 
@@ -662,6 +671,7 @@ impl Analysis<'_> {
                     Operand::Constant(_) => false,
                 };
                 let operands = &instruction.operands;
+                // What is computed from such a value is marked as well: an access asks about its address alone.
                 let itself = match &instruction.operation {
                     Operation::Convert { kind, .. } => {
                         let bits = self.width(Operand::Value(result));
@@ -754,6 +764,7 @@ impl Analysis<'_> {
                         .filter(|exit| !found.contains(**exit))
                     {
                         starts.push(*exit);
+                        // Who leaves by one way and who leaves by another meet here in different rounds.
                         let from_inside = self.graph.predecessors[*exit]
                             .iter()
                             .filter(|before| found.contains(**before));
@@ -775,6 +786,8 @@ impl Analysis<'_> {
     }
 
     /// Follows the ways from a branch: where two of them come together, work-items meet.
+    // Each way has the label of the block that it began with. A block that two labels come to is a join, and what
+    // goes on from there has a label of its own; LLVM's analysis of divergence finds joins in this way as well.
     fn label(&mut self, branch: usize, end: Option<usize>, starts: &[usize]) {
         let mut labels: Vec<Option<usize>> = vec![None; self.graph.successors.len()];
         for start in starts {
@@ -794,12 +807,15 @@ impl Analysis<'_> {
         for index in 0..self.graph.order.len() {
             let node = self.graph.order[index];
             let Some(label) = labels[node] else { continue };
+            // Behind the place where all meet nobody is parted any more.
             if Some(node) == end {
                 continue;
             }
             for next in 0..self.graph.successors[node].len() {
                 let next = self.graph.successors[node][next];
                 if self.graph.is_back(node, next) {
+                    // The head of a loop around the branch: who gets there by two ways brings different values for
+                    // the next round.
                     let around_branch = self
                         .rounds
                         .loops
@@ -878,6 +894,7 @@ fn add(a: Option<Shape>, b: Option<Shape>) -> Option<Shape> {
         Shape::Varying => None,
     };
     match (stride(a?), stride(b?)) {
+        // Modulo 2^64, and so modulo the width of every narrower integer.
         (Some(a), Some(b)) => Some(strided(a.wrapping_add(b))),
         _ => Some(Shape::Varying),
     }
@@ -907,6 +924,8 @@ fn uniform_or_varying(shapes: &[Option<Shape>]) -> Option<Shape> {
 /// they are computed from.
 fn addresses(function: &Function) -> Vec<bool> {
     let mut found = vec![true; function.values.len()];
+    // Everything is taken for an address until a use tells otherwise, so that addresses which go round in loops stay
+    // some.
     let mut changed = true;
     while std::mem::take(&mut changed) {
         let mut spoil = |operand: &Operand| {

@@ -11,6 +11,7 @@ use super::real::{Format, Real};
 use super::trigonometric::sinpi;
 
 /// What the fraction was made for, less a half.
+// That is 6.024680040776729583740234375 in `coefficients.py`.
 const SHIFT: f64 = 5.524_680_040_776_73;
 
 /// Behind it the gamma function is infinite, and on the other side zero.

@@ -23,6 +23,7 @@ pub(super) fn acos<R: Real>(x: R) -> R {
 fn asin_or_half_acos<R: Real>(x: R) -> (R::Mask, R) {
     let half = x.constant(0.5);
     let large = half.less(x);
+    // asin x = π/2 - 2 asin √((1 - x) / 2): towards one the arc sine is ever steeper, which no polynomial is.
     let square = R::select(large, (-half).fma(x, half), x * x);
     let x = R::select(large, square.sqrt(), x);
     (large, ASIN.at(square).mad(square * x, x))

@@ -62,6 +62,8 @@ pub(super) fn hypot<R: Real>(x: R, y: R) -> R {
     // The same for all powers of two: where squares would not be normal numbers, others are taken.
     let (one, infinity) = (x.constant(1.0), x.constant(f64::INFINITY));
     let longer = R::select(x.less(y), y, x);
+    // Between these the sum of the squares is a normal number: from 2^-100 to 2^121 for single precision. The shorter
+    // one's square may be lost, where it makes no difference to the sum.
     let large = x.constant(x.pick(2f64.powi(60), 2f64.powi(500))).less(longer);
     let small = longer.less(x.constant(x.pick(2f64.powi(-50), 2f64.powi(-400))));
     let scale_of = |of_large: i32, of_small: i32| {

@@ -95,6 +95,8 @@ impl Format {
     /// [`Real::scale`] by means of the bits.
     pub fn scale<R: Real>(number: R, exponent: R) -> R {
         let exponent = exponent.to_integer();
+        // In two steps, each by a power that is a normal number: the whole may be beyond the format. The first is
+        // exact.
         let half = exponent.right(1);
         number * power_of_two(number, half) * power_of_two(number, exponent - half)
     }
@@ -105,6 +107,8 @@ impl Format {
         let subnormal = number.less(number.constant(format.least_normal()));
         let shifted = number.times((1_u64 << format.significand) as f64);
         let bits = R::select(subnormal, shifted, number).bits();
+        // From 3/4 on, so that numbers on both sides of one have the exponent 0: their logarithm is small, and would
+        // be lost in the difference of two larger ones.
         let three_quarters = bits.constant(((2 * format.bias - 1) << format.significand) / 2);
         let exponent = (bits - three_quarters).right(format.significand);
         let significand = R::from_bits(bits - exponent.left(format.significand));

@@ -43,6 +43,7 @@ const TWO_OVER_PI: [u64; 35] = [
 ];
 
 /// Which quarter turn is nearest to an angle of a double and at least 1/256, modulo four, and what is left.
+// Payne and Hanek's method: only those bits of 2/π are multiplied which the result depends on, in integers.
 pub(super) fn quarters<W: Real>(angle: W) -> (W, W) {
     let bits = angle.bits();
     let constant = |value: i64| bits.constant(value);
@@ -53,6 +54,7 @@ pub(super) fn quarters<W: Real>(angle: W) -> (W, W) {
     // Of small numbers, which are not asked for, it would lie outside the table.
     let first = first & constant(0x7ff);
     let (word, within) = (first.right_unsigned(6), first & constant(63));
+    // Eleven bits choose one of 32 words, and three more follow: that is why the table has 35, with zeros at its end.
     let words = [0, 1, 2, 3].map(|next| (word + constant(next)).lookup(&TWO_OVER_PI));
     let window = |at: usize| {
         let above = words[at].left_by(within);

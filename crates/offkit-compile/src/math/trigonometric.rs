@@ -65,6 +65,7 @@ pub(super) fn tanpi<R: Real>(x: R) -> R {
     sine / positive_zero(cosine(quarters, rest))
 }
 
+// OpenCL says which zeros these are: `cospi` gives +0 only, and `sinpi` of a whole number a zero of its sign.
 fn positive_zero<R: Real>(x: R) -> R {
     let zero = x.constant(0.0);
     R::select(x.equals(zero), zero, x)
@@ -112,6 +113,7 @@ fn sine<R: Real>(quarters: R::Integer, rest: R) -> R {
 fn cosine<R: Real>(quarters: R::Integer, rest: R) -> R {
     let square = rest * rest;
     let (sine, cosine) = (sine_of_rest(rest, square), cosine_of_rest(square));
+    // The cosine changes its sign a quarter turn before the sine does.
     let next = quarters + quarters.constant(1);
     R::select(quarters.has(1), sine, cosine).signed_by(sign_of_half_turn(rest.format(), next))
 }

@@ -45,6 +45,7 @@ pub(super) fn lower(body: &mut Body, most_work_items: u64) -> bool {
                 body.function.blocks[index].terminator = Terminator::Jump(behind);
             }
         }
+        // The rest of this block is one of those that were added, and is looked at when its turn comes.
         index += 1;
     }
     changed
@@ -117,6 +118,7 @@ impl<'b> Lowering<'b> {
         use CollectiveKind as K;
         let operands = instruction.operands.as_slice();
         let result = match (kind, operands) {
+            // All work-items take part in each copy, so that waiting for each other is waiting for the copies.
             (K::WaitEvents, _) => {
                 self.barrier();
                 None
@@ -296,6 +298,8 @@ impl<'b> Lowering<'b> {
                 matches!(module.types.get(global.kind), Type::Array { element, .. } if *element == kind);
             fits && global.home == Home::Local && global.name == NAME
         };
+        // One array serves all uses of a type: each begins with a barrier, behind which nobody reads what the last
+        // one left.
         let found = module.globals.iter().position(is_room);
         let layout = module.types.layout(kind);
         let index = match found {
@@ -307,6 +311,8 @@ impl<'b> Lowering<'b> {
                     .and_then(|kernel| kernel.required_local_size);
                 let count =
                     required.map(|sizes| sizes.iter().fold(1, |all: u64, size| all.saturating_mul(*size)));
+                // As many places as work-items: which vectors are made of them is decided later, and exchanges need
+                // one each.
                 let count = count.unwrap_or(self.most_work_items).min(self.most_work_items);
                 let array = module.types.push(Type::Array { element: kind, count })?;
                 module.globals.push(Global {
@@ -351,6 +357,8 @@ impl<'b> Lowering<'b> {
             self.body.scalar_kind(Scalar::I64)?,
             self.body.scalar_kind(Scalar::Bool)?,
         );
+        // A head that tests, a body, and a block behind: all loops here have this form, which the analysis of loops
+        // knows.
         let number = self.body.new_value(wide);
         let before = BlockId(self.at as u32);
         let mut phis = vec![Phi {
@@ -452,6 +460,7 @@ impl<'b> Lowering<'b> {
         let inside = self.in_sub_group(kind, value);
         let total = self.in_sub_group(CollectiveKind::Reduce(reduction), value);
         let own = self.input(BuiltIn::SubgroupId, 1)?;
+        // Before the first sub-group there is nothing: what it combines here is its own total, and not used.
         let before = self.combined(reduction.op, total, Some(own))?;
         let zero = self.number(wide, 0);
         let is_first = self.elementwise(bool, Op::IEqual, vec![own, zero]);
@@ -479,6 +488,7 @@ impl<'b> Lowering<'b> {
                     .value(part, Operation::Extract(dimension), vec![index]);
                 self.widened(wanted, Conversion::Unsigned)?
             } else {
+                // What the index has no coordinate for is one work-item wide.
                 self.number(wide, 0)
             };
             let same = self.elementwise(bool, Op::IEqual, vec![own, wanted]);

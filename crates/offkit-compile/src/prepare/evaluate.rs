@@ -70,6 +70,7 @@ pub(super) fn load(body: &mut Body, pointer: Operand, kind: TypeId) -> Option<Op
     for (leaf, place) in types.leaves(kind).into_iter().zip(0..) {
         let word = word_at(types, table.kind, offset.checked_add(leaf.offset)?, leaf.scalar)?;
         let at = usize::try_from(word).ok()?;
+        // A constant without words is zero throughout.
         found.words.push(match table.words.is_empty() {
             true => 0,
             false => *table.words.get(at)?,
@@ -96,6 +97,8 @@ fn word_at(types: &Types, mut kind: TypeId, mut offset: u64, scalar: Scalar) -> 
                 let parts = (0..members.len() as u64)
                     .rev()
                     .map_while(|index| types.part(kind, index));
+                // From the last member on, the first that begins no later than the place holds it: but for members
+                // without bytes, which begin where others do.
                 let mut parts = parts.filter(|(part, ..)| types.layout(*part).size > 0);
                 parts.find(|(_, start, _)| *start <= offset)?
             }

@@ -71,6 +71,8 @@ pub(super) fn inline(module: &Module, kernel: usize) -> Result<Body, Refusal> {
 }
 
 /// Makes sure that calls end and that all functions are there.
+// `recursion` has replaced functions that call themselves: this is what keeps the inliner from going round if it
+// missed one.
 fn check_calls(module: &Module, kernel: FunctionId) -> Result<(), Refusal> {
     let callees = |function: FunctionId| -> Vec<FunctionId> {
         let blocks = module.functions[function.0 as usize].blocks.iter();
@@ -154,9 +156,11 @@ impl<'m> Inliner<'m> {
         for (index, (parameter, argument)) in function.parameters.iter().zip(arguments).enumerate() {
             let mut argument = *argument;
             if !self.body.is_like(self.body.kind(argument), parameter.kind) {
+                // Extracting all of a value is how it gets another name of its type, here and elsewhere.
                 let operation = Operation::Extract(0);
                 argument = self.emit(block, line, Some(parameter.kind), operation, vec![argument]);
             }
+            // The kernel's own arguments are copied later, and only those that are written: see `arguments`.
             if parameter.by_value && after.is_some() {
                 argument = self.copy_of(parameter, argument, block, line);
             }
@@ -301,6 +305,7 @@ impl<'m> Inliner<'m> {
                     phis: phi.into_iter().collect(),
                     ..empty()
                 });
+                // The callee's code is written later, from `left`, so that deep calls take no deep recursion here.
                 let entry = self.enter(callee, &operands, Some(after), at, instruction.line)?;
                 let block = &mut self.body.function.blocks[at.0 as usize];
                 block.terminator = Terminator::Jump(entry);

@@ -61,6 +61,8 @@ pub fn prepare_for(module: &Module, kernel: usize, most_work_items: u64) -> Resu
         Some(function) => recursion::without(module, function)?,
         None => Cow::Borrowed(module),
     };
+    // Each step behind this one asks for what the ones before it leave: null pointers and sizes that are constants,
+    // arguments whose uses are all in sight.
     let mut body = inline::inline(&module, kernel)?;
     vectors::lower(&mut body);
     simplify_all(&mut body);
@@ -76,6 +78,7 @@ pub fn prepare_for(module: &Module, kernel: usize, most_work_items: u64) -> Resu
     if reducible::give_headers(&mut body)? {
         simplify_all(&mut body);
     }
+    // Last, as nothing before asks for it and shapes do.
     extensions::recognise(&mut body);
     simplify_all(&mut body);
     let prepared = body.finish();
@@ -92,6 +95,7 @@ fn simplify_all(body: &mut Body) {
         sweep::sweep(body);
         changed |= split::split(body);
         changed |= promote::promote(body);
+        // Only where nothing else is left to do: what is known by then tells how often a loop goes round.
         if !changed && !unroll::unroll(body) {
             break;
         }

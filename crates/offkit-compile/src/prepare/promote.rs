@@ -16,6 +16,8 @@ struct Slot {
 }
 
 /// Makes values of variables that are only loaded and stored as a whole; whether there were any.
+// As Cytron and others do: phis at the iterated dominance frontiers of stores, then one walk down the tree of
+// dominators.
 pub(super) fn promote(body: &mut Body) -> bool {
     let (slots, of) = candidates(body);
     if slots.is_empty() {
@@ -63,6 +65,7 @@ pub(super) fn promote(body: &mut Body) -> bool {
         }
     }
 
+    // What was never stored may be anything: zero is the same for all work-items.
     let zeros: Vec<Operand> = slots.iter().map(|slot| body.zero(slot.kind)).collect();
     let mut children = vec![Vec::new(); blocks];
     for block in &graph.order {

@@ -27,6 +27,7 @@ use member::{Call, Member, copied};
 const STACK: u64 = 1 << 18;
 
 /// Where frames and what is in them begin at multiples of, at most.
+// That of OpenCL's largest type, a vector of sixteen doubles.
 const ALIGNMENT: u64 = 128;
 
 /// The module without functions that call themselves, as far as the kernel calls them.
@@ -66,6 +67,8 @@ pub(super) fn without(module: &Module, kernel: FunctionId) -> Result<Cow<'_, Mod
                     }
                     continue;
                 }
+                // A machine begins as one of its members. Where another one is called from outside too, it gets a
+                // machine of its own with all of them again: what begins where is then never a question at run time.
                 let machine = match machines.get(&callee) {
                     Some(machine) => *machine,
                     None => {
@@ -75,6 +78,7 @@ pub(super) fn without(module: &Module, kernel: FunctionId) -> Result<Cow<'_, Mod
                         let machine = FunctionId(module.functions.len() as u32);
                         module.functions.push(code);
                         machines.insert(callee, machine);
+                        // Its members may call functions that call themselves apart from these.
                         left.push(machine.0 as usize);
                         machine
                     }
@@ -187,6 +191,7 @@ impl<'m> Machine<'m> {
             align = machine.members[index].lay_out(&machine.module.types)?.max(align);
         }
         for member in &mut machine.members {
+            // Frames follow each other without gaps: sizes keep the next one aligned.
             member.size = member.size.next_multiple_of(align);
         }
         Ok(machine)
@@ -195,6 +200,7 @@ impl<'m> Machine<'m> {
     /// Numbers the calls of members, from 1 on.
     fn find_calls(&mut self) {
         let places: HashMap<usize, usize> = self.members.iter().map(|member| member.id).zip(0..).collect();
+        // Zero is what the first frame has: behind it is the end.
         let mut label = 0;
         for member in &mut self.members {
             for block in &member.code.blocks {
@@ -284,6 +290,8 @@ impl<'m> Machine<'m> {
                 .iter()
                 .map(|one| one.kind)
                 .collect();
+            // One place for all calls of a member: its head moves what it is given into the frame before anything
+            // else is called, and who called takes the result before anything else returns.
             let parameters = kinds.into_iter().map(|kind| self.variable(kind, None));
             self.members[index].parameters = parameters.collect::<Result<_>>()?;
             let result = self.members[index].code.result;
@@ -394,6 +402,8 @@ impl<'m> Machine<'m> {
         let Operand::Value(value) = operand else {
             return Ok(operand);
         };
+        // Values are known within a block alone. What another block made is in the frame: any call may lie between
+        // them, and behind the dispatch no block comes before another.
         if let Some(known) = code.known.get(&value) {
             return Ok(*known);
         }
@@ -586,6 +596,7 @@ impl<'m> Machine<'m> {
         let size = self.constant(self.kinds.size, size);
         let (next, fits) = (self.value(self.kinds.size), self.value(self.kinds.truth));
         let next = code.push(Some(next), Operation::Elementwise(Op::IAdd), vec![top, size]);
+        // No frame is larger than half of the stack (see `lay_out`), but for the rounding to an alignment.
         let most = self.constant(self.kinds.size, STACK - needed);
         let condition = Operation::Elementwise(Op::ULessThanEqual);
         let condition = code.push(Some(fits), condition, vec![next, most]);

@@ -23,6 +23,8 @@ pub(super) fn give_headers(body: &mut Body) -> Result<bool, Refusal> {
         if steps > MOST_STEPS {
             return Err(Refusal("the kernel has too many loops in loops".to_owned()));
         }
+        // Each cycle without its head is a region again, in which inner cycles are found. A new header is in none of
+        // them: it takes the entries' place outside.
         for cycle in cycles(&successors, &region) {
             let entries = entries(&successors, &cycle);
             let mut inner = cycle;
@@ -158,6 +160,8 @@ fn dispatch(body: &mut Body, entries: &[usize]) -> Result<(), Refusal> {
     for (entry, number) in entries.iter().zip(0..) {
         let number = body.constant(Constant::plain(selector_kind, vec![number]));
         for predecessor in &graph.predecessors[*entry] {
+            // A block for each way: one predecessor may lead to several of the entries, and the phis of the header
+            // tell ways apart by the block they come from.
             let way = BlockId(body.function.blocks.len() as u32);
             let from = &mut body.function.blocks[*predecessor];
             let line = from.line;

@@ -52,6 +52,7 @@ fn intervals(graph: &Graph) -> Vec<(usize, usize)> {
     }
     let mut intervals = vec![(0, 0); graph.successors.len()];
     let mut next = 0;
+    // A stack of its own: the tree may be as deep as the function has blocks, and the thread's stack is not.
     let mut stack: Vec<(usize, bool)> = graph
         .order
         .first()
@@ -165,6 +166,7 @@ impl Simplifier<'_> {
             }
             only = Some(operand);
         }
+        // What comes only of itself never gets a value, so that any will do.
         let only = only.unwrap_or_else(|| self.body.zero(kind));
         self.body.is_like(self.body.kind(only), kind).then_some(only)
     }
@@ -187,6 +189,7 @@ impl Simplifier<'_> {
             ..
         } = instruction;
         let mut hasher = DefaultHasher::new();
+        // Not all fields of operations are in the hash: it has to tell most apart, and the comparison below decides.
         (std::mem::discriminant(operation), operands, kind).hash(&mut hasher);
         match operation {
             Operation::Elementwise(op) | Operation::Fold(op) => op.hash(&mut hasher),
@@ -201,6 +204,8 @@ impl Simplifier<'_> {
         let (at, _) = self.intervals[block];
         let found = seen.iter().find(|seen| {
             let (start, end) = self.intervals[seen.block];
+            // Only where the earlier one is executed whenever this one is; and alike in what it promises, as not to
+            // wrap.
             (start..end).contains(&at)
                 && (&seen.operation, &seen.operands) == (operation, operands)
                 && (seen.kind, &seen.attributes) == (kind, attributes)
@@ -283,6 +288,7 @@ impl Simplifier<'_> {
             }
             (Operation::GenericCast(class), [pointer]) => {
                 if let (Some(wanted), Some(found)) = (Place::of(*class), self.place(*pointer)) {
+                    // A cast to a memory that the pointer does not point into gives null.
                     return Becomes::Known(if wanted == found {
                         *pointer
                     } else {
@@ -347,6 +353,7 @@ impl Simplifier<'_> {
                         (*first >= from && *first + lanes <= end).then(|| (*part, *first - from))
                     })
                 }
+                // Of several lanes some might come from one vector and some from the other.
                 (Operation::Shuffle(picked), [one, other]) if lanes == 1 => {
                     let split = self.body.lanes(*one);
                     match picked.get(*first as usize) {
@@ -409,6 +416,7 @@ impl Simplifier<'_> {
             let (before, base, in_bounds) = (*before, base[0], *in_bounds);
             *offset = offset.wrapping_add(before);
             operands[0] = base;
+            // Two steps that both stay inside make one that does; one alone promises nothing of the sum.
             attributes.in_bounds &= in_bounds;
             self.changed = true;
         }

@@ -17,6 +17,8 @@ pub(super) fn split(body: &mut Body) -> bool {
     if body.function.variables.is_empty() {
         return false;
     }
+    // First copies become loads and stores, which is only worth it for variables that are understood with the copies
+    // in them; then all is looked at anew, as only what the copies became tells which parts are accessed.
     let places = Places::of(body, true);
     let copied = expand_copies(body, &places);
     let places = Places::of(body, false);
@@ -71,6 +73,7 @@ impl Places {
             of: HashMap::new(),
             escaped: variables
                 .iter()
+                // Only long tables still have one: `inline` has made stores of the others.
                 .map(|variable| variable.initializer.is_some())
                 .collect(),
             accesses: vec![Vec::new(); variables.len()],
@@ -152,6 +155,8 @@ impl Places {
             Operation::Atomic { scalar, .. } => (0, What::Bytes(scalar_size(*scalar))),
             Operation::Extended(op) => {
                 let scalar = match *op {
+                    // What these store through their pointer is an exponent, a quotient or a sign; of others the
+                    // second result is like the first.
                     OpenclStd100Op::frexp | OpenclStd100Op::remquo | OpenclStd100Op::lgamma_r => Scalar::I32,
                     _ => types.scalar(result?)?,
                 };
@@ -168,6 +173,7 @@ impl Places {
             what => what,
         };
         let size = match what {
+            // Without padding at the end, as of a vector of three: nobody reads or writes that.
             What::Value(kind) => types.layout(kind).size.min(extent(body, kind)),
             What::Bytes(size) => size,
         };
@@ -286,6 +292,7 @@ fn expand_copies(body: &mut Body, places: &Places) -> bool {
 fn align_at(align: u32, offset: u64) -> u32 {
     match offset {
         0 => align,
+        // 4096 is more than any alignment, and the shift stays within 32 bits.
         _ => align.min(1 << offset.trailing_zeros().min(12)),
     }
 }
@@ -415,6 +422,8 @@ fn plan(body: &mut Body, places: &Places, variable: usize) -> Option<Plan> {
     if places.escaped[variable] || places.accesses[variable].is_empty() {
         return None;
     }
+    // All accesses, taken apart into scalars and vectors and sorted, fall into ranges that don't overlap. Each range
+    // is split by itself, so that one odd access keeps only what it touches in memory.
     let mut atoms_of: Vec<Bytes> = Vec::new();
     for access in &places.accesses[variable] {
         match access.what {
@@ -489,6 +498,8 @@ fn split_range(body: &mut Body, pointer: TypeId, start: u64, end: u64, atoms: &[
             .range(piece.offset..=piece.offset + piece.size)
             .copied()
             .collect();
+        // A scalar that has several parts is put together from a vector of them (see `load_parts`): they must be of
+        // one size. Truths have no bytes that others could share.
         let mut sizes = inside.windows(2).map(|pair| pair[1] - pair[0]);
         let first = sizes.next().unwrap_or(0);
         let truths = pieces.iter().filter(|other| other.offset == piece.offset);

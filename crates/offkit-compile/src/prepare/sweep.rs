@@ -40,6 +40,7 @@ pub(super) fn sweep(body: &mut Body) {
             need(operand, &mut left);
         }
     }
+    // From what has effects back to what it needs: so phis of a loop that only need each other go, too.
     while let Some(value) = left.pop() {
         if std::mem::replace(&mut needed[value.0 as usize], true) {
             continue;

@@ -11,6 +11,7 @@ use super::evaluate::{evaluate, plain_word};
 use crate::graph::{Graph, Loop};
 
 /// Loops with more iterations stay.
+// Of the head, which sixteen rounds come to once more, to leave.
 const MOST_ITERATIONS: usize = 17;
 /// And those that would become more instructions.
 const MOST_INSTRUCTIONS: usize = 1024;
@@ -36,6 +37,8 @@ pub(super) fn unroll(body: &mut Body) -> bool {
         if let Some(shape) = Shape::of(body, &graph, candidate)
             && let Some(iterations) = iterations(body, candidate, &shape)
         {
+            // One at a time: block numbers and loops are others now, and what is known inside may have simplified the
+            // outer loop.
             copy(body, candidate, &shape, iterations);
             return true;
         }
@@ -68,6 +71,7 @@ fn walks_through_arrays(body: &Body, candidate: &Loop) -> bool {
     let phis = &body.function.blocks[candidate.header].phis;
     let is_walked = phis.iter().any(|phi| is_private(Operand::Value(phi.result)));
     let is_together = |instruction: &Instruction| matches!(instruction.operation, Operation::Collective(_));
+    // Each copy of a barrier would begin a region of its own.
     (is_walked || instructions().any(is_walk)) && !instructions().any(is_together)
 }
 

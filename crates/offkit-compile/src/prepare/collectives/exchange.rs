@@ -8,6 +8,7 @@ use offkit_spirv::grammar::{BuiltIn, Op};
 use super::Lowering;
 
 /// Bits of a ballot.
+// SPIR-V's ballots are four words of 32 bits: work-items beyond have no bit.
 const BALLOT: u64 = 128;
 
 impl Lowering<'_> {
@@ -99,6 +100,7 @@ impl Lowering<'_> {
             Kind::ShuffleUp => self.elementwise(wide, Op::ISub, vec![own, argument]),
             Kind::ShuffleDown => self.elementwise(wide, Op::IAdd, vec![own, argument]),
             Kind::QuadSwap(direction) => {
+                // Horizontal, vertical, diagonal, in SPIR-V's order.
                 let mask = number(self, [1, 2, 3][direction.min(2) as usize]);
                 self.elementwise(wide, Op::BitwiseXor, vec![own, mask])
             }
@@ -122,6 +124,7 @@ impl Lowering<'_> {
             _ => return None,
         };
         let (room, stride) = self.leave(value, own)?;
+        // The value of who isn't there is undefined in OpenCL, but the address has to be one in the array.
         let exists = self.elementwise(bool, Op::ULessThan, vec![source, count]);
         let source = self
             .emit()

@@ -115,6 +115,8 @@ impl Member {
 
     /// Gives what is in frames its places: first of all the label of who called. Tells how a frame has to be aligned.
     pub(super) fn lay_out(&mut self, types: &Types) -> Result<u64> {
+        // The label comes first, at the same place in every frame: the dispatch reads it without knowing whose frame
+        // it is.
         let (mut size, mut most) = (4u64, 16);
         let mut place = |kind: TypeId, align: Option<u32>| {
             let layout = types.layout(kind);
@@ -130,6 +132,8 @@ impl Member {
             kept.insert(value, place(self.kind(value), None));
         }
         for phi in self.code.blocks.iter().flat_map(|block| &block.phis) {
+            // Not the place where the value is kept: what a phi is given for the next time must not overwrite what it
+            // is now, which other phis may be given.
             given.insert(phi.result, place(self.kind(phi.result), None));
         }
         let mut variables = HashMap::new();
