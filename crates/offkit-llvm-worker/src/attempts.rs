@@ -57,6 +57,7 @@ impl Attempt {
     /// The options with this version and these extensions.
     pub(crate) fn options(&self, options: &CodeOptions) -> CodeOptions {
         let (architecture, rest) = options.triple.split_once('-').unwrap_or((&options.triple, ""));
+        // `spirv64v1.2` without its version: the first `v` belongs to the name.
         let architecture = architecture.split('v').take(2).collect::<Vec<_>>().join("v");
         let (major, minor) = self.version;
         CodeOptions {
@@ -93,6 +94,7 @@ impl Attempt {
                 version: (self.version.0, self.version.1 + 1),
                 ..self.clone()
             }),
+            // No version is enough, and LLVM names no extension: with all of them, the code tells what it uses.
             Some(Need::Something) if !self.has_all => Next::Again(Self {
                 version: first.version,
                 extensions: (KNOWN_EXTENSIONS.into_iter().filter(is_allowed))

@@ -79,6 +79,7 @@ static bool is_remark(int kind) {
 
 static const llvm::DiagnosticInfoWithLocationBase *with_location(const llvm::DiagnosticInfo &info) {
   int kind = info.getKind();
+  // The class with a location can't be asked for by itself: these are the kinds derived from it.
   bool has = kind == llvm::DK_GenericWithLoc || kind == llvm::DK_RegAllocFailure ||
              kind == llvm::DK_ResourceLimit || kind == llvm::DK_StackSize ||
              kind == llvm::DK_LegalizationFailure || kind == llvm::DK_Unsupported || kind == llvm::DK_MisExpect ||
@@ -249,6 +250,7 @@ void offkit_set_haste(int haste) {
     auto option = options.find(name);
     if (option == options.end())
       continue;
+    // LLVM takes an option once only; this forgets the time before, and gives it its default.
     option->second->reset();
     if (haste)
       option->second->addOccurrence(0, name, value);

@@ -99,6 +99,7 @@ unsafe fn add_aspects(instruction: LLVMValueRef, aspects: &mut BTreeSet<u32>) {
                 _ => false,
             };
         }
+        // The operand with the new value, after the pointer and for an exchange what is expected.
         let changed = match opcode {
             LLVMOpcode::LLVMAtomicRMW => 1,
             LLVMOpcode::LLVMAtomicCmpXchg => 2,

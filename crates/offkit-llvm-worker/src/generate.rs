@@ -99,6 +99,8 @@ enum Ended {
 impl Work<'_> {
     /// Generates the code of each part, with as little of SPIR-V as it needs.
     fn attempt(&mut self, parts: &[Part], limits: &SpirvLimits) -> Result<Vec<Ended>, Error> {
+        // In rounds: all open parts are generated in processes, several at a time, and those that failed go on to the
+        // next with what their last words ask for. That ends: versions and extensions are few, and all are tried once.
         let first = Attempt::first(self.options);
         let mut ended: Vec<Option<Ended>> = parts.iter().map(|_| None).collect();
         let mut open: Vec<(usize, Option<Attempt>)> =
@@ -172,6 +174,8 @@ impl Work<'_> {
         attempt: &Attempt,
         limits: &SpirvLimits,
     ) -> Result<Option<SpirvNeed>, Error> {
+        // Generated with all that there is, the code tells what it uses. Then each root is tried alone, to tell which
+        // of them need it, and last each call alone. This takes time, but only where code has failed.
         let origins = self.origins.alone(number);
         let mut work = Work {
             kept: &mut *self.kept,
@@ -279,6 +283,8 @@ struct Prepared {
 
 /// Optimises a part and changes it for its target.
 fn prepare(made: Made, number: usize, options: &CodeOptions) -> Result<Prepared, Error> {
+    // Before the optimiser comes what it has to know (what stays visible, what others may write) and what it would
+    // move (inline assembly); behind it what the back end gets wrong of its work; last the list of what is left.
     let Made { mut module, mut told } = made;
     let keep = options
         .keep
@@ -293,6 +299,7 @@ fn prepare(made: Made, number: usize, options: &CodeOptions) -> Result<Prepared,
     let device_globals = keep_from_folding(&module);
     set_options(&options.spirv_extensions, &options.backend_options)?;
     if let Some(keep) = &keep {
+        // Before it is checked, so that one that isn't well formed can be looked at.
         module.write(&keep.with_extension("bc"))?;
     }
     module.verify()?;

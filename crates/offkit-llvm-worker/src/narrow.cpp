@@ -119,6 +119,7 @@ class Narrowing {
   }
 
   void choose() {
+    // From the loops' own counters on to all that is computed from them; what is chosen grows while it is gone through.
     for (Loop *loop : loops.getLoopsInPreorder())
       for (PHINode &phi : loop->getHeader()->phis()) choose(&phi);
     for (unsigned index = 0; index < chosen.size(); ++index)
@@ -176,6 +177,7 @@ public:
   bool run() {
     // All of it before anything is changed: what is known of values is of those that are there now.
     choose();
+    // Empty at first: they are made of what is made of them.
     for (auto &[instruction, range] : chosen)
       if (auto *phi = dyn_cast<PHINode>(instruction))
         made[phi] = IRBuilder<>(phi).CreatePHI(narrow, phi->getNumIncomingValues());
@@ -198,6 +200,7 @@ public:
     }
     for (ICmpInst *comparison : comparisons) {
       Value *left = low(comparison->getOperand(0), comparison), *right = low(comparison->getOperand(1), comparison);
+      // What has 32 bits is positive in 64, where to compare with a sign is to compare without.
       Value *same = IRBuilder<>(comparison).CreateICmp(comparison->getUnsignedPredicate(), left, right);
       comparison->replaceAllUsesWith(same);
       comparison->eraseFromParent();

@@ -115,6 +115,7 @@ impl Pipe {
         let Some(reader) = &mut self.reader else { return };
         let before = self.bytes.len();
         self.bytes.resize(before + CHUNK_BYTES, 0);
+        // An error is an end, too: then the result is not whole, and `outcome` says so.
         let read = reader.read(&mut self.bytes[before..]).unwrap_or(0);
         self.bytes.truncate(before + read);
         if read == 0 {

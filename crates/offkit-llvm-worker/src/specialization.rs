@@ -257,6 +257,7 @@ impl Pass {
             let length = match lowering {
                 SpecializationConstantMode::Native => self.native(name, length_type, default)?,
                 SpecializationConstantMode::Emulation => {
+                    // The runtime is told of it, and yet its value would come too late for the size of memory.
                     self.offset_of(name, length_type, default);
                     default
                 }
@@ -426,6 +427,7 @@ impl Pass {
         numbers: &mut std::slice::Iter<'_, Number>,
         leaves: &mut Vec<[u32; 3]>,
     ) {
+        // An element without a value has a number, but no place that the runtime fills.
         if numbers
             .as_slice()
             .first()

@@ -22,6 +22,7 @@ impl<'e, 'm> Emitter<'e, 'm> {
         };
         let varies = self.plan.shapes.word(result, 0) == Shape::Varying;
         let operands = &instruction.operands;
+        // A uniform base stays a scalar, as gathers take it, beside a vector of indices.
         let mut base = match (varies, self.shapes(operands[0])[0]) {
             (true, Shape::Strided(_)) => self.of_all(operands[0]),
             _ => self.operand(operands[0])[0],
@@ -86,6 +87,8 @@ impl<'e, 'm> Emitter<'e, 'm> {
     pub(super) fn of_all(&mut self, operand: Operand) -> Value<'m> {
         let b = self.b;
         let (word, shape) = (self.operand(operand)[0], self.shapes(operand)[0]);
+        // Of numbers that wrap somewhere in the vector, the others' values are no stride from the first one's: they are
+        // computed as the program does, in their own width, back to operands that are strided for sure.
         let definition = match operand {
             Operand::Value(value) if self.width.is_some() && self.plan.shapes.may_wrap(value) => {
                 self.plan.definition(value)

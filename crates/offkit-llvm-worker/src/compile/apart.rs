@@ -46,11 +46,13 @@ impl<'m> Emitter<'_, 'm> {
         let before = b.current();
         b.jump(head);
         b.at_end(head);
+        // The mask's bits are what is left to do: the lowest names the lane, and is cleared below.
         let left = b.phi(b.int(64));
         b.incoming(left, bits, before);
         b.branch(b.icmp(IntPredicate::LLVMIntNE, left, self.word(0)), body, done);
         b.at_end(body);
         let lane = b.intrinsic("llvm.cttz", &[b.int(64)], &[left, b.truth(None, false)]);
+        // The width is a power of two: the lane is one of the vector's, whatever LLVM knows of the mask.
         let lane = b.and(lane, self.word(u64::from(width) - 1));
         code(self, lane)?;
         let rest = b.and(left, b.sub(left, self.word(1)));
@@ -64,6 +66,7 @@ impl<'m> Emitter<'_, 'm> {
     /// extracted.
     pub(super) fn apart(&self, word: Value<'m>) -> Apart<'m> {
         let ty = word.ty();
+        // A vector of truths has a bit for each in memory, where none can be read alone.
         let has_bytes = ty.lane().is_pointer() || ty.lane().bits() >= 8;
         let slot = (ty.width().is_some() && has_bytes).then(|| {
             let slot = self.slot(ty);
@@ -153,6 +156,7 @@ impl<'m> Emitter<'_, 'm> {
     ) -> Result<Vec<Value<'m>>> {
         let b = self.b;
         let operands = instruction.operands.clone();
+        // A group runs on one thread, so nobody comes between a load and a store of its own memory.
         let is_local = matches!(
             self.module
                 .types
@@ -187,6 +191,7 @@ impl<'m> Emitter<'_, 'm> {
         self.each(mask, &mut |emitter, lane| {
             let place = emitter.of_lane(words[0], lane);
             let place = emitter.coerce(place, b.pointer());
+            // A pointer is exchanged as the number that it is, of the type of the access.
             let operand = |index: usize| {
                 let word = emitter.of_lane(words[index], lane);
                 if word.ty().is_pointer() {
@@ -330,6 +335,7 @@ impl<'m> Emitter<'_, 'm> {
         let Operation::Extended(op) = instruction.operation else {
             return refuse(format!("{:?}", instruction.operation));
         };
+        // The CPU device reads what is called as its `BuiltinCall`, with the shapes of a result and seven operands.
         if operands.len() > 7 {
             return refuse(format!("{op:?} of {} operands", operands.len()));
         }
@@ -359,6 +365,7 @@ impl<'m> Emitter<'_, 'm> {
         let given = room(total);
         let count = result.lanes as usize;
         let (first, second) = (room(count), room(count));
+        // The results that go through the pointer come behind the others, as `extended` takes them apart.
         let scalars = if has_second { 2 * count } else { count };
         // The second result's type is that of what the pointer leads to.
         let second_scalar = instruction.operands.last().and_then(|last| {
@@ -414,6 +421,7 @@ impl<'m> Emitter<'_, 'm> {
     }
 }
 
+// Whatever order a module asks for: the strongest keeps the promises of all.
 const SEQUENTIAL: LLVMAtomicOrdering = LLVMAtomicOrdering::LLVMAtomicOrderingSequentiallyConsistent;
 
 /// LLVM's name for what an atomic access does.

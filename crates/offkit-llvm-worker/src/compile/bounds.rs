@@ -121,6 +121,7 @@ impl<'m> Emitter<'_, 'm> {
             self.locals.len() as u64,
             self.code.variables.len() as u64,
         ];
+        // In order: the table is part of the code, and the same kernel is to give the same code.
         let mut locals: Vec<_> = self.locals.iter().collect();
         locals.sort_unstable();
         for (number, at) in locals {
@@ -168,6 +169,7 @@ impl<'m> Emitter<'_, 'm> {
         if self.variables.contains_key(&value) {
             return Some(Object::Private(value));
         }
+        // Through all that computes an address from another: by how much it moves is what checks look at.
         let sources: Vec<Operand> = match self.plan.definition(value) {
             Some(instruction) => match instruction.operation {
                 Operation::Address { .. } | Operation::Reinterpret | Operation::Expect => {
@@ -182,6 +184,7 @@ impl<'m> Emitter<'_, 'm> {
                 phi.incoming.iter().map(|(_, operand)| *operand).collect()
             }
         };
+        // What a loop's phi gets from its own round adds nothing: all other ways must agree.
         let mut found = None;
         for source in sources {
             match (found, self.origin(source, seen)) {
@@ -252,8 +255,11 @@ impl<'m> Emitter<'_, 'm> {
         // What is accessed in one piece: from an address on, so many bytes.
         let one = match (self.width, shape) {
             (None, _) => Some((0, span)),
+            // Each work-item is to stay in its own copy, which what the vector accesses in one piece doesn't tell.
             (Some(_), _) if matches!(object, Object::Private(_)) => None,
             (Some(_), Shape::Uniform) => Some((0, span)),
+            // With a mask, the addresses of those who don't take part may be anywhere.
+            // A negative stride has the last work-item's address first.
             (Some(width), Shape::Strided(by)) if mask.is_none() => {
                 let way = by.wrapping_mul(i64::from(width) - 1);
                 Some((way.min(0), way.unsigned_abs() + span))
@@ -293,16 +299,20 @@ impl<'m> Emitter<'_, 'm> {
                 (None, known(start))
             }
             Object::Unknown | Object::Argument(_) => {
+                // Nothing is inside of no bytes, so the first access always asks the device, which fills this in.
                 let hint = self.zeroed_slot(2);
                 let part = |index: u64| form(b.load(word, b.offset(hint, self.word(index * 8)), 8));
                 (Some(hint), (part(0), part(1)))
             }
         };
+        // One comparison for both ends: what is before the start is a huge unsigned offset. The room behind the
+        // offset doesn't wrap where `begins` holds, and is not looked at elsewhere.
         let offset = b.sub(first, start);
         let begins = b.icmp(IntPredicate::LLVMIntULT, offset, room);
         let ends = b.icmp(IntPredicate::LLVMIntUGE, b.sub(room, offset), b.integer(ty, size));
         let mut is_inside = b.and(begins, ends);
         if checked.kind == bounds::ATOMIC {
+            // A scalar's size is a power of two. Of an access that isn't aligned the device says what is wrong.
             let rest = b.and(first, b.integer(ty, span - 1));
             is_inside = b.and(is_inside, b.icmp(IntPredicate::LLVMIntEQ, rest, b.zero(ty)));
         }
@@ -311,6 +321,7 @@ impl<'m> Emitter<'_, 'm> {
             // Chosen, so that an address that is nothing counts only where a work-item takes part.
             is_open = b.select(mask, is_open, b.truth(is_open.ty().width(), false));
         }
+        // To branch on poison is undefined behaviour; frozen, it goes one way or the other.
         let is_open = b.freeze(self.any(is_open));
         let (asked, made) = (
             b.block(self.function, "bounds"),

@@ -306,6 +306,7 @@ impl<'m> Builder<'m> {
     /// An integer in each lane, cut off at the width.
     pub(crate) fn integer(&self, ty: Type<'m>, value: u64) -> Value<'m> {
         assert!(ty.is_integer());
+        // The widest integers are those of whole products: twice 64 bits.
         let words = [value, 0];
         let count = ty.bits().div_ceil(64);
         // SAFETY: an integer type, and as many words as it has.
@@ -900,6 +901,7 @@ impl<'m> Builder<'m> {
             let count = fields.len() as c_uint;
             let ty = match addresses {
                 [] => fields[0],
+                // Packed, so that nothing but these fields decides where the addresses are.
                 _ => LLVMStructTypeInContext(self.context, fields.as_mut_ptr(), count, 1),
             };
             let variable = LLVMAddGlobalInAddressSpace(self.module.as_raw(), ty, name.as_ptr(), space);
@@ -914,6 +916,7 @@ impl<'m> Builder<'m> {
     pub(crate) fn fill(&self, variable: Value<'m>, bytes: &[u8], addresses: &[(u64, Value<'m>)]) {
         // SAFETY: constants of the context.
         let plain = |bytes: &[u8]| unsafe {
+            // 1: no NUL behind it.
             LLVMConstStringInContext2(self.context, bytes.as_ptr().cast(), bytes.len(), 1)
         };
         let mut fields = Vec::new();

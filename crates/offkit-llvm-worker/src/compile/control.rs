@@ -63,6 +63,7 @@ impl<'m> Emitter<'_, 'm> {
         }
         for block in &region.order {
             b.at_end(blocks[block]);
+            // Words are values of the block that read them, and need not dominate this one: others come from slots.
             self.words.clear();
             let code = &self.code.blocks[block.0 as usize];
             for instruction in &code.instructions {
@@ -116,6 +117,7 @@ impl<'m> Emitter<'_, 'm> {
             }
             for (to, way) in made {
                 b.at_end(way);
+                // What is read on one way is no value on the others.
                 let words = self.words.clone();
                 self.move_phis(*block, to, |_, slots| (slots, None));
                 self.words = words;
@@ -139,6 +141,7 @@ impl<'m> Emitter<'_, 'm> {
     ) {
         let b = self.b;
         let code = self.code;
+        // All are read before one is set: phis change at once, and one may be another's operand.
         let mut moves = Vec::new();
         for phi in &code.blocks[to.0 as usize].phis {
             let Some((_, operand)) = phi.incoming.iter().find(|(before, _)| *before == from) else {
@@ -195,6 +198,8 @@ impl<'m> Emitter<'_, 'm> {
         if let Terminator::Jump(to) = self.code.blocks[block.0 as usize].terminator {
             self.move_phis(block, to, |_, slots| (slots, None));
         }
+        // A barrier is met by all of a group or by none, so what one vector notes holds for all of them. One
+        // whose work-items are all done notes nothing.
         if let Some(next) = self.next {
             b.store(b.integer(b.int(32), behind as u64), next, 4);
         }
@@ -274,6 +279,7 @@ impl<'m> Emitter<'_, 'm> {
             if let Some(header) = region.loops.iter().position(|found| found.header == block) {
                 self.begin_round(region, &ways, header);
             }
+            // Outer loops come first, so this is the innermost of those that end here.
             let ending = region.loops.iter().rposition(|found| found.range.1 == index);
             let behind = ending.map_or(ways.places[index + 1], |number| ways.ends[number]);
             self.masked_block(region, &ways, block, mask, behind)?;
@@ -299,6 +305,7 @@ impl<'m> Emitter<'_, 'm> {
             let nobody = b.zero(self.guard_type(region, block));
             b.store(nobody, slot, alignment_of(nobody.ty()));
         };
+        // Not of the head, whose guard whoever led here has just set.
         for block in &region.order[found.range.0 + 1..=found.range.1] {
             if let Some(slot) = ways.guards.get(block) {
                 clear(*slot, *block);
@@ -403,6 +410,7 @@ impl<'m> Emitter<'_, 'm> {
                 self.way(region, ways, block, *to, mask);
                 b.jump(behind);
             }
+            // As one way: the phis there have one operand for both.
             Terminator::Branch { accept, reject, .. } if accept == reject => {
                 self.way(region, ways, block, *accept, mask);
                 b.jump(behind);
@@ -456,6 +464,7 @@ impl<'m> Emitter<'_, 'm> {
         behind: Block<'m>,
     ) {
         let b = self.b;
+        // Each once, though several cases lead there: its phis are set for all of them together.
         let mut targets: Vec<BlockId> = cases.iter().map(|(_, to)| *to).chain([default]).collect();
         targets.sort_unstable_by_key(|block| block.0);
         targets.dedup();
@@ -521,6 +530,7 @@ impl<'m> Emitter<'_, 'm> {
         let back = back_to(region, from, to);
         let is_own = control.mask == to;
         let everybody = mask.unwrap_or_else(|| b.truth(self.width, true));
+        // Where only one way leads there, who doesn't come by it has no value of the phi to keep.
         let leads_there = |other: &&BlockId| {
             let code = &self.code.blocks[other.0 as usize];
             !ends_at_barrier(code)

@@ -101,6 +101,7 @@ impl<'m> Emitter<'_, 'm> {
     fn advance(&self, id: [Value<'m>; 3], step: [Value<'m>; 3], size: [Value<'m>; 3]) -> [Value<'m>; 3] {
         let b = self.b;
         let wrap = |id: Value<'m>, size: Value<'m>| {
+            // Once is enough: with step and carry, the id of a vector that there is stays below twice the size.
             let is_beyond = b.icmp(IntPredicate::LLVMIntUGE, id, size);
             let wrapped = b.select(is_beyond, b.sub(id, size), id);
             (wrapped, b.zext_or_trunc(is_beyond, id.ty()))
@@ -167,6 +168,7 @@ impl<'m> Emitter<'_, 'm> {
             BuiltIn::GlobalInvocationId => (0..3).map(global_id).collect(),
             BuiltIn::GlobalSize => launch.global.to_vec(),
             BuiltIn::GlobalOffset => launch.offset.to_vec(),
+            // The first lane's: its shape tells that each of the others is one more.
             BuiltIn::LocalInvocationIndex => vec![current.first],
             BuiltIn::WorkDim => vec![launch.dimensions],
             BuiltIn::GlobalLinearId => {

@@ -324,6 +324,7 @@ impl<'m> Emitter<'_, 'm> {
     pub(super) fn slot(&self, ty: Type<'m>) -> Value<'m> {
         let here = self.b.current();
         self.b.at_end(self.entry);
+        // In the entry: only the slots of that block are made values again by LLVM's `sroa`.
         let slot = self.b.alloca(ty, 1, alignment_of(ty));
         self.b.at_end(here);
         slot
@@ -402,6 +403,7 @@ impl<'m> Emitter<'_, 'm> {
                 }
             };
             self.fixed.insert(ValueId(index as u32), words);
+            // Each argument begins with a word of its own, as the device lays them out (`NativeLaunch::arguments`).
             at += size.div_ceil(8).max(1);
         }
         Ok(())
@@ -452,10 +454,13 @@ impl<'m> Emitter<'_, 'm> {
                 self.locals.insert(number as u32, at);
             }
         }
+        // See `spaces`: an address just behind local memory must not be one of private memory.
         let gap = u64::from(self.tells_spaces_apart());
         self.shared_size = self.shared_size.saturating_add(gap);
         self.shared_size = self.shared_size.next_multiple_of(SCRATCH_ALIGNMENT);
         let mut size = 0u64;
+        // Others lie work-item after work-item. Those that are interleaved come behind them, each with its parts of all
+        // work-items side by side, so that a vector accesses them in one piece.
         let is_interleaved = |variable: &&Variable| {
             self.plan
                 .interleaved
@@ -527,6 +532,7 @@ impl<'m> Emitter<'_, 'm> {
             for (index, region) in self.plan.regions.iter().enumerate() {
                 if self.partial.contains_key(&index) {
                     for behind in region.order.iter().filter_map(|block| self.plan.behind(*block)) {
+                        // There is one already, at a multiple of eight, with nothing but such words behind it.
                         self.partial.entry(behind).or_insert_with(|| {
                             at += 8;
                             at - 8
@@ -555,6 +561,7 @@ impl<'m> Emitter<'_, 'm> {
         });
         let count = b.mul(b.mul(size[0], size[1]), size[2]);
         let width = u64::from(self.plan.variant.width);
+        // A vector's width is a power of two.
         let vectors = match width {
             1 => count,
             _ => b.lshr(
@@ -598,6 +605,7 @@ impl<'m> Emitter<'_, 'm> {
                     behind.sort_unstable();
                     behind.dedup();
                     let cases: Vec<_> = behind.iter().map(|index| (case(*index), heads[*index])).collect();
+                    // Where nobody has come to a barrier, `next` is no region's number, and the group is done.
                     b.switch(next, over, &cases);
                 }
             }
@@ -616,6 +624,7 @@ impl<'m> Emitter<'_, 'm> {
             b.store(b.integer(b.int(32), u64::from(u32::MAX)), next, 4);
         }
         let head = b.block(self.function, "vector");
+        // Written last, though it runs first: only the body tells which slots are to be zero.
         let fresh = b.block(self.function, "vector.fresh");
         let body = b.block(self.function, "vector.body");
         let end = b.block(self.function, "vector.end");
@@ -686,6 +695,7 @@ impl<'m> Emitter<'_, 'm> {
         let width = u64::from(self.plan.variant.width);
         let first = b.mul(number, self.word(width));
         let local_id = local_id.map(|id| b.zext_or_trunc(id, b.int(64).vector(id.ty().width())));
+        // Behind the group's variables in local memory, vector after vector; or one place for all of them.
         let at = b.add(
             b.mul(number, self.word(self.vector_stride())),
             self.word(self.shared_size),
@@ -699,6 +709,7 @@ impl<'m> Emitter<'_, 'm> {
         }
         if let (Some(at), Some(width)) = (self.partial.get(&region), self.width) {
             let bits = b.load(b.int(64), b.offset(scratch, self.word(*at)), 8);
+            // In the place of the other mask: those who have come to the barrier are in the group.
             let bits = b.zext_or_trunc(bits, b.int(width));
             mask = Some(b.bit_cast(bits, b.int(1).vector(self.width)));
         }

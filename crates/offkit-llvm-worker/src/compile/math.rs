@@ -87,6 +87,7 @@ impl<'b, 'm> Context<'b, 'm> {
         };
         let parameters = operands.iter().map(|operand| operand.ty()).collect::<Vec<_>>();
         let width = ty.width().unwrap_or(1);
+        // One for all calls of the kind, by a name that no kernel has.
         let name = format!("offkit.{op:?}.{width}x{}", ty.scalar());
         let (ty, function) = builder.own_function(&name, &results, &parameters, |parameters| {
             builder.return_all(&self.write(function, &parameters));
@@ -177,6 +178,7 @@ impl<'b, 'm> Lanes<'b, 'm> {
         arguments.push(builder.zero(ty));
         arguments.push(builder.signed(builder.int(width.max(8)), -1));
         if bits == 512 {
+            // `_MM_FROUND_CUR_DIRECTION` of Intel's headers.
             const CURRENT_ROUNDING: u64 = 4;
             arguments.push(builder.integer(builder.int(32), CURRENT_ROUNDING));
         }
@@ -331,6 +333,7 @@ impl Real for Lanes<'_, '_> {
             let high = Self::from_bits(bits & Integer::constant(bits, -1 << 27));
             (high, number - high)
         };
+        // Dekker's product and Knuth's sum: what each rounds off is a number itself.
         let product = self * factor;
         let ((a, b), (c, d)) = (halves(self), halves(factor));
         let error = ((a * c - product) + a * d + b * c) + b * d;
@@ -406,6 +409,7 @@ impl Real for Lanes<'_, '_> {
     fn to_integer(self) -> Self {
         if self.ty().bits() == 32 {
             let integer = self.cast(Opcode::LLVMFPToSI, self.builder().int(32));
+            // Out of range, the conversion is poison, which would spread to what is chosen instead.
             return self.with(self.builder().freeze(integer.value));
         }
         let begin = self.integers_begin();

@@ -310,6 +310,7 @@ impl<'m> Emitter<'_, 'm> {
         let mut all: Vec<Value<'m>> = parts.to_vec();
         let count = all.len() as u32;
         let mut length = width;
+        // There are a power of two of them, as `dense` and `words` see to, so that both of a pair are equally long.
         while all.len() > 1 {
             let pairs: Vec<Value<'m>> = all
                 .chunks(2)
@@ -322,6 +323,7 @@ impl<'m> Emitter<'_, 'm> {
             length *= 2;
         }
         let lanes: Vec<_> = (0..width * count)
+            // One shuffle of all: lane after lane takes its scalar of each part.
             .map(|index| Some(index % count * width + index / count))
             .collect();
         b.shuffle(all[0], all[0], &lanes)
@@ -421,6 +423,7 @@ impl<'m> Emitter<'_, 'm> {
         let mut at = 0;
         while at < size {
             let mut piece = align;
+            // The last bytes take ever smaller pieces, down to one.
             while piece > size - at {
                 piece /= 2;
             }

@@ -180,6 +180,7 @@ impl Written {
         let (context, variant) = (Context::new(), request.variant);
         let may_be_scalar = variant.width > 1 && !sees_sub_groups;
         let written = write(&context, module, variant, request, may_be_scalar);
+        // Only what was written tells how much memory a vector needs.
         let written = written.and_then(|written| match written.1.own {
             MOST_OWN_MEMORY.. if may_be_scalar => Err(Refusal(
                 "work-items have so much private memory that a vector's isn't near any more".to_owned(),
@@ -270,6 +271,7 @@ fn machine(request: &CompileRequest) -> Result<Machine, Error> {
         features,
         ..
     } = request;
+    // Also for other processors: in haste, LLVM's options change for the whole process.
     warm::wait();
     if named.is_empty() && processor.is_empty() {
         return warm::host();

@@ -38,6 +38,7 @@ impl<'m> Emitter<'_, 'm> {
         }
         let size = scalar_size(leaves.first()?.scalar);
         let stride = (size * leaves.len() as u64) as i64;
+        // Only what is one access then: `store_words` weaves four parts at most, and none with a mask.
         let is_one = leaves.len() == 1 && leaves[0].offset == 0;
         let are_one = mask.is_none() && dense(leaves, stride).is_some_and(|count| count <= 4);
         (is_one || are_one).then_some(stride)

@@ -124,6 +124,7 @@ impl<'m> Emitter<'_, 'm> {
 
     /// The address of something outside.
     pub(super) fn external(&mut self, name: &str) -> Value<'m> {
+        // The number is the place in the launch's table, which the device fills in the order of `Emitted::externals`.
         let known = self.externals.iter().position(|other| other == name);
         let index = known.unwrap_or_else(|| {
             self.externals.push(name.to_owned());

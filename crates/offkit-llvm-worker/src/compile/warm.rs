@@ -95,6 +95,7 @@ pub fn warm_up() {
             _ = look_at_processor(machine);
         });
         finish(machine.ok());
+        // Nobody waits for these.
         make_tables();
     });
     if started.is_err() {

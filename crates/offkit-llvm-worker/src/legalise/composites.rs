@@ -107,6 +107,7 @@ impl Repair {
             {
                 let base = self.convert(base, of);
                 let operands = [IN_BOUNDS_PTR_ACCESS_CHAIN, base, distance];
+                // Six words, one index less: what the pointer is moved by is the number of bytes.
                 instruction = vec![6 << 16 | SPEC_CONSTANT_OP, of, id];
                 instruction.extend(operands);
                 self.add(opcode, of, id, &operands);
@@ -188,6 +189,7 @@ impl Repair {
         let length = u32::try_from(operands.len())
             .unwrap_or_default()
             .saturating_add(3);
+        // In front of the instruction that uses it, which is written once all its parts are.
         self.written.extend([length << 16 | opcode, wanted, id]);
         self.written.extend_from_slice(&operands);
         self.add(opcode, wanted, id, &operands);

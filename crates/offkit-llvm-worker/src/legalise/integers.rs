@@ -95,6 +95,7 @@ impl Pass {
                     self.wide(instruction);
                 }
             }
+            // What comes in from further down has its counterpart by now.
             for (old, new) in std::mem::take(&mut self.phis) {
                 for index in 0..LLVMCountIncoming(old) {
                     let mut value = self.wide(LLVMGetIncomingValue(old, index));
@@ -107,6 +108,7 @@ impl Pass {
                     self.replace(instruction);
                 }
             }
+            // Only now: `instructions` has them, and is gone through until here.
             for load in std::mem::take(&mut self.finished) {
                 LLVMInstructionEraseFromParent(load);
             }

@@ -32,6 +32,7 @@ impl<'m> Emitter<'_, '_, 'm> {
         self.facts.offset = true;
         match self.offset {
             Some(offset) => {
+                // Three numbers of 32 bits, and the number of dimensions behind them.
                 let place = b.offset(offset, self.word(4 * axis as u64));
                 b.zext_or_trunc(b.load(b.int(32), place, 4), b.int(64))
             }
@@ -82,6 +83,7 @@ impl<'m> Emitter<'_, '_, 'm> {
         let b = self.b;
         let most = self.word(self.gpu.table().sub_group.into());
         let count = self.group_size();
+        // Only the last sub-group of a group may have fewer, and here none has.
         if count
             .as_integer()
             .is_some_and(|count| count.is_multiple_of(self.gpu.table().sub_group.into()))
@@ -168,6 +170,7 @@ impl<'m> Emitter<'_, '_, 'm> {
             BuiltIn::SubgroupLeMask => b.or(below, own),
             _ => below,
         };
+        // One work-item at least is there, so it is shifted by less than 64 bits.
         let members = b.lshr(self.word(u64::MAX), b.sub(self.word(64), self.sub_group_size()));
         let bits = b.and(bits, members);
         let low = b.zext_or_trunc(bits, b.int(32));

@@ -316,6 +316,7 @@ impl<'m> Emitter<'_, '_, 'm> {
         let blocks = &self.code.blocks;
         let mut seen = vec![false; blocks.len()];
         let mut order = Vec::new();
+        // No recursion: it would be as deep as a module's function has blocks.
         let mut stack = vec![(0u32, blocks[0].terminator.successors())];
         seen[0] = true;
         while let Some((number, left)) = stack.last_mut() {
@@ -390,6 +391,7 @@ impl<'m> Emitter<'_, '_, 'm> {
 
     /// The words of an operand, as they are at the end of a block that is written already.
     fn operand_at(&mut self, operand: Operand, end: Block<'m>) -> Result<Vec<Value<'m>>> {
+        // A constant may take instructions to make, which a phi can't have before it.
         self.b.before_end(end);
         self.operand(operand)
     }

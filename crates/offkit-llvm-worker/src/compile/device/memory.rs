@@ -342,6 +342,7 @@ impl<'m> Emitter<'_, '_, 'm> {
         };
         let old = match operation {
             AtomicOperation::Load => {
+                // LLVM has no load that releases.
                 let ordering = match ordering {
                     O::LLVMAtomicOrderingAcquireRelease => O::LLVMAtomicOrderingAcquire,
                     O::LLVMAtomicOrderingRelease => O::LLVMAtomicOrderingMonotonic,
@@ -366,6 +367,7 @@ impl<'m> Emitter<'_, '_, 'm> {
                     AtomicOperation::Store => operand(0)?,
                     _ => b.zero(ty),
                 };
+                // Nor a store that acquires.
                 let ordering = match ordering {
                     O::LLVMAtomicOrderingAcquireRelease => O::LLVMAtomicOrderingRelease,
                     O::LLVMAtomicOrderingAcquire => O::LLVMAtomicOrderingMonotonic,
@@ -386,6 +388,7 @@ impl<'m> Emitter<'_, '_, 'm> {
                 // Floating-point numbers are compared by their bits.
                 let bits = b.int(ty.bits());
                 let (new, expected) = (b.bit_cast(operand(0)?, bits), b.bit_cast(operand(1)?, bits));
+                // An exchange that fails is a load.
                 let failed = match ordering {
                     O::LLVMAtomicOrderingAcquireRelease => O::LLVMAtomicOrderingAcquire,
                     O::LLVMAtomicOrderingRelease => O::LLVMAtomicOrderingMonotonic,

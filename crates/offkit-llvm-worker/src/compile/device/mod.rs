@@ -125,6 +125,7 @@ impl Written {
                 kernels.push(written);
             }
         }
+        // Again, for the functions that there are now: each names its processor.
         machine.adopt(&mut code)?;
         code.verify()?;
         Ok(Written {

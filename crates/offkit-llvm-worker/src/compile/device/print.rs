@@ -152,6 +152,7 @@ fn rewritten(format: &[u8], values: &[(usize, Scalar)]) -> (Vec<u8>, Vec<(usize,
             let digits = after.iter().take_while(|byte| byte.is_ascii_digit()).count();
             rest = &after[digits..];
         }
+        // Longer ones before those that they begin with. `hl`, 32 bits, is OpenCL's own, for vectors.
         let lengths = [(&b"hh"[..], 8), (b"hl", 32), (b"h", 16), (b"ll", 64), (b"l", 64)];
         let length = lengths.iter().find(|(name, _)| rest.starts_with(name));
         let bits = length.map_or(64, |(_, bits)| *bits);

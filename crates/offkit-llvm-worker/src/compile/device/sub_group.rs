@@ -110,6 +110,7 @@ impl<'m> Emitter<'_, '_, 'm> {
             }
             Kind::Rotate(cluster) => {
                 let cluster = match cluster {
+                    // All that take part.
                     0 => {
                         let count = b.intrinsic("llvm.ctpop", &[members.ty()], &[members]);
                         b.zext_or_trunc(count, b.int(32))
@@ -322,6 +323,7 @@ impl<'m> Emitter<'_, '_, 'm> {
         let before = b.current();
         b.jump(head);
         b.at_end(head);
+        // The same for all members: they go round together, so that all are there at each exchange.
         let left = b.phi(members.ty());
         let all = b.phi(value.ty());
         b.incoming(left, members, before);
@@ -340,6 +342,7 @@ impl<'m> Emitter<'_, '_, 'm> {
         };
         let sum = self.lanes.combine(reduction, all, other)?;
         b.incoming(all, b.select(counts, sum, all), b.current());
+        // Without the lowest, whose turn it was.
         let rest = b.and(left, b.sub(left, b.integer(left.ty(), 1)));
         b.incoming(left, rest, b.current());
         b.jump(head);

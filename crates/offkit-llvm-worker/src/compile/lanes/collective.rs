@@ -245,6 +245,8 @@ impl<'m> Lanes<'_, 'm> {
     pub(crate) fn neutral(&self, reduction: Reduction, value: Value<'m>) -> Option<Value<'m>> {
         let Reduction { op, scalar } = reduction;
         let word = match (op, Format::of(scalar)) {
+            // A zero with a sign: one without, added to -0, would make it +0. And of a number and NaN, the
+            // least and the greatest are the number.
             (Op::FAdd, Some(format)) => format.sign(),
             (Op::GroupFMin | Op::GroupFMax, Some(format)) => format.quiet_nan(),
             _ => arithmetic::identity(op, scalar)?,

@@ -120,6 +120,7 @@ impl<'m> Lanes<'_, 'm> {
         let nearest = matches!(rounding, None | Some(Rounding::RTE));
         match to {
             Scalar::F16 => {
+                // Integers up to that bound are exact in single precision, so that they are rounded once.
                 let small = match bits > 16 {
                     true => self.within(value, BEYOND_HALF, signed),
                     false => value,
@@ -228,6 +229,8 @@ impl<'m> Lanes<'_, 'm> {
         let bits = self.bits(nearest);
         let one = b.integer(bits.ty(), 1);
         let is_negative = b.icmp(IntPredicate::LLVMIntSLT, bits, b.zero(bits.ty()));
+        // Next to a number's bits are those of its neighbours, up to infinity. What was rounded to zero has
+        // kept its sign, so that none is moved across it.
         let (closer, further) = (b.sub(bits, one), b.add(bits, one));
         let (up, down) = (
             b.select(is_negative, closer, further),

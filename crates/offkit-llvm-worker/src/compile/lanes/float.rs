@@ -76,6 +76,7 @@ impl<'m> Lanes<'_, 'm> {
                 let format = Format::of(x.ty().scalar())?;
                 let lowest = format.significand_mask() + 1;
                 let bits = self.magnitude(*x);
+                // What is below the lowest wraps around, so that one unsigned comparison sees both ends.
                 let from_lowest = b.sub(bits, b.integer(bits.ty(), lowest));
                 self.below(from_lowest, format.infinity() - lowest)
             }

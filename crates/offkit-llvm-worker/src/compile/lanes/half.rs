@@ -58,6 +58,8 @@ impl<'m> Lanes<'_, 'm> {
         let normal = b.lshr(carried, constant(13));
         let not_a_number = b.icmp(IntPredicate::LLVMIntUGT, magnitude, constant(0x7f80_0000));
         let special = b.select(not_a_number, constant(NAN), constant(INFINITY));
+        // Below 2^-14 numbers are not normal in half precision, from 2^16 on they are infinite. What rounds up to 2^16
+        // carries into the bits of infinity by itself.
         let rounded = b.select(self.below(magnitude, 113 << 23), small, normal);
         let result = b.select(self.below(magnitude, 143 << 23), rounded, special);
         let result = b.zext_or_trunc(b.or(sign, result), self.like(value, Scalar::I16));

@@ -50,6 +50,7 @@ impl Amd {
                 depth: 1024,
                 local_memory: 64 << 10,
                 sub_group: wavefront_size(&Target::new(triple, processor)),
+                // `amdgpu_kernel`, whose arguments by reference are in constant memory.
                 convention: 91,
                 bytes: ("byref", 4),
                 owns_bytes: false,
@@ -220,6 +221,7 @@ impl Gpu for Amd {
             From::Below(delta) => b.sub(self.lane(b), delta),
         };
         // What is beyond the last begins again with the first.
+        // The instruction takes lanes as words in memory, four bytes each.
         let place = b.shl(lane, b.integer(b.int(32), 2));
         b.intrinsic("llvm.amdgcn.ds.bpermute", &[], &[place, word])
     }

@@ -31,15 +31,18 @@ impl Nvidia {
             capability,
             table: Table {
                 work_items: 1024,
+                // What CUDA allows a block; static shared memory has 48 KiB on all of them.
                 depth: 64,
                 local_memory: 48 << 10,
                 sub_group: 32,
+                // `ptx_kernel`.
                 convention: 71,
                 // Also in constant memory, by generic addresses.
                 bytes: ("byval", 0),
                 owns_bytes: true,
                 local_pointers: false,
                 is_shared_object: false,
+                // `ld.acquire` and its like came with the memory model of sm_70.
                 ordered_accesses: capability >= 70,
                 // LLVM 22 writes updates without their order, whatever the processor, and those of the system as those of
                 // one GPU.

@@ -123,6 +123,7 @@ impl<'m> Lanes<'_, 'm> {
             true => b.sext_or_trunc(word, wide),
             false => b.zext_or_trunc(word, wide),
         };
+        // Twice the bits hold the greatest product of two such numbers and one more number.
         let exact = b.add(b.mul(extend(x), extend(y)), extend(z));
         let call = |name, value, bound| b.intrinsic(name, &[wide], &[value, bound]);
         let inside = match signed {

@@ -159,6 +159,8 @@ impl<'m> Lanes<'_, 'm> {
         }
         // A fraction times half the power is exact.
         let (fraction, exponent) = self.split(x, Format::of(x.ty().scalar())?);
+        // No factor beyond 2^2200 makes a difference to a number, nor one beyond 2^1100 to a fraction: so the
+        // sum doesn't wrap, and half of what is left is the exponent of a normal number.
         let power = b.add(within(power, 3000), exponent);
         let power = within(power, 1800);
         let one = b.integer(power.ty(), 1);

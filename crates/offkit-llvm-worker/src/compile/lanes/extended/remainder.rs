@@ -116,6 +116,7 @@ impl<'m> Lanes<'_, 'm> {
             true => "quotient",
             false => "remainder",
         };
+        // For each type: `multiples` is the same for all that come here on one processor.
         let name = format!("offkit.{name}.{}", x.ty().width().unwrap_or(1));
         let types = [x.ty(), x.ty()];
         let (ty, function) = b.own_function(&name, &[x.ty(), long], &types, |operands| {
@@ -136,6 +137,7 @@ impl<'m> Lanes<'_, 'm> {
         match (self.options.processor.fma, of.ty().scalar()) {
             (true, _) => Some(50),
             (false, Scalar::F64) => None,
+            // With the 24 bits of single precision they fit into the 53 of double.
             (false, _) => Some(28),
         }
     }
