@@ -197,6 +197,7 @@ fn parts(count: u64, used: usize) -> [Part; MOST_PARTS] {
     let used = used as u64;
     let (each, rest) = (count / used, count % used);
     let start = |part: u64| match part < used {
+        // The first parts have one more, as long as there is a rest.
         true => part * each + part.min(rest),
         false => count,
     };
@@ -263,8 +264,10 @@ impl Claims<'_> {
         let parts = &self.groups.parts[..self.groups.used];
         for _ in 0..parts.len() {
             let part = &parts[self.part];
+            // Looked at first: who only finds that all are taken doesn't write, and so leaves the line to others.
             if part.next.load(Ordering::Relaxed) < part.end {
                 let first = part.next.fetch_add(self.groups.chunk, Ordering::Relaxed);
+                // It goes beyond the end where several come for the last chunk.
                 if first < part.end {
                     return Some((first, part.end.min(first + self.groups.chunk)));
                 }

@@ -67,6 +67,7 @@ impl Image {
             places: vec![None; sections.len()],
             bytes: Vec::new(),
         };
+        // Code first, in pages of its own, which are not to be readable data's as well.
         layout.place(page, true)?;
         layout.pad(page)?;
         let code = layout.bytes.len();

@@ -100,6 +100,7 @@ impl Loaded {
 #[cfg(unix)]
 impl Drop for Loaded {
     fn drop(&mut self) {
+        // Before the code goes: debuggers read the object whose sections are there.
         self.registered = None;
         // SAFETY: mapped in `new` with this size, and who calls the code keeps the value.
         unsafe { libc::munmap(self.start.as_ptr().cast(), self.size) };
@@ -140,6 +141,8 @@ fn flush_instructions(start: NonNull<u8>, size: usize) {
     let cache_type: u64;
     // SAFETY: reads a register that user code may read.
     unsafe { asm!("mrs {}, ctr_el0", out(reg) cache_type, options(nomem, nostack, preserves_flags)) };
+    // The register has logarithms of the smallest lines' words: in its bits 16 to 19 that of data, in 0 to 3 that of
+    // instructions.
     let line = |shift: u32| 4usize << (cache_type >> shift & 15);
     let (start, end) = (start.as_ptr() as usize, start.as_ptr() as usize + size);
     for address in (start & !(line(16) - 1)..end).step_by(line(16)) {

@@ -33,6 +33,7 @@ pub(super) fn apply(
     let distance = target.checked_sub(from).ok_or(Problem::TooFar)?;
     let low = target & (PAGE - 1);
     match (machine, kind) {
+        // What is called is in the image too, so that no table of jumps is needed in between.
         (Machine::X86_64, elf::R_X86_64_PC32 | elf::R_X86_64_PLT32)
         | (Machine::Aarch64, elf::R_AARCH64_PREL32) => {
             let distance = i32::try_from(distance).map_err(|_| Problem::TooFar)?;
@@ -44,6 +45,7 @@ pub(super) fn apply(
         (Machine::Aarch64, elf::R_AARCH64_ADR_PREL_PG_HI21) => {
             let pages = target.div_euclid(PAGE) - from.div_euclid(PAGE);
             let pages = field(pages, 21)?;
+            // `adrp` has the two lowest bits at 29, and the other nineteen at 5.
             instruction(image, place, 0x60ff_ffe0, (pages & 3) << 29 | pages >> 2 << 5)?;
         }
         (Machine::Aarch64, elf::R_AARCH64_ADD_ABS_LO12_NC | elf::R_AARCH64_LDST8_ABS_LO12_NC) => {

@@ -77,6 +77,7 @@ impl Slot {
     pub(super) fn get(&self) -> Option<&Result<Code, String>> {
         match self.full.get() {
             Some(Ok(_)) => self.full.get(),
+            // Better code that can't be made leaves the first in its place.
             failed_or_missing => self.light.get().or(failed_or_missing),
         }
     }

@@ -225,6 +225,7 @@ impl Service {
             let (again, time) = waited.unwrap_or_else(PoisonError::into_inner);
             state = again;
             if time.timed_out() && state.jobs.is_empty() {
+                // With the lock held, so that a job that comes now has another thread started.
                 state.is_served = false;
                 return None;
             }

@@ -74,6 +74,7 @@ impl Widths {
     /// The same for a kernel that sees ids in groups, and needs nothing else of them: small ones of one size lie in others.
     pub(super) fn merged_if_seen(&self, asked: &Geometry) -> (Geometry, Cut) {
         let Geometry { global, local, .. } = asked;
+        // Ids below 2^31 are what `launch::division` can divide.
         let is_even = (0..3).all(|axis| global[axis].is_multiple_of(local[axis]) && global[axis] <= 1 << 31);
         let size: u64 = local.iter().product();
         if !is_even || size > LARGEST_MERGED {

@@ -202,6 +202,7 @@ impl<W: Work> Row<W> {
     /// Adds a command that is a turn, if it is the only one.
     fn take_turn(&self) -> bool {
         self.last
+            // Sees what the command before has done: `end_turn` and `leave` release it with the null pointer.
             .compare_exchange(null_mut(), turn(), Ordering::Acquire, Ordering::Relaxed)
             .is_ok()
     }
@@ -230,6 +231,7 @@ impl<W: Work> Row<W> {
     unsafe fn join(&self, line: &Arc<Line<W>>, node: &Ref<Node<W>>, work: Option<W>, wait: &[Ref<Node<W>>]) {
         let this = into_raw(Ref::clone(node));
         // SAFETY: by the caller's promise, and this is the order.
+        // Before it can be found: from the swap on, who submits the next command adds an arrow to this one.
         unsafe { node.begin(Line::id(line), work, Place::InLine(Arc::clone(line), this)) };
         let last = self.last.swap(this, Ordering::AcqRel);
         let mut before = None;
@@ -245,6 +247,7 @@ impl<W: Work> Row<W> {
 
     /// Makes a new command wait for the turn that it is behind.
     fn wait_for_turn(&self, node: &Ref<Node<W>>) {
+        // Counted before it is told of: the turn may end at any moment, and takes one away.
         node.count_in();
         let waiting = into_raw(Ref::clone(node));
         let waits = self
@@ -265,6 +268,7 @@ impl<W: Work> Row<W> {
             .compare_exchange(this, null_mut(), Ordering::AcqRel, Ordering::Relaxed);
         if let Ok(this) = left {
             // SAFETY: the line's reference. The caller has another, so that this is not the end of it.
+            // Where another is the last by now, that one's `join` has taken the reference over.
             drop(unsafe { from_raw::<W>(this) });
         }
     }

@@ -76,6 +76,7 @@ impl<W: Work> Ready<W> {
         // SAFETY: the reference was this list's.
         let node = unsafe { from_raw::<W>(next.0) };
         next.0 = node.link.load(Ordering::Relaxed);
+        // No more than a hint: who pushes a node at this moment calls a thread for it, or takes it itself.
         let more = !next.0.is_null() || !self.pushed.load(Ordering::Relaxed).is_null();
         Some((node, more))
     }

@@ -68,6 +68,7 @@ impl<W: Work> Waiters<W> {
     pub(super) unsafe fn push(&self, edge: *mut Edge<W>, waiter: Waiter<W>) -> Result<(), Waiter<W>> {
         // SAFETY: by the caller's promise.
         let place = unsafe { &*edge };
+        // Acquired: who finds the list closed sees the status, and what has been done before.
         let mut first = self.first.load(Ordering::Acquire);
         if first == closed() {
             return Err(waiter);
@@ -93,6 +94,7 @@ impl<W: Work> Waiters<W> {
 
     /// Takes all edges, first come first.
     pub(super) fn take(&self) -> Taken<W> {
+        // Whoever adds an edge at this moment looks at the list itself behind that: `Node::on_status`.
         if self.first.load(Ordering::Relaxed).is_null() {
             return Taken::default();
         }

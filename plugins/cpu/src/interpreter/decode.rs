@@ -22,6 +22,8 @@ pub(super) struct Code {
 
 /// Makes a verified module executable. `addresses` are those of the program-scope variables.
 pub(super) fn decode(module: &ir::Module, addresses: &[u64]) -> Result<Code, ReadError> {
+    // The first is for what has none of its own: the strings of printf, and blocks of sub-groups.
+    // The first is for accesses that work-items make together.
     let mut sites = 1;
     let functions = module.functions.iter().map(|function| {
         decode_function(module, function, addresses, &mut sites)
@@ -100,6 +102,7 @@ fn decode_function(
             decoder.operation(instruction)?;
             lines.resize(decoder.steps.len(), instruction.line);
         }
+        // Paid at the end of a block for all its steps, so that straight code looks at no limit.
         let cost = decoder.steps.len() as u32 - starts[index] + 1;
         let end = terminator(&mut decoder, BlockId(index as u32), &block.terminator, cost);
         decoder.steps.push(end);
@@ -395,6 +398,7 @@ impl Decoder<'_> {
         let overlaps = |read: &Move, written: &Move| {
             read.from < written.to + written.lanes && written.to < read.from + read.lanes
         };
+        // Phis change at once: where a move reads what one before it has written, all are read first.
         let parallel = (1..moves.len()).any(|index| {
             moves[..index]
                 .iter()

@@ -119,6 +119,7 @@ impl WorkItem {
             match exit? {
                 Exit::Suspend => return Ok(Outcome::Suspended),
                 Exit::Call { function, to } => {
+                    // Before the callee's own come: these stay when it returns.
                     let segments = view.private.count() as u32;
                     self.push_frame(functions, function, to, machine.limits)?;
                     let Some(Step::Call { arguments, .. }) = code.steps.get(at) else {
@@ -170,6 +171,7 @@ fn enter(
     };
     for (slot, size) in &code.copies {
         needs(view, *size)?;
+        // It may be private itself, and private memory moves as it grows.
         let mut bytes = vec![0; *size as usize];
         view.read(registers[*slot as usize], &mut bytes)?;
         registers[*slot as usize] = view.push_private(*size);

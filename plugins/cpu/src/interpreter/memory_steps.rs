@@ -219,6 +219,7 @@ impl Decoder<'_> {
 /// Copies bytes between ranges that do not overlap.
 pub(super) fn copy(view: &mut View<'_>, destination: u64, source: u64, size: u64) -> Result<(), Fault> {
     use crate::memory::AccessKind;
+    // The whole ranges first: an error names them rather than a chunk, and nothing has been copied yet.
     view.check(AccessKind::Load, source, size)?;
     view.check(AccessKind::Store, destination, size)?;
     let mut bytes = vec![0; size.min(CHUNK) as usize];

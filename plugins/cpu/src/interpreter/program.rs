@@ -180,6 +180,7 @@ impl Program {
             self.owned.push(address);
             self.addresses.push(address);
         }
+        // Only now: a variable may hold the address of any other.
         for (global, address) in self.module.globals.iter().zip(&self.addresses) {
             let Some(initializer) = global.initializer else {
                 continue;

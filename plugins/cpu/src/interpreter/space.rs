@@ -130,6 +130,7 @@ impl Segments {
     #[inline]
     pub(super) fn get(&mut self, address: u64, size: usize) -> Option<&mut [u8]> {
         let segment = (address >> SEGMENT_SHIFT & SEGMENT_MASK) as usize;
+        // In front of the segment this wraps, and is more than any length.
         let offset = (address as u32).wrapping_sub(ORIGIN) as usize;
         let (start, length) = *self.segments.get(segment)?;
         if offset.checked_add(size)? > length as usize {

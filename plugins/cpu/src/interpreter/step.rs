@@ -179,6 +179,7 @@ impl Function {
     pub(super) fn block_of(&self, step: u32) -> u32 {
         let starts = self.starts.iter().zip(0..).filter(|(start, _)| **start <= step);
         starts
+            // Blocks that are not reachable have 0, and so does the first one, which has the lowest number.
             .max_by_key(|(start, block)| (**start, u32::MAX - *block))
             .map_or(0, |(_, block)| block)
     }

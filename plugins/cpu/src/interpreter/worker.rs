@@ -82,6 +82,7 @@ impl<'l> Worker<'l> {
             scratch.local.push(size);
         }
         scratch.arguments.clear();
+        // As segments lie: the program's variables, then memory for arguments, then copies of structs.
         let mut next_local = launch.needs.local_sizes.len();
         let mut next_copy = next_local + launch.arguments.locals().count();
         for (index, pass) in launch.needs.passes.iter().enumerate() {
@@ -315,6 +316,7 @@ impl<'l> Worker<'l> {
             let members = self.sub_group_meeting(&waiting, all.len());
             meetings.push(members.ok_or_else(|| (self.divergence(states, waiting[0]), waiting[0]))?);
         }
+        // Sub-groups go on first: a work-group meets as a whole, and they may be on the way there.
         if !meetings.is_empty() {
             return Ok(meetings);
         }

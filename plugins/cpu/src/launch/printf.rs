@@ -115,6 +115,7 @@ impl Specification {
             text = rest;
             digits(&mut text);
         }
+        // Longer ones first. `hl` is OpenCL's, for vectors of numbers of 32 bits.
         for (modifier, bits) in [(&b"hh"[..], 8), (b"hl", 32), (b"h", 16), (b"ll", 64), (b"l", 64)] {
             if let Some(rest) = text.strip_prefix(modifier) {
                 text = rest;
@@ -122,6 +123,7 @@ impl Specification {
                 break;
             }
         }
+        // A percent sign at the end stands for itself.
         let (conversion, rest) = text.split_first().unwrap_or((&b'%', text));
         specification.conversion = *conversion;
         (specification, rest)
@@ -223,6 +225,7 @@ impl Specification {
     /// The shorter of the two forms, without zeros at the end.
     fn general(&self, value: f64) -> String {
         let precision = self.precision.unwrap_or(6).max(1);
+        // The power of ten is that of the number as it is rounded.
         let scientific = exponent(value, precision - 1);
         let power: i64 = scientific
             .split('e')

@@ -164,6 +164,7 @@ impl Slabs {
         let base = match class.open.first() {
             Some(base) => *base,
             None => {
+                // The guard behind the region is the gap behind its last slot.
                 let region = Region::new(SLOTS * stride - gap(slot), SMALLEST_ALIGNMENT, gap(slot))?;
                 let base = region.base();
                 let slab = Slab {

@@ -106,6 +106,8 @@ impl Index {
 /// A number that depends on the address as if it were drawn by chance, which makes a tree of any allocations as
 /// balanced as one of allocations that came in random order.
 fn rank(base: u64) -> u64 {
+    // The last steps of SplitMix64.
+    // No two addresses get the same: every step can be undone.
     let mixed = (base ^ base >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
     mixed ^ mixed >> 31

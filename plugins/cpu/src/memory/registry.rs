@@ -83,6 +83,7 @@ impl Memory {
         if !align.is_power_of_two() || align > LARGEST_ALIGNMENT {
             return Err(MemoryError::BadAlignment(align));
         }
+        // Outside of the lock: the host may take long.
         let block = Block::new(&self.slabs, size, align);
         let block = block.ok_or(MemoryError::OutOfMemory(size))?;
         self.note_size(size as u64);
@@ -347,6 +348,7 @@ fn without_host(
     address: u64,
     end: u64,
 ) -> Result<(Option<Index>, Vec<Range<u64>>), MemoryError> {
+    // From the end of the range downwards, until an entry ends in front of it. No entries overlap.
     let (mut rest, mut found) = (None, Vec::new());
     loop {
         let current = rest.as_ref().unwrap_or(index);

@@ -165,6 +165,7 @@ impl Bounds<'_> {
                 name: Name::Private,
             };
             return match all.contains(address, 1) {
+                // Arguments lie in order, so it is meant for the struct that begins last in front of it.
                 true => structs.rfind(|object| object.start <= address),
                 false => None,
             };
@@ -187,6 +188,7 @@ impl Bounds<'_> {
         // What it is in, or else what ends nearest in front of it.
         let before = all.filter(|object| object.start <= address);
         Some(before.max_by_key(|object| object.start).unwrap_or(Object {
+            // It is in front of everything: something behind it that has no bytes stands for what it misses.
             start: address.wrapping_add(1),
             size: 0,
             name: Name::Private,
@@ -312,6 +314,7 @@ pub(crate) unsafe extern "C" fn range(
     size: u64,
     lane: u64,
 ) -> u64 {
+    // What accesses no bytes may have any address.
     let pieces = (size > 0).then_some((0, size)).into_iter();
     // SAFETY: the caller's.
     let found = unsafe { check(launch, Site(site), Vector(place), (address, lane), pieces) };

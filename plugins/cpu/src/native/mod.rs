@@ -241,6 +241,7 @@ impl GroupCode<'_> {
         is_small: bool,
     ) -> Result<(), LaunchError> {
         let (stop, never) = (AtomicBool::new(false), AtomicBool::new(false));
+        // Scratch begins where local memory ends, and only needs the alignment where there is any.
         let scratch = match self.scratch {
             0 => arguments.local_size(),
             _ => arguments.local_size().next_multiple_of(LOCAL_ALIGNMENT),

@@ -138,6 +138,7 @@ impl Device<Cpu> for CpuDevice {
             PI_DEVICE_INFO_MAX_CLOCK_FREQUENCY => 0u32.into(),
             PI_DEVICE_INFO_ADDRESS_BITS => usize::BITS.into(),
             PI_DEVICE_INFO_MAX_PARAMETER_SIZE => 4096usize.into(),
+            // In bits: those of the largest type of OpenCL C.
             PI_DEVICE_INFO_MEM_BASE_ADDR_ALIGN => 1024u32.into(),
             PI_DEVICE_INFO_ENDIAN_LITTLE => cfg!(target_endian = "little").into(),
             PI_DEVICE_INFO_AVAILABLE
@@ -157,6 +158,7 @@ impl Device<Cpu> for CpuDevice {
             }
             PI_DEVICE_INFO_QUEUE_ON_DEVICE_PROPERTIES => 0u64.into(),
             PI_DEVICE_INFO_PROFILING_TIMER_RESOLUTION => 1usize.into(),
+            // The least that OpenCL allows; there is no such buffer.
             PI_DEVICE_INFO_PRINTF_BUFFER_SIZE => (1usize << 20).into(),
 
             PI_DEVICE_INFO_SINGLE_FP_CONFIG => (float | PI_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT).into(),

@@ -88,6 +88,7 @@ impl Work {
         let Some((event, more)) = self.ready.pop() else {
             return false;
         };
+        // One more thread each time, as long as there is more than one can do.
         if more {
             self.call();
         }

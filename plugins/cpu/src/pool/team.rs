@@ -247,6 +247,7 @@ impl Team {
                 continue;
             }
             let inside = Inside { team: self, stand };
+            // Asked from inside only: until then, the stand may become another job's.
             if !is_wanted(stand) {
                 continue;
             }
@@ -274,6 +275,8 @@ impl Team {
             spin_loop();
         }
         let mut tasks = self.tasks();
+        // In one step it counts as asleep and sees whether there are news: who has some later sees it asleep, and
+        // takes the lock before waking anybody.
         let before = self.news.fetch_add(1, Ordering::AcqRel);
         if before & !SLEEPING == news {
             while self.news() == news {

@@ -43,6 +43,7 @@ impl<W: Work> Node<W> {
                     .more_arrows
                     .with_mut(|more| unsafe { (*more).as_mut_ptr().add(index) }),
             };
+            // Before the arrow can be seen, since it may be taken away at once.
             node.pending.fetch_add(1, Ordering::Relaxed);
             let waiter = Waiter::Node {
                 node: Ref::clone(node),

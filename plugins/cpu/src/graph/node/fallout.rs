@@ -132,6 +132,7 @@ impl<W: Work> Fallout<W> {
         // What it was to use is free before anyone learns that it is over.
         // SAFETY: only one thread completes a node, and has its task.
         drop(node.task.with_mut(|task| unsafe { (*task).work.take() }));
+        // The status comes before the list is closed: who is too late for that goes by the status.
         let mut word = node.word.load(Ordering::Relaxed);
         loop {
             let over = (word & !STATUS) | u64::from(status as u32);
@@ -147,6 +148,7 @@ impl<W: Work> Fallout<W> {
             self.arrived(fence);
         }
         self.early(node);
+        // Not within each other: a chain of any length is gone through by `settle`, in a stack of one depth.
         let mut waiters = node.waiters.close();
         while let Some((edge, waiter)) = waiters.pop() {
             match waiter {

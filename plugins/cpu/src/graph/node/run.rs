@@ -86,6 +86,7 @@ impl<W: Work> Node<W> {
         }
         let mut word = self.word.load(Ordering::Relaxed);
         while status_of(word) == PI_EVENT_SUBMITTED {
+            // The interface's numbers count down to 0, complete; failures are below that.
             let running = word - 1;
             match self
                 .word
@@ -205,6 +206,7 @@ impl<W: Work> Node<W> {
         if self.is_over() {
             return false;
         }
+        // In this order: what stops because of the flag finds the status.
         self.gave_up.store(status, Ordering::Release);
         self.cancel.store(true, Ordering::Release);
         true
