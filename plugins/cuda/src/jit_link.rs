@@ -259,6 +259,7 @@ impl State<'_> {
 
 /// What the linker calls a kind of input.
 fn kind(format: ImageFormat) -> c_int {
+    // As `nvJitLinkInputType` numbers them.
     match format {
         ImageFormat::Ptx => 2,
         ImageFormat::LtoIr => 3,

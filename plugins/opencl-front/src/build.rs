@@ -290,6 +290,7 @@ pub(crate) fn clBuildProgram(
         (modules, log)
     });
     let result = settle(&mut state, &options, outcome, CL_PROGRAM_BINARY_TYPE_EXECUTABLE);
+    // The caller's function may ask about the program.
     drop(state);
     notify(program, pfn_notify, user_data);
     result
@@ -333,6 +334,7 @@ pub(crate) fn clCompileProgram(
         outcome,
         CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT,
     );
+    // As in a build.
     drop(state);
     notify(program, pfn_notify, user_data);
     result
@@ -409,6 +411,7 @@ pub(crate) fn clLinkProgram(
         false => CL_PROGRAM_BINARY_TYPE_EXECUTABLE,
     };
     let result = settle(&mut state, &options, outcome, binary_type);
+    // As in a build.
     drop(state);
     let handle = program.give();
     notify(Out::from_pointer(handle), pfn_notify, user_data);

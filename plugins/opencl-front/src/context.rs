@@ -72,6 +72,7 @@ impl Context {
 
     /// Waits for all commands of the context.
     pub(crate) fn finish(&self) -> Result<()> {
+        // Not while they are locked: others may make and release queues meanwhile.
         let queues = self.queues().clone();
         for queue in queues {
             // One that is gone meanwhile has no commands that anybody may wait for.

@@ -65,6 +65,7 @@ impl Kernel {
         let executable = state.executable.clone();
         let executable = executable.ok_or(Failure(CL_INVALID_PROGRAM_EXECUTABLE))?;
         let facts = Arc::clone(&state.facts);
+        // It is locked again below, to ask whether ranges are uniform.
         drop(state);
         let index = facts.iter().position(|kernel| kernel.name == name);
         let index = index.ok_or(Failure(CL_INVALID_KERNEL_NAME))?;
@@ -293,6 +294,7 @@ pub(crate) fn clCreateKernelsInProgram(
     let state = program.object().state();
     require(state.executable.is_some(), CL_INVALID_PROGRAM_EXECUTABLE)?;
     let facts = Arc::clone(&state.facts);
+    // Each kernel locks it.
     drop(state);
     num_kernels_ret.write(facts.len() as cl_uint);
     if kernels.is_null() {

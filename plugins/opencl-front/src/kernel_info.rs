@@ -177,6 +177,7 @@ pub(crate) fn clGetKernelWorkGroupInfo(
             place.numbers(required.unwrap_or_default().map(|size| size as usize))
         }
         CL_KERNEL_LOCAL_MEM_SIZE => {
+            // The plugin knows of the kernel's variables alone.
             let variables = group_info::<u64>(kernel, device, param_name)?;
             place.number(variables + kernel.local_arguments() as u64)
         }

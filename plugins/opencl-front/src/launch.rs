@@ -32,6 +32,7 @@ fn launch(
     for (offset, size) in offset.iter().zip(global) {
         require(offset.checked_add(size).is_some(), CL_INVALID_GLOBAL_OFFSET)?;
     }
+    // Without sizes the device chooses.
     let local = local.as_ref().map_or(core::ptr::null(), |local| local.as_ptr());
     submit(queue, command, to, |plugin, raw, count, list, event| {
         pi!(
@@ -129,6 +130,7 @@ pub(crate) fn clGetKernelSuggestedLocalWorkSize(
     for (offset, size) in offset.iter().zip(global) {
         require(offset.checked_add(size).is_some(), CL_INVALID_GLOBAL_OFFSET)?;
     }
+    // What the kernel requires, what it hints at if that divides the range, or else a size of the device's own.
     let required = kernel.facts().required_work_group_size;
     let hint = kernel
         .facts()

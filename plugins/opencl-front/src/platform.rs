@@ -144,6 +144,7 @@ pub(crate) fn clIcdSetPlatformDispatchDataKHR(
 pub(crate) fn name_versions<'a>(names: impl IntoIterator<Item = (&'a str, cl_version)>) -> Vec<u8> {
     let mut bytes = Vec::new();
     for (name, version) in names {
+        // As in `cl_name_version`: the version, and 64 bytes with the name and a NUL.
         let mut field = [0; 64];
         for (to, from) in field.iter_mut().take(63).zip(name.as_bytes()) {
             *to = *from;

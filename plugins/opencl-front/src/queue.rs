@@ -91,6 +91,7 @@ pub(crate) fn submit_nothing(queue: &Object<Queue>, command: cl_command_type, to
     submit(queue, command, to, |plugin, raw, count, list, event| {
         pi!(
             plugin,
+            // A marker without a list would wait for all that was submitted before, in a queue without order too.
             piextUSMEnqueuePrefetch(raw, core::ptr::null(), 0, 0, count, list, event)
         )
     })

@@ -71,6 +71,7 @@ struct Freeing {
 unsafe extern "C" fn free_now(_: cl_event, status: cl_int, data: *mut c_void) {
     // SAFETY: by the caller's promise.
     let mut freeing = unsafe { Box::from_raw(data.cast::<Freeing>()) };
+    // What it waited for has failed: the command was not carried out, and the caller still has the allocations.
     if status < 0 {
         return;
     }
@@ -107,6 +108,7 @@ pub(crate) fn clEnqueueSVMFree(
         function: pfn_free_func,
         data: UserData::new(user_data),
     });
+    // An event even where the caller wants none: the freeing hangs on it.
     let mut own: cl_event = core::ptr::null_mut();
     let to = Submission {
         count,
@@ -177,6 +179,7 @@ pub(crate) fn clEnqueueSVMMap(
         !svm_ptr.is_null() && size > 0 && flags & !known == 0,
         CL_INVALID_VALUE,
     )?;
+    // An event even where the caller wants none: a call that blocks waits for it.
     let mut own: cl_event = core::ptr::null_mut();
     let to = Submission {
         count,

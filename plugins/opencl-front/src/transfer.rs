@@ -449,6 +449,7 @@ pub(crate) fn clEnqueueUnmapMemObject(
 ) -> Result<()> {
     let (queue, memory) = operands(command_queue, memobj)?;
     let memory = memory.object();
+    // Forgotten first, so that of two threads only one can give the same mapping back.
     require(memory.forget_mapped(mapped_ptr.addr()), CL_INVALID_VALUE)?;
     let to = Submission { count, list, event };
     submit(

@@ -149,6 +149,7 @@ fn take(
             refused = Some(Outcome::LeftOut(
                 "it is offkit's own, and its devices are there already",
             ));
+        // Two names may lead to one library, whose platforms have the same handles then.
         } else if !known.insert(platform.native()) {
             refused = Some(Outcome::LeftOut("it is named twice"));
         } else if let Err(error) = platform.devices() {

@@ -133,6 +133,7 @@ fn take(
             refused = Some(Outcome::LeftOut(
                 "its devices are offkit's own, and are there already",
             ));
+        // With the backend: the handles of different drivers have nothing to do with each other.
         } else if !native.is_none_or(|native| known.insert((backend, native))) {
             refused = Some(Outcome::LeftOut("another adapter has its platforms already"));
         } else if let Err(error) = platform.devices() {

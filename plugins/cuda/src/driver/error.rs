@@ -67,6 +67,8 @@ impl Error {
 
     /// Whether every later call of the process fails as well: after faults of kernels and of the hardware.
     pub(crate) fn is_lost(&self) -> bool {
+        // 220 is a fault of NVLink, 226 one that was contained, 700 an illegal address, 702 a time limit, 709 a context
+        // that is gone, 710 an assertion; 714 to 719 are faults of kernels, and 721 is a leak of tensor memory.
         matches!(
             self.code,
             CUDA_ERROR_ECC_UNCORRECTABLE | 220 | 226 | 700 | 702 | 709 | 710 | 714..=719 | 721

@@ -90,6 +90,7 @@ impl Allocation {
                 cuMemHostRegister_v2(pointer(start), size, flags)
             )?;
         }
+        // Made before its address is known, so that the memory is unregistered where the driver has none for it.
         let mut known = Allocation::new(primary, Kind::Registered, start, 0);
         // SAFETY: one place for the address of what has been registered.
         unsafe {

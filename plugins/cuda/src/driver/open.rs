@@ -107,6 +107,7 @@ pub(crate) fn open() -> Result<&'static Driver, Missing> {
         code,
         words: error.to_string(),
     })?;
+    // 12080 is 12.8.
     driver.cuda = (version / 1000, version % 1000 / 10);
     driver.version = version_of_file()
         .or_else(version_of_module)

@@ -36,6 +36,7 @@ impl Stream {
         unsafe {
             call!(
                 primary.driver(),
+                // Other libraries of the process may use the default stream, which this one is not to wait for.
                 cuStreamCreate(&raw mut handle, CU_STREAM_NON_BLOCKING)
             )?;
         }
@@ -163,6 +164,7 @@ impl Stream {
                 // SAFETY: see above; the address is a multiple of 4.
                 unsafe { call!(driver, cuMemsetD32Async(address, value, size / 4, stream)) }
             }
+            // The driver fills with values of 1, 2 and 4 bytes alone.
             _ => self.fill_columns(address, pattern, size / pattern.len()),
         }
     }

@@ -113,6 +113,7 @@ impl Code {
         let unreadable = |error| Error::new(PI_INVALID_BINARY, error);
         let mut code = Code::new(image.format, image.bytes().map_err(unreadable)?);
         let processor = image.target.processor();
+        // Code of such a processor uses what others do not have.
         let is_special = code.format == ImageFormat::LtoIr && processor.ends_with(['a', 'f']);
         code.special = is_special.then(|| processor.to_owned());
         Ok(code)

@@ -38,6 +38,7 @@ impl Place {
         let stream = Stream::new(&self.primary)?;
         let _current = self.primary.enter()?;
         let anchor = Anchor::new(&stream)?;
+        // Where another thread was faster, its anchor counts for both.
         Ok(self.anchor.get_or_init(|| anchor))
     }
 }
@@ -97,6 +98,7 @@ impl CudaContext {
     /// The device whose memory an address is in.
     pub(super) fn device_of(&self, address: usize) -> Option<&Arc<Place>> {
         let is_device = |usm: &Usm| usm.kind == UsmKind::Device;
+        // Memory that is shared or the host's is none of a single device's.
         let number = self.usm_at(address, |_, usm| usm.place.filter(|_| is_device(usm)))??;
         self.places.get(number)
     }

@@ -57,6 +57,7 @@ impl CudaMemory {
         let (place, size) = (context.first(), request.size);
         let primary = &place.primary;
         let storage = request.storage.as_ref().map(HostTarget::address);
+        // That the memory is registered already, or cannot be, is no failure: the buffer then has memory of its own.
         let known = storage.and_then(|start| {
             let known = Allocation::registered(primary, start, size);
             known
@@ -98,6 +99,7 @@ impl CudaMemory {
             let _current = primary.enter()?;
             // To pinned memory as well: the driver knows whose it is.
             stream.copy_any(allocation.address, start, size)?;
+            // The host may change or free what it gave as soon as the buffer is there.
             stream.record(false)?.wait().clone()?;
         }
         let memory = CudaMemory::of(context, allocation, size);
@@ -143,6 +145,7 @@ impl CudaMemory {
         if let HostSide::Same(_) = self.host {
             return Ok(());
         }
+        // With the flag, the host promises to write over all of it.
         if flags & PI_MAP_WRITE_INVALIDATE_REGION == 0 {
             stream.read(address, self.address + offset, size)?;
         }
@@ -161,6 +164,7 @@ impl CudaMemory {
             return Ok(());
         }
         let mut mappings = self.mappings();
+        // The same range may be mapped several times; the last mapping goes first.
         let found = mappings.ranges.iter().rposition(|range| range.address == address);
         let Some(found) = found else {
             let message = format_args!("nothing of the buffer is mapped at {address:#x}");

@@ -274,6 +274,7 @@ impl CudaProgram {
                 Err(error) => {
                     let words = lines([&lines([&log, note]), &error.to_string()]);
                     self.fail(options, &words);
+                    // No fault of the program's, which the host is not to be told of as one.
                     let is_of_device = error.is_lost() || error.result() == PI_MEM_OBJECT_ALLOCATION_FAILURE;
                     let result = if is_of_device {
                         error.result()

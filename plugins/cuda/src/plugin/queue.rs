@@ -161,6 +161,7 @@ impl State {
             1 => 0,
             most => (self.last + 1) % most,
         };
+        // Made only when there is a command for it.
         if self.last >= self.lanes.len() {
             self.lanes.push(Lane::new(Stream::new(&place.primary)?));
             self.last = self.lanes.len() - 1;
@@ -450,10 +451,12 @@ impl Queue<Cuda> for CudaQueue {
             }
         }
         if is_free {
+            // One that is over stays out: nothing has to wait for it any more.
             if let Some(barrier) = state.barrier.take_if(|barrier| barrier.outcome().is_none()) {
                 state.lanes[lane].stream.wait_for(&barrier)?;
                 state.barrier = Some(barrier);
             }
+            // Without a list they wait for all that was submitted before, which the other streams have as well.
             if wait.is_empty() && (is_barrier || matches!(command, Command::Marker)) {
                 state.join(lane)?;
             }

@@ -28,6 +28,7 @@ fn open_size(limits: &Limits, global: [usize; 3]) -> Option<[usize; 3]> {
     }
     let mut left = limits.most.clamp(1, USUAL_BLOCK);
     let mut local = [1; 3];
+    // The first dimension comes last: it gets the threads that the others, with as few as they can have, leave to it.
     for axis in [1, 2, 0] {
         let (size, most) = (global[axis], left.min(limits.threads[axis]));
         let fits = |width: &usize| size.is_multiple_of(*width) && size / width <= limits.blocks[axis];

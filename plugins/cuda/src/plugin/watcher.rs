@@ -74,6 +74,7 @@ fn run() {
             }
             std::mem::take(&mut watcher.watched)
         };
+        // Without the lock: the driver is asked, and others may want to watch something meanwhile.
         let (over, left): (Vec<_>, Vec<_>) = watched.into_iter().partition(|one| one.end.outcome().is_some());
         pause = if over.is_empty() {
             (pause * 2).min(longest)
@@ -85,6 +86,7 @@ fn run() {
             let mut watcher = WATCHER.lock().unwrap_or_else(PoisonError::into_inner);
             watcher.get_or_insert_default().watched.extend(left);
         }
+        // Without the lock as well: what is called may watch something else.
         for Watched { end, then } in over {
             // One that panics must not leave the others without a thread.
             if catch_unwind(AssertUnwindSafe(|| then(&end))).is_err() {

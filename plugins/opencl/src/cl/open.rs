@@ -67,6 +67,7 @@ fn platforms(list: signature::clIcdGetPlatformIDsKHR) -> Result<Vec<cl_platform_
     // SAFETY: the count is asked for, and then so many places are there.
     let code = unsafe { list(0, null_mut(), &raw mut count) };
     let mut platforms = vec![null_mut(); count as usize];
+    // A driver without a device may have no platform either, and that is no failure.
     if code == CL_PLATFORM_NOT_FOUND_KHR || code == CL_SUCCESS && count == 0 {
         return Ok(platforms);
     }
@@ -157,6 +158,7 @@ unsafe fn driver(platform: cl_platform_id, table: Dispatch) -> &'static Driver {
     // SAFETY: these are the names of OpenCL's functions.
     let extensions = unsafe { Extensions::from_names(&find) };
     // SAFETY: by the caller's promise.
+    // One that does not say is not asked for what came with 2.0 and later.
     let version = unsafe { version_of(&table, platform) }.unwrap_or((1, 2));
     Box::leak(Box::new(Driver::new(platform, table, extensions, version)))
 }

@@ -75,7 +75,7 @@ pub(super) fn made(
     unsafe { Owned::new(queue.driver(), function, event) }.map(Some)
 }
 
-/// A copy between the host and a buffer, or between buffers; `O` is what the buffers' bytes begin at.
+/// A copy between the host and a buffer, or between buffers; a number is what a buffer's bytes begin at.
 pub(crate) enum Transfer<'a> {
     Read(&'a Owned<_cl_mem>, usize, &'a HostTarget),
     Write(&'a HostSource, &'a Owned<_cl_mem>, usize),

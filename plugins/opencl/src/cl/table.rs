@@ -33,6 +33,7 @@ pub(super) unsafe fn copy(table: *const Dispatch, version: (u32, u32)) -> Dispat
 
 /// Functions in the table of a driver of a version.
 fn slots(version: (u32, u32)) -> usize {
+    // How far `struct _cl_icd_dispatch` goes in each version, with the extensions that came between.
     match version {
         (0, _) | (1, 0) => 81,
         (1, 1) => 93,

@@ -155,6 +155,7 @@ impl Context<OpenCl> for ClContext {
         if !self.object.driver().has_usm() {
             return Err(Self::without_usm());
         }
+        // Drivers do not have to notice an address that is not of an allocation's start.
         let start = self.usm_allocation(address).map(|allocation| allocation.base);
         if start != Some(address) {
             let message = format_args!("{address:#x} is not the start of a USM allocation");

@@ -35,6 +35,7 @@ impl Event {
             )
         };
         match answer {
+            // 0 to 3, as in the plugin interface.
             Ok(()) if status <= UR_EVENT_STATUS_QUEUED => status as pi_event_status,
             // Some hand on their drivers' own numbers of failures.
             Ok(()) if status.cast_signed() < 0 => status.cast_signed(),
@@ -94,6 +95,7 @@ unsafe extern "C" fn call_back(_: ur_event_handle_t, status: u32, data: *mut c_v
     // SAFETY: the data is that of `on_status`, which is used once.
     let Waiting { callback, event } = *unsafe { Box::from_raw(data.cast::<Waiting>()) };
     callback(match status {
+        // Done or failed: what says that it still runs is out of date.
         UR_EVENT_STATUS_COMPLETE => event.status().min(0),
         status => status as pi_event_status,
     });

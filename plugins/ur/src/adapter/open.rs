@@ -127,6 +127,7 @@ fn try_fill(getter: Getter, version: u32) -> Result<Vec<Slot>, ur_result_t> {
     // SAFETY: a place that is larger than any table.
     match unsafe { getter(version, table.as_mut_ptr().cast()) } {
         UR_RESULT_SUCCESS => {
+            // How far the adapter writes is the number of functions that it knows: by that its release is known.
             let written = table.iter().rposition(|slot| *slot != UNSET);
             table.truncate(written.map_or(0, |last| last + 1));
             Ok(table)

@@ -68,6 +68,7 @@ fn handles<O>(mut list: impl FnMut(u32, *mut *mut O, *mut u32) -> Result<()>) ->
     if count > 0 {
         list(count, handles.as_mut_ptr(), null_mut())?;
     }
+    // Places that the adapter has left empty: there may be fewer than it has counted.
     handles.retain(|handle| !handle.is_null());
     Ok(handles)
 }

@@ -170,6 +170,7 @@ impl Context<UnifiedRuntime> for UrContext {
     }
 
     fn free_usm(&self, address: usize) -> Result<()> {
+        // Adapters do not have to notice an address that is not of an allocation's start.
         let start = self.usm_allocation(address).map(|allocation| allocation.base);
         if start != Some(address) {
             let message = format_args!("{address:#x} is not the start of a USM allocation");

@@ -40,6 +40,7 @@ impl Shared {
     /// Takes a command in, and out those that are done.
     fn keep(&self, running: Running) {
         let mut queue = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        // One that takes long keeps those behind it a while longer, also if they are done.
         while queue.front().is_some_and(Running::is_over) {
             queue.pop_front();
         }
@@ -83,6 +84,7 @@ fn advice(pi: pi_mem_advice) -> u32 {
         (PI_MEM_ADVICE_HIP_UNSET_COARSE_GRAINED, 16),
     ];
     match pi {
+        // `UR_USM_ADVICE_FLAG_DEFAULT`.
         PI_MEM_ADVICE_RESET => 1,
         pi => pairs
             .into_iter()
@@ -276,6 +278,7 @@ impl Queue<UnifiedRuntime> for UrQueue {
         let (address, made) = mapped?;
         let running = Running {
             event: made,
+            // The buffer is all that has to be kept.
             _command: Command::Marker,
             _used: Used {
                 memory: vec![buffer],
