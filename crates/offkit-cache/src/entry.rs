@@ -219,6 +219,7 @@ impl Entry {
 
     /// Puts a signature in the place of what was there.
     pub(crate) fn set_signature(&mut self, signature: &[u8]) {
+        // No digest covers the signature or its length: a signed entry is the same entry, and goes by the same name.
         self.bytes.truncate(self.content.end);
         self.bytes.extend(signature);
         if let Some(length) = self.bytes.get_mut(SIGNATURE_LENGTH) {
@@ -268,6 +269,7 @@ fn read_header(bytes: &[u8]) -> Result<(Header, Sizes), BadEntry> {
         return Err(BadEntry::Length);
     }
     let text = rest.get(..header_length).ok_or(BadEntry::Length)?;
+    // Before it is parsed: what is parsed then is what somebody's `offkit` wrote, unless that was meant to deceive.
     if Digest::of(text) != Digest(*digest) {
         return Err(BadEntry::Header);
     }

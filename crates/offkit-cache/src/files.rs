@@ -92,17 +92,21 @@ fn mapped(process: &str, program: Option<&Path>, is_wanted: impl Fn(&Path) -> bo
         let start = line.iter().position(|byte| *byte == b'/');
         let (words, path) = line.split_at(start.unwrap_or(line.len()));
         let mut words = std::str::from_utf8(words).ok()?.split_ascii_whitespace();
+        // A line is `address permissions offset device inode path`; the second `nth` counts on from the first.
         let (permissions, inode) = (words.nth(1)?, words.nth(2)?);
+        // Of a library one part at least is code; what is mapped without any is data.
         if path.is_empty() || !permissions.contains('x') {
             continue;
         }
         let path = &crate::path::of_bytes(path)?;
         if Some(path.as_path()) == program
             || !is_wanted(path)
+            // The parts of a library are listed one behind the other.
             || found.last().is_some_and(|last| last.path == *path)
         {
             continue;
         }
+        // The file was replaced since it was mapped, as by an update: by its path another one would be found.
         if !is_inode(path, inode) {
             // A compiler at run time maps what it has made from files without names.
             let is_anonymous = path.starts_with("/memfd:") || path.starts_with("/dev/");
@@ -145,6 +149,8 @@ fn build_id(path: &Path) -> Option<String> {
         usize::try_from(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?)).ok()
     };
     let half = |at: usize| Some(usize::from(u16::from_le_bytes(*start.get(at..)?.first_chunk()?)));
+    // In ELF's header: where the table of segments is, how large an entry of it is, how many there are. In an entry:
+    // its type at 0, the offset of its content at 8, its size in the file at 32.
     let (table, size, count) = (long(&start, 32)?, half(54)?, half(56)?);
     for number in 0..count {
         let at = size.checked_mul(number)?.checked_add(table)?;

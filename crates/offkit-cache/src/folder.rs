@@ -105,6 +105,8 @@ impl Folder {
         self.make_room(entry.len() as u64);
         let new = tempfile::Builder::new().prefix(UNFINISHED).tempdir_in(&folder)?;
         write_parts(new.path(), entry)?;
+        // No system renames a folder onto one that has files: of several processes the first one's stays, if it is
+        // right.
         if fs::rename(new.path(), &place).is_err() && !has_parts(&place, entry) {
             // What is there is damaged. It may be in use, and goes as a whole.
             let old = tempfile::Builder::new().prefix(UNFINISHED).tempdir_in(&folder)?;
@@ -154,6 +156,7 @@ impl Folder {
 
     /// A complete file beside the place of that name.
     fn written(&self, name: &str, bytes: &[u8]) -> io::Result<(NamedTempFile, PathBuf)> {
+        // To make room for it, nearly all else would have to go.
         if bytes.len() as u64 > self.limits.bytes / 2 {
             return Err(io::Error::other(
                 "it is larger than half of what the cache may take",
@@ -200,6 +203,8 @@ impl Folder {
             }
         }
         // Nothing goes from a folder of somebody else's that stands in the place of one.
+        // What goes is what no entry stands for: files of processes that were stopped in the middle, and folders
+        // whose entry is gone.
         let folders = [self.entries(), self.unpacked()].map(|folder| self.checked(folder));
         for folder in folders.into_iter().flatten() {
             for file in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -237,6 +242,7 @@ impl Store for Folder {
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
+        // The folder first: without its entry it would be in nobody's list.
         if let Ok(unpacked) = self.checked(self.unpacked()) {
             let _others_may_be_faster = fs::remove_dir_all(unpacked.join(name));
         }

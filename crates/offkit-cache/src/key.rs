@@ -165,6 +165,7 @@ impl Key {
     pub fn digest(&self) -> Digest {
         let mut hasher = Sha256::new();
         let mut add = |text: &str| {
+            // With lengths no two lists of texts are the same bytes.
             hasher.update((text.len() as u64).to_le_bytes());
             hasher.update(text);
         };

@@ -207,6 +207,7 @@ impl Cache {
         let kind = key.kind.name();
         if is_there {
             tracing::debug!(kind, subject = key.subject, "taken from the cache");
+        // Asked for only then: to find the nearest entry the headers of all are read.
         } else if tracing::enabled!(tracing::Level::DEBUG) {
             let why = self.why(key);
             tracing::debug!(kind, subject = key.subject, %why, "not in the cache");

@@ -70,6 +70,7 @@ impl Shared {
 
     /// The result of a call, if the store works.
     fn ask<T>(&self, call: impl FnOnce(&dyn Store) -> io::Result<T>) -> Option<T> {
+        // Relaxed, as nothing else hangs on it: whoever sees it late asks once more, and fails as well.
         if self.is_down.load(Ordering::Relaxed) {
             return None;
         }

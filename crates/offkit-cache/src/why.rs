@@ -92,6 +92,7 @@ impl Cache {
 fn differences(then: &Key, now: &Key) -> Vec<Difference> {
     let mut names: Vec<&str> = Vec::new();
     let mut values: HashMap<&str, [Vec<&str>; 2]> = HashMap::new();
+    // The new key first: differences are told in its order, what it lacks behind them.
     for (key, side) in [(now, 1), (then, 0)] {
         for input in &key.inputs {
             let of_name = values.entry(&input.name).or_insert_with(|| {

@@ -46,6 +46,7 @@ pub fn advice(failure: &DiscoveryFailure) -> Option<String> {
 /// What to do where a library cannot be opened, and the loader says that; nothing where its words are not known.
 pub fn opening(library: &str, reason: &str) -> Option<String> {
     let missing = reason
+        // glibc says `NAME: cannot open shared object file: WHY`, perhaps behind the names of others.
         .split(": ")
         .zip(reason.split(": ").skip(1))
         .find(|(_, words)| words.starts_with("cannot open shared object file"));

@@ -251,6 +251,7 @@ fn binary(program: &Program, device: &Device) -> Option<Vec<u8>> {
 /// A program of machine code.
 fn load(binary: &[u8], context: &Context, device: &Device) -> Result<Program, PiError> {
     let program = context.program_with_binary(device, binary)?;
+    // OpenCL gives kernels only of programs that were built, also where there is nothing left to compile.
     program.build_for(&[device], "")?;
     Ok(program)
 }

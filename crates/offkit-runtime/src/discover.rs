@@ -213,6 +213,7 @@ impl Runtime {
                 .iter()
                 .any(|name| *name != "offkit" && filter.wants(name)),
         };
+        // Not where somebody named the plugin: then it is loaded, and says itself what is missing.
         let absent = || match (&candidate.origin, candidate.backend.as_deref()) {
             (Origin::Folder(_), Some("cuda")) => machine::absent_driver_of_nvidia(),
             _ => None,
@@ -233,6 +234,8 @@ impl Runtime {
     }
 
     fn load(&mut self, candidate: &Candidate) -> Result<Outcome, DiscoveryFailure> {
+        // What costs least comes first, and what may do harm last: the note is read without running anything, a trial
+        // runs in another process, and only what has passed both is loaded here.
         let noted = note::versions(&candidate.place);
         if let Some(spoken) = &noted
             && !is_spoken(spoken)

@@ -140,6 +140,7 @@ impl FromEnvironment {
 
     fn of(set: impl Iterator<Item = (&'static str, String)>) -> FromEnvironment {
         let mut found = FromEnvironment::default();
+        // A value that does not follow its grammar replaces nothing: an older variable may count then.
         for (variable, value) in set.filter(|(_, value)| !value.trim().is_empty()) {
             let filter = match variable {
                 "ONEAPI_DEVICE_SELECTOR" => value.parse(),
@@ -168,6 +169,7 @@ impl FromEnvironment {
 impl DeviceFilter {
     /// Whether the devices of a backend are worth looking for: if not, its plugin need not be loaded.
     pub fn wants(&self, backend: &str) -> bool {
+        // Kinds and numbers rule out no plugin: which devices there are is known only when it is loaded.
         let all = |term: &&Term| term.is_of(backend) && term.devices.contains(&Wanted::Any);
         let is_accepted = self.accepted.is_empty() || self.accepted.iter().any(|term| term.is_of(backend));
         is_accepted && !self.discarded.iter().any(|term| all(&term))

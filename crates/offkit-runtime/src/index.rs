@@ -39,6 +39,7 @@ impl Index {
 
     pub(crate) fn add_kernel(&mut self, name: NameId, image: ImageId) {
         let kernel = KernelName::new(self.names.get(name));
+        // Once for each name, however many images have it.
         if self.kernels.add(name, image.0) && kernel.has_other_names() {
             self.keys.add(name, kernel.key());
         }
@@ -88,6 +89,7 @@ struct Slot {
 impl Slot {
     /// The hash as tables want it, which look at the first bits and at the last ones.
     fn spread(hash: u32) -> u64 {
+        // 2^64 over the golden ratio, as in Fibonacci hashing.
         u64::from(hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
     }
 }

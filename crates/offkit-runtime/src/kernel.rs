@@ -132,6 +132,7 @@ impl Kernel {
             let each = bits
                 .bytes()
                 .iter()
+                // As `sycl-post-link` writes it: a bit for each argument, the lowest first.
                 .flat_map(|byte| (0..8).map(move |bit| byte >> bit & 1 == 1));
             let count = usize::try_from(bits.bits()).unwrap_or(usize::MAX);
             self.dropped = each.take(count).collect();

@@ -289,6 +289,7 @@ impl Library {
     pub(crate) fn virtual_functions_of(&self, image: usize) -> Option<&VirtualFunctions> {
         let place = self
             .virtual_functions
+            // They were noted image by image, so they are in order.
             .binary_search_by_key(&image, |(image, _)| *image);
         Some(&self.virtual_functions[place.ok()?].1)
     }
@@ -332,6 +333,7 @@ impl Library {
         let [kernels, imports, exports] = names.each_ref().map(|names| number(names.len()));
         let line = &mut self.lines[image];
         line.names = NameRange {
+            // What it had before stays where it is, unused: the names of the other images must not move.
             start: number(self.names.len()),
             kernels,
             imports,

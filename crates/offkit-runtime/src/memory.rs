@@ -198,6 +198,7 @@ impl<T: Plain> Buffer<T> {
             Some(Memory::Shared(memory)) if size > 0 => {
                 let content: Vec<u8> = pattern.iter().copied().cycle().take(size).collect();
                 queue.write_usm(memory, offset, &content, wait)?;
+                // The write is over by now: the marker is there only because the caller is to get an event.
                 queue.marker(&[])
             }
             _ => queue.marker(wait),

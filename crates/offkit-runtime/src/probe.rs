@@ -170,6 +170,7 @@ pub fn check(place: &Place) -> Result<Trial, Harm> {
     let (library, key) = match place {
         Place::BuiltIn(_) => return Ok(Trust::BuiltIn.into()),
         Place::File(path) => (path.as_os_str().to_owned(), Some(key(path))),
+        // Which file the system will find is not known, so nothing can be remembered of it.
         Place::System { name, .. } => (OsString::from(name), None),
     };
     let kept = key.as_ref().and_then(|key| Cache::user().get(key));
@@ -222,6 +223,7 @@ impl Trials {
                 self.apart(kind, candidates)
             }
             (_, Some(harm)) => Ok(Err(harm)),
+            // What it was tried apart for is not below it any more.
             (_, None) => self
                 .together(&[])
                 .map(|outcome| outcome.map(|()| Trust::Probed.into())),
@@ -235,6 +237,7 @@ impl Trials {
         mut candidates: Vec<(PathBuf, String)>,
     ) -> io::Result<Result<Trial, Harm>> {
         let mut known = HashSet::new();
+        // Several files may name one library.
         candidates.retain(|(library, _)| known.insert(library.clone()));
         let but = |kept: Option<&Path>| -> Vec<&Path> {
             let all = candidates.iter().map(|(library, _)| library.as_path());
@@ -254,6 +257,7 @@ impl Trials {
                 });
             }
         }
+        // That each does no harm alone does not say that all do none together.
         let harmful: Vec<&Path> = left_out.iter().map(|left_out| &*left_out.library).collect();
         Ok(self.together(&harmful)?.map(|()| Trial {
             trust: Trust::Probed,

@@ -258,6 +258,7 @@ impl ImageRegistry {
         };
         for (_, functions) in library.virtual_functions() {
             for set in &functions.defines {
+                // What is below the first wraps around, and is beyond the last as well.
                 let is_other = |image: &ImageId| image.0.wrapping_sub(first) as usize >= library.len();
                 if let Some(images) = state.virtual_functions.get_mut(set) {
                     images.retain(is_other);
@@ -344,11 +345,13 @@ impl ImageRegistry {
         if let Some(code) = opened(&lock()) {
             return Ok(code);
         }
+        // Without the lock, for it may take reading a file. Others may do the same meanwhile: then theirs is taken.
         let code = Arc::new(opening.code()?);
         let mut all = lock();
         if let Some(code) = opened(&all) {
             return Ok(code);
         }
+        // Those that nobody uses any more are looked for when the map would grow, and so ever more rarely.
         if all.len() == all.capacity() {
             all.retain(|_, code| code.strong_count() > 0);
         }
@@ -441,6 +444,7 @@ impl State {
 
     /// The library of an image and its place there; `None` once it is withdrawn.
     pub(crate) fn line(&self, ImageId(id): ImageId) -> Option<(&Library, usize)> {
+        // A library's images have numbers in a row. Behind its last one there may be a gap, of what was withdrawn.
         let (first, library) = self.libraries.range(..=id).next_back()?;
         let position = (id - first) as usize;
         (position < library.len()).then_some((library, position))
@@ -498,6 +502,7 @@ impl State {
 
     /// Makes the index anew, without what was withdrawn.
     fn clear_up(&mut self) {
+        // Names get other numbers by this: nobody may keep one for longer than the lock.
         let old = std::mem::take(&mut self.index);
         for (&first, library) in &mut self.libraries {
             library.renumber_names(|name| self.index.intern(old.name(name)));

@@ -128,6 +128,7 @@ pub(crate) fn without_clashes<'a, I: Copy + Ord + Hash>(
             if exporter == keeper {
                 continue;
             }
+            // No name in a source has a dot, so nobody else has this one.
             let name = is_used(&exporter).then(|| format!("{symbol}.offkit{number}"));
             let change = changes.entry(*exporter).or_default();
             change.exports.insert(symbol.to_owned(), name.clone());

@@ -39,6 +39,7 @@ pub(crate) struct Rank {
     place: usize,
 }
 
+// The order of a search: the derived one goes by these lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Tier {
     /// Of the importer's own library, where the rule says so.
@@ -140,6 +141,7 @@ impl ImageRegistry {
     }
 
     fn places(&self, images: &[ImageId], of: Option<ImageId>) -> (Option<Place>, Vec<Option<Place>>) {
+        // Copied out of the registry: its lock must not be held when the loader is asked (see `Loader`).
         let state = self.read();
         let own = of.and_then(|image| state.place(image));
         (own, images.iter().map(|&image| state.place(image)).collect())

@@ -32,7 +32,7 @@ use crate::note;
 /// The environment variable that names plugin libraries to load, separated like the folders of `PATH`.
 pub const PLUGINS_VARIABLE: &str = "OFFKIT_PLUGINS";
 
-/// The environment variable that names the configuration file. It need not be there: then there is none.
+/// The environment variable that names the configuration file, which has to be there.
 pub const CONFIG_VARIABLE: &str = "SYCL_PI_CONFIG";
 
 /// The system's configuration file.
@@ -161,6 +161,7 @@ impl Search {
             folders: own_folders(),
             ..Search::default()
         };
+        // First, since it adds folders: bare names of the variable are looked for in them, too.
         let libraries = search.configuration();
         for plugin in built_in {
             search.add(Origin::BuiltIn, Place::BuiltIn(plugin), Some("offkit".to_owned()));
@@ -324,6 +325,7 @@ fn plugins_in(folder: &Path) -> Vec<PathBuf> {
         .map(|entry| entry.path())
         .filter(|path| short_name(path).is_some())
         .collect();
+    // A folder lists its files in any order, and the devices of plugins count in that of the plugins.
     found.sort();
     found
 }
@@ -339,6 +341,7 @@ fn short_name(library: &Path) -> Option<String> {
 /// Unified Runtime, each platform says.
 fn backend_of(library: &Path) -> Option<String> {
     let name = library.file_name().and_then(OsStr::to_str)?;
+    // `libpi_opencl.so.1` is one, too.
     let name = name.split(".so").next().unwrap_or_default();
     let name = name
         .strip_prefix(PREFIX)

@@ -194,6 +194,8 @@ impl ImageRegistry {
                 Some(refusal) => refusals.push(refusal),
             }
         }
+        // By the other rules libraries do not compete: the first with an image that the device takes supplies the
+        // kernel.
         if self.exporter_rule() != ExporterRule::Unique && taken.len() > 1 {
             let images: Vec<_> = taken.iter().map(|candidate| candidate.image).collect();
             let first = self.of_first_library(&images);
@@ -263,6 +265,7 @@ impl ImageRegistry {
     }
 
     fn candidate(&self, image: ImageId) -> Result<Candidate, ImageError> {
+        // Before the lock: this may read a file, and takes the lock itself.
         let code = self.code(image)?;
         let state = self.read();
         let (library, position) = state.line(image).ok_or(ImageError::Withdrawn)?;
@@ -286,6 +289,7 @@ pub(crate) fn liked_best<'a, C>(
         Err(PiError::NotProvided { .. }) => None,
         best => best.map_err(|source| unanswered(device, source))?,
     };
+    // Where the device has no preference, the first counts.
     let best = images[best.unwrap_or_default()];
     let is_rival = |other: &&DeviceImage<'_>| (other.format, &other.target) == (best.format, &best.target);
     let rivals = candidates.iter().zip(images).filter(|(_, image)| is_rival(image));

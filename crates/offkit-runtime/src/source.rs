@@ -100,6 +100,7 @@ impl Source {
     /// The same of a file that is open.
     pub(crate) fn of_file(mut file: File) -> io::Result<(Self, SharedBytes)> {
         let metadata = file.metadata()?;
+        // Neither pipes nor files of no bytes can be mapped.
         if !metadata.is_file() || metadata.len() == 0 {
             let mut bytes = Vec::new();
             file.read_to_end(&mut bytes)?;
@@ -192,6 +193,7 @@ impl Opening {
             None => Code::from(stored),
             Some((method, size)) => Code::compressed(stored, method, size, inflate_whole),
         };
+        // Compressed code shows its format only when somebody unpacks it; until then what was noted of it holds.
         let shown = code.at_hand().map(ImageFormat::detect);
         let format = shown.map_or(self.format, |shown| shown.or(Some(self.format)));
         let mut image = DeviceImage::of_format(code, format);

@@ -151,6 +151,7 @@ impl Context {
         };
         let queue = Queue::new(handle, self.clone(), device.clone());
         let mut queues = self.inner.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        // Otherwise a program that makes a queue for each task would let the list grow for ever.
         queues.retain(|queue| queue.strong_count() > 0);
         queues.push(Arc::downgrade(queue.shared()));
         drop(queues);

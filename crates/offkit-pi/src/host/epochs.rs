@@ -80,6 +80,7 @@ impl<T> Epochs<T> {
     fn free_done(&self, mut freed: MutexGuard<'_, Freed<T>>, free: impl FnMut(T)) {
         let mut done = Vec::new();
         loop {
+            // Only who has the lock changes it.
             let current = self.current.load(Ordering::Relaxed);
             let before = &self.commands[1 - current];
             // The last one to end sees the mark, or is seen here to have ended.

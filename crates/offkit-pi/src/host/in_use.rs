@@ -100,6 +100,7 @@ impl InUse {
     /// Calls a function that waits for all commands submitted before, and lets go of what they used.
     pub(crate) fn finish<E>(&self, wait: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
         let list = self.take();
+        // The list was taken before: what others add meanwhile may be of commands that this does not wait for.
         let waited = wait();
         if let Some(mut list) = list {
             if waited.is_ok() {
@@ -113,9 +114,11 @@ impl InUse {
     }
 
     fn take(&self) -> Option<Box<List>> {
+        // Mostly there is no list, and a look costs less than an exchange.
         if self.0.load(Ordering::Relaxed).is_null() {
             return None;
         }
+        // With this the list is seen as it was when it was put back: `put` releases it.
         let list = self.0.swap(null_mut(), Ordering::Acquire);
         // SAFETY: it was a box, and only this thread has taken it.
         (!list.is_null()).then(|| unsafe { Box::from_raw(list) })
@@ -133,6 +136,7 @@ impl InUse {
             // SAFETY: made above, and nobody else has seen it.
             list = unsafe { Box::from_raw(raw) };
             if let Some(mut other) = self.take() {
+                // The oldest may no longer be first then: the next sweep takes out what is done behind others.
                 list.commands.append(&mut other.commands);
                 list.spare.append(&mut other.spare);
             }
@@ -159,6 +163,7 @@ impl List {
             self.recycle(done);
         }
         self.since_sweep += 1;
+        // Spread over that many calls, a sweep adds about one look to each.
         if self.since_sweep < self.commands.len() {
             return;
         }

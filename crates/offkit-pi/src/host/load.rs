@@ -46,6 +46,7 @@ pub(super) fn open(path: &Path, left_out: &[PathBuf]) -> Result<Library, LoadErr
         path: path.to_owned(),
         symbol: "piPluginInit",
     })?;
+    // Before the plugin is initialised, which may open what is below it.
     if let Some(leave_out) = leave_out {
         for library in left_out.iter().filter_map(|library| c_path(library)) {
             // SAFETY: it is text with a zero at its end.

@@ -134,6 +134,7 @@ impl Plugin {
         get_last_error: Option<GetLastError>,
         list_below: Option<ListBelow>,
     ) -> Result<Plugin, LoadError> {
+        // Held to the end: of two threads that load a plugin at once, one initialises it, and the other finds it.
         let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
         let entry = init as usize;
         if let Some(inner) = loaded.get(&entry).and_then(Weak::upgrade) {
@@ -204,6 +205,7 @@ impl Plugin {
             revisions.any(|revision| self.api().slots()[*revision as usize].is_some())
         };
         let does = |function| match function {
+            // Either makes queues.
             Function::piQueueCreate => has(function) || has(Function::piextQueueCreate),
             function => has(function),
         };
@@ -329,6 +331,7 @@ impl Drop for Inner {
             return;
         }
         loaded.remove(&self.entry);
+        // Still under the lock, so that nobody initialises it meanwhile.
         let mut is_torn_down = false;
         // SAFETY: all objects hold the plugin, so none is left. The parameter is unused and null, or points to a
         // `bool`.
@@ -401,6 +404,7 @@ pub(crate) fn list<H>(
     if count > 0 {
         get(count, handles.as_mut_ptr(), core::ptr::null_mut())?;
     }
+    // There may be fewer than a moment ago.
     handles.retain(|handle| !handle.is_null());
     Ok(handles)
 }

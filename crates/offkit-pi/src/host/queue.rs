@@ -114,6 +114,7 @@ impl Queue {
             self.plugin()
                 .check_same(event.plugin(), function, PI_INVALID_EVENT_WAIT_LIST)?;
         }
+        // Most lists are short, and so cost no allocation.
         let (mut few, mut many) = ([core::ptr::null_mut(); 8], Vec::new());
         let handles = wait.iter().map(|event| event.raw());
         let list = match wait.len() {

@@ -116,6 +116,7 @@ unsafe fn submit<P: Registered, R>(
     event: *mut pi_event,
     enqueue: impl FnOnce(&[Ref<P::Event>], NewEvent<'_, P>) -> Result<R>,
 ) -> Result<R> {
+    // Nobody can ask for an event that the host does not get: a command that is done at once needs none.
     let wanted = blocking || !event.is_null();
     let mut made = None;
     let enqueue = |wait: &[Ref<P::Event>]| {
@@ -277,6 +278,8 @@ pub(super) fn piEnqueueMemBufferCopy<P: Registered>(
     );
     let ((source_base, source_origin), (target_base, target_origin)) = (place(&from), place(&to));
     let (source_start, target_start) = (source_origin + source_offset, target_origin + target_offset);
+    // Parts of one buffer have the same bytes where their places in it meet. The sums do not overflow, as the ranges
+    // are within the parts, and those within the buffer.
     if source_base == target_base && source_start.abs_diff(target_start) < size {
         return Err(Error::new(PI_MEM_COPY_OVERLAP, "the ranges overlap"));
     }

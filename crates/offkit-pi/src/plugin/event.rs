@@ -117,6 +117,7 @@ pub(super) unsafe fn piEventsWait<P: Registered>(
     let handles = unsafe { array(event_list, num_events as usize, "event_list") }?;
     let find = |handle: &pi_event| state::event::<P>(*handle);
     with_each(handles, find, |events| {
+        // For all of them, as OpenCL has it, also where one has failed.
         events.iter().for_each(|event| event.object().wait());
         match events.iter().find_map(|event| failure::<P>(event.object())) {
             Some(failure) => Err(Error {

@@ -137,6 +137,8 @@ impl Image {
                 (_, 0) => (row, row.checked_mul(height)?),
                 (_, slice) => (row, slice),
             };
+            // Nothing has to be behind the last line, however far the next one would be. No side is 0: images and
+            // boxes that have one are refused.
             let (rows, slices) = ((height - 1).checked_mul(row)?, (depth - 1).checked_mul(slice)?);
             (pitches.row == 0 || pitches.row >= line).then_some(())?;
             slices.checked_add(rows)?.checked_add(line)

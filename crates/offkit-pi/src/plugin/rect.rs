@@ -58,6 +58,7 @@ impl Corner {
 
     /// The end of the last byte.
     fn end(&self, first: usize, region: &pi_buff_rect_region_struct) -> Option<usize> {
+        // No side is 0, for a box that is empty is refused before.
         let rows = (region.height_scalar - 1).checked_mul(self.row_pitch)?;
         let slices = (region.depth_scalar - 1).checked_mul(self.slice_pitch)?;
         first
@@ -128,6 +129,7 @@ impl BufferRect {
             region,
         } = *self;
         let at = move |corner: &Corner, y: usize, z: usize| {
+            // None of this overflows: the end of the box was computed when it was made, and is behind every row.
             let (y, z) = (corner.offset.y_scalar + y, corner.offset.z_scalar + z);
             corner.offset.x_bytes + y * corner.row_pitch + z * corner.slice_pitch
         };
@@ -152,6 +154,7 @@ impl BufferRect {
             if source.abs_diff(*target) < width {
                 return true;
             }
+            // As in a merge: the rows behind on the other side are yet farther from the one that is first.
             if source < target {
                 sources.next();
             } else {

@@ -251,6 +251,7 @@ impl Layout {
     /// `12.27.1`).
     pub fn of_version(version: &str) -> Option<&'static Layout> {
         let is_of = |layout: &&Layout| match version.strip_prefix(layout.version()) {
+            // So that `2.30` is not taken for `2.3`.
             Some(rest) => !rest.starts_with(|next: char| next.is_ascii_digit()),
             None => false,
         };

@@ -65,6 +65,7 @@ fn constants<'image>(image: &'image DeviceImage<'_>) -> Vec<Constant<'image>> {
             scalars: scalars.collect(),
             start,
         };
+        // The defaults are in the order of the constants, padding included, and nothing says where each begins.
         start = start.saturating_add(constant.size());
         constant
     });

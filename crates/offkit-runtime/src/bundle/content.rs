@@ -85,6 +85,7 @@ fn joined(parts: &[Part]) -> Result<DeviceImage<'static>, BundleError> {
         whole.properties.extend(&image.properties);
         whole.kernels.extend(image.kernels.iter().cloned());
     }
+    // What the modules needed of each other they have got, and the constants have their values.
     for set in [
         names::IMPORTED_SYMBOLS,
         names::EXPORTED_SYMBOLS,

@@ -76,6 +76,7 @@ impl Values {
         if let Some(value) = values.get(name) {
             return Ok(value.clone());
         }
+        // The lock is held meanwhile: programs that are built at the same time must not get a value each.
         let value = make()?;
         values.insert(name.to_owned(), value.clone());
         Ok(value)

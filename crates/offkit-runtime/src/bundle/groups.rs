@@ -86,6 +86,7 @@ impl Linking<'_> {
                 let place = |&number: &usize| {
                     let is_own = libraries[number] == libraries[importer];
                     let comes_first = is_own && self.rule == ExporterRule::OwnFirst;
+                    // `false` sorts before `true`, so what comes first does; then libraries in their order.
                     ((!comes_first, libraries[number]), number)
                 };
                 let chosen = self.rule.choose(

@@ -164,6 +164,8 @@ fn native_where_it_links<'a>(units: &[&'a Arc<Unit>]) -> Vec<&'a Image> {
         .map(|unit| unit.native.as_ref().unwrap_or(&unit.parts[0].image))
         .collect();
     loop {
+        // One that goes back to the other form may take the symbols of others along: again, until nothing changes.
+        // None becomes native again, so this ends.
         let links: Vec<_> = chosen
             .iter()
             .map(|image| image.links(&Limits::default()))

@@ -215,7 +215,9 @@ fn modules(
             }
             Item::Image(image) => {
                 let module = image.location.parts().next().map(|part| part.into_owned());
+                // A file has the images of a module one behind the other.
                 if module != last {
+                    // All that counts is that no two modules get the same.
                     number = NUMBER.fetch_add(1, Ordering::Relaxed);
                     modules.push(Vec::new());
                     last = module;

@@ -78,6 +78,7 @@ impl Unit {
         &self,
         make: impl FnOnce() -> Result<Program, BundleError>,
     ) -> Result<Program, BundleError> {
+        // The lock is held while the program is made: those who ask at once get the same one.
         let mut program = self.program.lock().unwrap_or_else(PoisonError::into_inner);
         match &*program {
             Some(program) => Ok(program.clone()),

@@ -50,6 +50,7 @@ pub(super) fn run(
     let is_done = stage == DONE;
     let stage = if is_done { "the process ends" } else { stage }.to_owned();
     Ok(match ended {
+        // Success alone tells nothing: a plugin may end the process with `exit(0)`.
         Ended::Itself(status) if status.success() && is_done => Ok(()),
         Ended::Itself(status) => Err(match status.code() {
             Some(code) => Harm::End { stage, code },
@@ -89,6 +90,7 @@ fn wait(child: &mut Child) -> io::Result<Ended> {
             elapsed if elapsed > patience => Ended::Slow(patience),
             _ => {
                 thread::sleep(pause);
+                // Most are done at once; those that are not need not be watched that closely.
                 pause = (pause * 2).min(Duration::from_millis(10));
                 continue;
             }
@@ -175,5 +177,6 @@ pub fn attempt(arguments: impl IntoIterator<Item = OsString>) -> Option<()> {
 
 fn says(stage: &str) {
     let mut output = io::stdout().lock();
+    // On a line of its own, whatever a plugin has printed before; flushed, since the process may crash at any time.
     let _nobody_reads = writeln!(output, "\n{MARK}{stage}").and_then(|()| output.flush());
 }

@@ -131,6 +131,7 @@ impl Freed {
             }
             match link.index() {
                 None if tail.slot() == first => return None,
+                // What was seen of head, tail and link does not go together: others are at work, so look again.
                 None => (),
                 // The tail must not be left behind the head.
                 Some(second) if tail.slot() == first => self.advance_tail(tail, second),

@@ -135,6 +135,7 @@ impl<T: Send + Sync + 'static, D: Send + Sync + 'static> Slab<T, D> {
 
     /// Has all objects, those to come too, have a loader's word behind the address of the table.
     pub fn set_loader_word(&self, word: usize) {
+        // A chunk that is added meanwhile might miss the word.
         let _growing = self.growing.lock().unwrap_or_else(PoisonError::into_inner);
         self.loader.store(word, Relaxed);
         for index in 0..self.capacity.load(Relaxed) {
@@ -239,6 +240,7 @@ impl<T: Send + Sync + 'static, D: Send + Sync + 'static> Slab<T, D> {
             .take(chunks)
             .rev()
             .find_map(|(number, chunk)| {
+                // It was stored before the capacity that counts it, which was acquired.
                 let chunk = NonNull::new(chunk.load(Relaxed))?;
                 let (offset, size) = (address.wrapping_sub(chunk.addr().get()), size_of::<Slot<T, D>>());
                 let index = offset / size;
@@ -271,6 +273,7 @@ impl<T: Send + Sync + 'static, D: Send + Sync + 'static> Slab<T, D> {
             if let Ok(index) = self.fresh.fetch_update(Relaxed, Relaxed, one_more) {
                 return Some(index);
             }
+            // Before the first chunk there is no slot 0 yet, which the queue of freed slots begins with.
             if capacity > 0
                 && let Some(index) = self.freed.pop(|index| self.next(index))
             {
@@ -297,6 +300,7 @@ impl<T: Send + Sync + 'static, D: Send + Sync + 'static> Slab<T, D> {
                 unsafe { chunk.add(index).as_ref() }.front.head.set_loader(loader);
             }
         }
+        // The capacity last: who sees it follows the pointer.
         place.store(chunk.as_ptr(), Relaxed);
         self.capacity.store(capacity_of(number + 1), Release);
         Some(())
