@@ -119,6 +119,7 @@ fn is_global(object: &SharedObject) -> bool {
             Some(address) if object.has(address) => return true,
             // Another object's comes before it.
             Some(_) => {}
+            // If the object were global, at least its own would be found.
             None => return false,
         }
     }

@@ -194,6 +194,8 @@ impl SharedObject {
         let mut header = [0; HEADER];
         file.read_exact_at(&mut header, (HEADER + table.len()) as u64)?;
         let count = u16::try_from(self.segments.len()).map_err(io::Error::other)?;
+        // Its type, where the program headers are, where those of sections are, how many of the first there are, and
+        // what is said of the others.
         header[16..18].copy_from_slice(&libc::ET_EXEC.to_le_bytes());
         header[32..40].copy_from_slice(&(HEADER as u64).to_le_bytes());
         header[40..48].fill(0);
@@ -276,6 +278,7 @@ unsafe extern "C" fn note(info: *mut libc::dl_phdr_info, _: usize, data: *mut c_
         false => path,
     };
     let mut object = SharedObject {
+        // No two objects have their program headers in one place.
         id: SharedObjectId(info.dlpi_phdr.addr()),
         path,
         is_program,
@@ -363,6 +366,7 @@ impl SharedObject {
             // SAFETY: the table of texts has the names.
             unsafe { CStr::from_ptr(pointer::<c_char>(texts + u64::from(symbol.name))) }
         };
+        // A bucket without symbols has 0.
         let defined = buckets.iter().filter(|first| **first as usize >= first_defined);
         // SAFETY: buckets lead to symbols.
         let defined = defined.map(|first| unsafe { &*symbols.add(*first as usize) });
@@ -376,6 +380,7 @@ impl SharedObject {
         };
         let defined = defined.filter(is_plain).take(PROBED);
         self.defined = defined.map(|symbol| name(symbol).to_owned()).collect();
+        // The symbol with number 0 is none.
         let undefined = 1..first_defined.min(MOST_UNDEFINED);
         self.registers = undefined.into_iter().any(|number| {
             // SAFETY: as many symbols are before those with hashes.

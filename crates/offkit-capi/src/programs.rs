@@ -85,6 +85,7 @@ pub(crate) fn adopt() {
         is_there
     });
     let is_runtime = |object: &SharedObject| OTHER_RUNTIMES.iter().any(|name| object.is_release_of(name));
+    // Without another runtime, nobody else can have been told.
     if !objects.iter().any(is_runtime) {
         return;
     }
@@ -300,6 +301,7 @@ impl Lent for Program {
 impl Programs {
     fn register(&self, key: usize, object: &SharedObject, form: impl FnOnce(usize) -> Form) {
         let mut registered = lock(&self.registered);
+        // What was read from its file would be there twice.
         if let Some((_, library)) = registered.adopted.remove(&object.id) {
             self.registry.withdraw(library);
         }
@@ -334,6 +336,7 @@ impl Programs {
             *number -= 1;
         }
         self.registry.withdraw(library);
+        // Waits for those who still look at the memory, which is gone once this function has returned.
         program.take_back();
     }
 }
@@ -447,6 +450,7 @@ unsafe extern "C" fn __tgt_register_lib(registered: *const openmp::Descriptor) {
         }
         // SAFETY: the pointer is to a descriptor, if it is to anything, which stays until it is taken back.
         let images = unsafe {
+            // LLVM's runtime runs the regions that it was told of.
             if other.is_none() {
                 openmp::register(registered, &object.path);
             }

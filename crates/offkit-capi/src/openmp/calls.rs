@@ -60,6 +60,7 @@ unsafe fn map(what: &str, device: i64, arguments: Arguments, step: Step) {
         // SAFETY: by the caller's promise.
         let items = unsafe { arguments.items() };
         let mut state = device.state();
+        // Variables of a program that came meanwhile are there from now on as well.
         device.load_programs(&mut state);
         // SAFETY: the program has what it maps.
         let returned = unsafe { step(device, &mut state, &items) }?;

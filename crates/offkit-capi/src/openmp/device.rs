@@ -129,6 +129,7 @@ impl State {
         let found = self.memory.range(..=address).next_back();
         let found = found.map(|(start, memory)| (memory, address - start));
         found
+            // At its end begins what has no size.
             .filter(|(memory, start)| *start <= memory.size())
             .ok_or_else(|| {
                 Failure::new(

@@ -69,6 +69,7 @@ impl Device {
             // SAFETY: the program has what it passes.
             .map(|item| unsafe { self.parameter(&mut state, item, &mut own) });
         let values = values.collect::<Result<Vec<usize>>>()?;
+        // Others may map while it runs.
         drop(state);
         let ran = self.launch(call, &program, &values);
         let mut state = self.state();
@@ -130,6 +131,7 @@ impl Device {
         let values = values
             .iter()
             .enumerate()
+            // The first parameter is what describes the launch.
             .map(|(number, value)| match is_number(number + 1) {
                 true => Argument::bytes(&(*value as u64).to_ne_bytes()),
                 false => Argument::Address(*value),

@@ -244,6 +244,7 @@ unsafe fn copy(
     from_number: c_int,
 ) -> Result<()> {
     let (to_device, from_device) = (known(to_number)?, known(from_number)?);
+    // From device to device, also on one, it goes by way of the host.
     let mut between = Vec::new();
     let source: &[u8] = match from_device {
         _ if size == 0 => return Ok(()),
@@ -327,6 +328,7 @@ unsafe extern "C" fn omp_target_memcpy_rect(
     let [volume, to_offsets, from_offsets, to_dimensions, from_dimensions] =
         lists.map(|list| unsafe { std::slice::from_raw_parts(list, count) });
     let row = volume.last().copied().unwrap_or_default();
+    // What the last dimension names lies together, and is copied at once.
     let rows: usize = volume.iter().take(count - 1).product();
     // Where an element is, in elements.
     let place = |number: usize, offsets: &[usize], dimensions: &[usize]| {

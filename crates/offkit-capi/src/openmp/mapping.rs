@@ -87,6 +87,7 @@ impl Device {
             let has_pointer = item.flags.has(Flags::POINTER_AND_OBJECT);
             if has_pointer {
                 let pointer_size = size_of::<usize>();
+                // The pointer is mapped, too, and counts as the item says; what it points to counts for itself.
                 if let Some(pointer) = self.obtain(state, item, slot, pointer_size, counts)?
                     && pointer.is_new
                 {
@@ -108,6 +109,7 @@ impl Device {
                 // SAFETY: by the caller's promise.
                 unsafe { self.send(state, obtained, begin, size) }?;
             }
+            // Either may come first in memory.
             let to_base = begin.wrapping_sub(base);
             if let (Some(number), true) = (item.number, item.flags.has(Flags::RETURNED)) {
                 match &obtained {
@@ -151,6 +153,7 @@ impl Device {
     /// The program must have the memory that the items name.
     pub(super) unsafe fn end(&self, state: &mut State, items: &[Item]) -> Result<()> {
         let mut gone = Vec::new();
+        // From the end: parts come before what they are parts of, which is counted once more until then.
         for item in items.iter().rev().filter(|item| !item.is_not_mapped()) {
             let counts = !item.is_part() && !item.is_whole_of_mapper;
             let (begin, size) = (item.begin, item.size);
@@ -183,6 +186,7 @@ impl Device {
                 unsafe { self.fetch(state, &obtained, begin, size) }?;
             }
         }
+        // Only now: several items may lie in one piece, and all are to be fetched.
         for begin in gone {
             state.drop_mapped(begin);
         }

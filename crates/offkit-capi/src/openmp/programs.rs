@@ -212,6 +212,7 @@ impl Device {
                 .all
                 .iter()
                 .filter(|(number, _)| !state.programs.contains_key(number));
+            // Copied while the lock keeps them from being unloaded.
             new.extend(missing.map(|(number, program)| (*number, Arc::clone(program), program.spirv())));
         }
         // Without that lock: drivers load libraries, and the loader, which has one too, has programs registered.
