@@ -282,6 +282,8 @@ fn known(text: &str) -> (Role, bool) {
         Value::NextAfterTarget => text.len() > name.len() && text.starts_with(name),
         Value::None | Value::Next => false,
     };
+    // Exact names before those that only begin a word: `-undefined` has its value in the next one, though `-u` begins
+    // it.
     let (role, takes_next) = match find(&same) {
         Some((role, value, _)) => (role.clone(), *value != Value::None),
         None if UNLIKE.iter().any(|option| text.starts_with(option)) => (Role::Other, false),
@@ -289,6 +291,7 @@ fn known(text: &str) -> (Role, bool) {
             (role.clone(), *value == Value::NextAfterTarget)
         }),
     };
+    // What they are for is said here; whether the next word is their value is said above, as of all others.
     let offload = OFFLOAD.iter().find(|(name, _)| match name.ends_with('=') {
         true => text.starts_with(name),
         false => text == *name,

@@ -97,6 +97,7 @@ impl Warning {
             match &*argument.name() {
                 "-w" => return true,
                 "-Qunused-arguments" if self.group == "unused-command-line-argument" => return true,
+                // Of these two the last one counts, as with clang; those above count wherever they are.
                 name if name.strip_prefix("-Wno-") == Some(self.group) => silenced = true,
                 name if name.strip_prefix("-W") == Some(self.group) => silenced = false,
                 _ => {}
@@ -266,6 +267,7 @@ impl CommandLine {
                 .find_map(|option| name.strip_prefix(option))
                 .map(str::to_owned)
         })?;
+        // `=cwd`, or nothing, means the current folder, which is an empty path.
         let beside_output = option == "=obj";
         let folder = self.output().filter(|_| beside_output);
         Some(

@@ -292,6 +292,7 @@ impl Offload {
     fn warn_of_lost_options(&mut self, arguments: &[Argument]) {
         let is_lost = |argument: &&Argument| match argument.role {
             Role::Offload("-Xsycl-target-linker" | "-Xsycl-target-linker=") => true,
+            // Native code is compiled now, and these go to its compiler.
             Role::Offload("-Xsycl-target-backend" | "-Xs") => self.targets.iter().all(is_portable),
             Role::Offload(name @ "-Xsycl-target-backend=") => {
                 let triple = triple_of(argument, name);

@@ -93,10 +93,12 @@ impl Source<'_> {
                 Ok(())
             };
             let done = compile();
+            // Where the compiler has failed, the thread must not wait for more.
             drop(compiled);
             let linked = linking
                 .join()
                 .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            // What the compiler says comes before what became of the thread, which has done without a module then.
             done?;
             let Some(linked) = linked? else {
                 return Ok(EMPTY.iter().flat_map(|word| word.to_le_bytes()).collect());
@@ -274,6 +276,7 @@ fn run(plan: &Plan, folder: &Path, log: &mut String) -> Result<(), DriveError> {
     let mut said = Log(Vec::new());
     let done = plan.run(&options, &mut said);
     let text = String::from_utf8_lossy(&said.0);
+    // The longer name first, which begins with the other one.
     let names = [headers(folder), folder.to_owned()].map(|folder| format!("{}/", folder.display()));
     let text = names.iter().fold(text, |text, name| match text.contains(name) {
         true => Cow::Owned(text.replace(name, "")),

@@ -134,6 +134,8 @@ impl Plan {
                     !state.started[number] && step.needs.iter().all(is_done)
                 });
                 let Some(number) = ready else {
+                    // Steps need earlier ones alone, so that as long as some are left one is ready or running:
+                    // somebody will wake this.
                     state = changed.wait(state).unwrap_or_else(PoisonError::into_inner);
                     continue;
                 };
@@ -143,6 +145,7 @@ impl Plan {
                 let mut said = Said::default();
                 let result = self.steps[number].run(number, options, &llvm, &mut said);
                 let time = start.elapsed();
+                // What there is to say is said under the lock, so that messages of steps don't mix.
                 let mut guard = progress.lock().unwrap_or_else(PoisonError::into_inner);
                 let progress = &mut *guard;
                 progress.times[number] = time;

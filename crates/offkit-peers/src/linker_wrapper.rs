@@ -173,6 +173,7 @@ fn link_all(
         while link_next() {}
     });
     let mut results = results.into_inner().unwrap_or_else(|error| error.into_inner());
+    // They came in as they were done. Of several failures the first in order is the one that is told.
     results.sort_by_key(|(number, _)| *number);
     results.into_iter().map(|(_, result)| result).collect()
 }

@@ -294,6 +294,7 @@ impl<O> CommandLine<O> {
         while let Some(argument) = arguments.next() {
             let text = argument.to_string_lossy().into_owned();
             let dashless = text.strip_prefix("--").or(text.strip_prefix('-'));
+            // A dash alone is standard input, and after two all are files.
             let name = dashless.filter(|name| !only_positional && (!name.is_empty() || text == "--"));
             let unknown = || UsageError::Unknown {
                 argument: text.clone(),

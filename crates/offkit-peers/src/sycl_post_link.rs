@@ -120,6 +120,7 @@ fn post_link(mut options: Options) -> Result<(), Error> {
         if linked
             .images
             .iter()
+            // The form of an image with default values is no part of its own.
             .any(|image| image.number > 0 && !image.has_default_constants)
         {
             return Err(Error::HadToSplit);

@@ -112,6 +112,7 @@ impl Write for Stdout {
                 }
                 let text = std::mem::take(text);
                 *target = open();
+                // It is locked again to write.
                 drop(target);
                 self.write_all(&text)
             }

@@ -32,6 +32,7 @@ static SPARE: Mutex<Spare> = Mutex::new(Spare {
 /// One that is kept, of this program. It may have been ended meanwhile.
 pub(super) fn take(program: &Path) -> Option<Worker> {
     let mut spare = spare()?;
+    // The last one that was at work, so that those that are too many stay idle, and are ended.
     let index = (spare.workers.iter()).rposition(|(worker, _)| worker.program() == program)?;
     Some(spare.workers.remove(index).0)
 }
@@ -43,6 +44,7 @@ pub(super) fn keep(worker: Worker) {
         let thread = thread::Builder::new().name("offkit-spare".to_owned());
         spare.is_watched = thread.spawn(watch).is_ok();
     }
+    // Without a thread it is dropped, as nobody would ever end it.
     if spare.is_watched {
         spare.workers.push((worker, Instant::now()));
     }

@@ -118,6 +118,7 @@ impl Planner<'_> {
             if !has("-cl-std=") && !has("-std=cl") && !has("-std=CL") {
                 words.push(format!("-cl-std={standard}").into());
             }
+            // Before the options of the user, who may say otherwise: clang takes the last.
             words.push("-O2".into());
             if is_portable(target) {
                 words.extend(PORTABLE.map(OsString::from));

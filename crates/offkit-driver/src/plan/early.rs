@@ -36,6 +36,7 @@ impl Planner<'_> {
         }
         if is_early {
             for words in planned {
+                // In clang's own order: its commands read what others before them have written.
                 let before = self.plan.steps.len().checked_sub(1);
                 // What chooses the tool inside clang stays outside of a file of arguments.
                 let before_response_file = usize::from(words.get(1).is_some_and(|word| word == "-cc1"));

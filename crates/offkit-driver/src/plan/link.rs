@@ -245,6 +245,7 @@ impl Planner<'_> {
     fn host_link(&mut self, linked: Linked, mut registered: Option<Made>) {
         let mut words = self.environment.clang.clone();
         if self.inputs.iter().any(|input| input.kind.is_compiled()) {
+            // Options for compilers go along, and have nothing to do in a link.
             words.push("-Qunused-arguments".into());
         }
         let mut needs = linked.host_needs;

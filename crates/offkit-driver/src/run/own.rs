@@ -65,6 +65,8 @@ impl Link {
         };
         let is_program = matches!(self.result, LinkResult::Registration(_));
         let linked = match linked {
+            // A program need not have device code, though it is linked like those that do: its object registers
+            // nothing.
             Err(LinkError::NoDeviceCode { .. } | LinkError::NothingToLink { .. }) if is_program => {
                 Linked::default()
             }

@@ -63,6 +63,7 @@ impl Bundler<'_> {
         let mut objects = Vec::new();
         languages.retain(|language| !language.images.is_empty());
         for Language { producer, mut images } in languages {
+            // As in the original: what is written does not depend on the order of the inputs.
             images.sort_by(|a, b| b.image.target.cmp(&a.image.target));
             let images = self.container(producer, images)?;
             if self.options.fatbin_only {
@@ -146,6 +147,7 @@ impl Bundler<'_> {
             output.clone().into_os_string(),
         ];
         for image in images {
+            // NVIDIA's program reads files, and what was linked here is in memory.
             if !image.is_written {
                 self.commands.write(&image.file, image.image.bytes()?)?;
             }

@@ -272,6 +272,7 @@ impl Arguments {
 /// Whether a file is an archive or a shared library, by its first bytes.
 fn is_library(path: &Path) -> bool {
     use std::io::Read;
+    // As far as the type of an ELF file, which is at 16.
     let mut start = [0; 18];
     let is_read =
         path.is_file() && std::fs::File::open(path).is_ok_and(|mut file| file.read_exact(&mut start).is_ok());
@@ -285,6 +286,7 @@ fn is_library(path: &Path) -> bool {
 /// An argument that may be for one target alone, `TRIPLE=ARGUMENT`, if it is for this one.
 fn of_target(argument: &str, triple: &str) -> Option<String> {
     match argument.split_once('=') {
+        // The original passes the word itself on, for every target.
         Some((target, "")) if Triple::new(target).has_known_architecture() => Some(target.to_owned()),
         Some((target, value)) if Triple::new(target).has_known_architecture() => {
             (target == triple).then(|| value.to_owned())

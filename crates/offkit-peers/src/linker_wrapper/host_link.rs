@@ -42,6 +42,7 @@ pub(super) fn run(
             arguments.extend(objects.take().into_iter().flatten());
         }
     }
+    // Behind everything where no argument names the output.
     arguments.extend(objects.into_iter().flatten());
     if keeps_entries {
         arguments.extend(["-z", "nostart-stop-gc"].map(OsString::from));

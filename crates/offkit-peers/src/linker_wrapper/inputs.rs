@@ -165,6 +165,7 @@ pub(super) fn by_target<'data>(
         });
         result.map_err(|error| error.with_file(path))?;
     }
+    // Last: by now all targets are known that other files have.
     let should_extract: HashSet<_> = should_extract.iter().map(String::as_str).collect();
     for file in from_archives {
         let is_wanted = should_extract.contains(file.image.target.arch_with_features().as_str());
@@ -235,6 +236,7 @@ impl<'data> Targets<'data> {
             None if is_wanted => takers.push(self.insert(target.clone())),
             None => {}
         }
+        // The last one takes it over, and only the others get copies.
         let Some(last) = takers.pop() else { return };
         for taker in takers {
             if let Some(input) = self.found.get_mut(taker) {

@@ -78,6 +78,7 @@ impl<'a> OwnLink<'a> {
         }
         if is_host {
             link.linker
+                // As `clang` is given the first two, where it links, and adds the third itself.
                 .extend(["--no-undefined", "-Bsymbolic", "--eh-frame-hdr"].map(OsString::from));
             link.linker.extend(host_libraries(options, ""));
         }
@@ -216,6 +217,7 @@ impl<'a> OwnLink<'a> {
         let mut inputs = Vec::new();
         for file in &self.of.input.files {
             let mut image = file.image.clone();
+            // What fits the target is linked as code for it, whatever it says that it is for.
             image.target.clone_from(target);
             inputs.push(Input::image(file.origin.label.as_str(), image));
         }

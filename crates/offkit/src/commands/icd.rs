@@ -193,6 +193,7 @@ fn link_others(system: &Path, user: &Path) -> io::Result<()> {
         let path = entry.path();
         let is_driver = path.extension().is_some_and(|extension| extension == "icd");
         let link = user.join(entry.file_name());
+        // The user's folder names offkit's driver itself, which may be another build than the system's.
         if is_driver && entry.file_name() != FILE && !link.exists() {
             #[cfg(unix)]
             std::os::unix::fs::symlink(&path, link)?;

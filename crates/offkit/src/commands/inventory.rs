@@ -204,6 +204,7 @@ fn look_into(
         return Err(super::nothing_in(&source.place, &inventory.problems));
     }
     if images == 0 && input.is_found {
+        // A file that nobody has named, and without device code, is not mentioned.
         inventory.files.clear();
         inventory.libraries.clear();
         inventory

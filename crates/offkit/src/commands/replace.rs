@@ -70,6 +70,7 @@ pub(crate) fn run(options: &Replace, terminal: Terminal) -> Result<(), Failure> 
         }
         let failed = |error| failure(&source, &location, &error);
         progress.step("comparing");
+        // Each replacement is made in what the one before has left.
         let old = changed.as_ref().map_or(&source.content, Staged::content);
         let draft = offkit_object::replace_draft(old, &location, &new, &limits, &Mapped(old));
         let draft = draft.map_err(failed)?;

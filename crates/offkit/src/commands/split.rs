@@ -413,6 +413,7 @@ impl Splitter<'_> {
                     true => input.content.to_vec(),
                     false => self.thinned(input, &going)?,
                 };
+                // Copies keep the order of images, by which those that stay were numbered above.
                 for (index, image) in machine_images(&input.path, &copy, self.limits)?
                     .into_iter()
                     .enumerate()
@@ -424,6 +425,7 @@ impl Splitter<'_> {
                 files.push((stored.file.clone(), copy, Some(input.source.clone())));
                 pack.files.push(stored);
             }
+            // The copy for the first group is what the recipe makes the file of.
             let host = packs.first().and_then(|pack| pack.files.last());
             let (Some((_, first, _)), Some(host)) = (files.get(first_copy), host) else {
                 continue;
