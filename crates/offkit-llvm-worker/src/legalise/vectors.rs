@@ -22,19 +22,19 @@ pub(super) fn widen(module: &Module) {
         layout: unsafe { LLVMGetModuleDataLayout(module.as_raw()) },
     };
     for function in module.globals().filter(|global| global.is_function()) {
-        let instructions: Vec<LLVMValueRef> = function.instructions().collect();
-        // SAFETY: the instructions are alive with their module; only the one at hand is removed.
+        let all = |opcode| -> Vec<LLVMValueRef> {
+            // SAFETY: the instructions are alive with their module.
+            let is_one =
+                |instruction: &LLVMValueRef| unsafe { LLVMGetInstructionOpcode(*instruction) == opcode };
+            function.instructions().filter(is_one).collect()
+        };
+        // SAFETY: a load removes itself and what takes components out of it, a store itself: no other one of its list.
         unsafe {
-            for &instruction in &instructions {
-                if LLVMGetInstructionOpcode(instruction) == Op::LLVMLoad {
-                    pass.load(instruction);
-                }
+            for load in all(Op::LLVMLoad) {
+                pass.load(load);
             }
-            let instructions: Vec<LLVMValueRef> = function.instructions().collect();
-            for instruction in instructions {
-                if LLVMGetInstructionOpcode(instruction) == Op::LLVMStore {
-                    pass.store(instruction);
-                }
+            for store in all(Op::LLVMStore) {
+                pass.store(store);
             }
         }
     }
