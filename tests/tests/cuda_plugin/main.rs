@@ -89,6 +89,18 @@ fn ptx_runs_and_the_device_says_what_it_is() {
     assert_eq!(device.max_compute_units().unwrap(), 132);
     assert_eq!(device.max_work_item_sizes().unwrap(), [1024, 1024, 64]);
     assert_eq!(device.info(PI_DEVICE_INFO_UUID).unwrap(), [0x40; 16]);
+    // As the driver counts them, from x on: SYCL's runtime turns them round itself.
+    let groups = [2_147_483_647_usize, 65_535, 65_535]
+        .map(usize::to_ne_bytes)
+        .concat();
+    assert_eq!(
+        device.info(PI_EXT_ONEAPI_DEVICE_INFO_MAX_WORK_GROUPS_3D).unwrap(),
+        groups
+    );
+    assert_eq!(
+        device.info(PI_EXT_ONEAPI_DEVICE_INFO_MAX_WORK_GROUPS_2D).unwrap(),
+        groups[..16]
+    );
     let code = ptx("83");
     assert_eq!(
         device.select_binary(&[&DeviceImage::new(&*code)]).unwrap(),

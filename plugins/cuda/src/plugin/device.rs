@@ -181,12 +181,9 @@ impl Device<Cuda> for CudaDevice {
             PI_EXT_ONEAPI_DEVICE_INFO_MAX_WORK_GROUPS_1D => [self.max_grid[0]].into(),
             PI_EXT_ONEAPI_DEVICE_INFO_MAX_WORK_GROUPS_2D => {
                 let [x, y, _] = self.max_grid;
-                [y, x].into()
+                [x, y].into()
             }
-            PI_EXT_ONEAPI_DEVICE_INFO_MAX_WORK_GROUPS_3D => {
-                let [x, y, z] = self.max_grid;
-                [z, y, x].into()
-            }
+            PI_EXT_ONEAPI_DEVICE_INFO_MAX_WORK_GROUPS_3D => self.max_grid.into(),
             PI_DEVICE_INFO_MAX_NUM_SUB_GROUPS => {
                 let warp = ask(CU_DEVICE_ATTRIBUTE_WARP_SIZE)?.max(1);
                 (ask(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)? / warp).into()
