@@ -86,7 +86,7 @@ impl Source<'_> {
                 let Some(Action::Mark(mark)) = marked else {
                     unreachable!("device code by itself is marked");
                 };
-                run(&plan, folder.path(), log)?;
+                self.run(&plan, folder.path(), log)?;
                 let bitcode = fs::read(&mark.input).map_err(DriveError::Temporary)?;
                 // Where nobody takes it, there is no worker, which is said below.
                 _ = compiled.send(bitcode);
@@ -210,7 +210,7 @@ impl Source<'_> {
             "-o".into(),
             output.clone().into(),
         ];
-        run(
+        self.run(
             &self.plan(folder.path(), &words)?,
             folder.path(),
             &mut String::new(),
@@ -223,8 +223,10 @@ impl Source<'_> {
         let write = || -> io::Result<_> {
             let folder = tempfile::Builder::new().prefix("offkit-opencl-").tempdir()?;
             fs::write(folder.path().join(NAME), self.text)?;
+            let headers = self.headers_in(folder.path());
+            fs::create_dir_all(&headers)?;
             for (name, text) in self.headers {
-                let place = headers(folder.path()).join(name.trim_start_matches('/'));
+                let place = headers.join(name.trim_start_matches('/'));
                 if let Some(parent) = place.parent() {
                     fs::create_dir_all(parent)?;
                 }
@@ -235,12 +237,40 @@ impl Source<'_> {
         write().map_err(DriveError::Temporary)
     }
 
+    /// Does the steps, and logs what the compiler says, without the names of folders that go with it.
+    fn run(&self, plan: &Plan, folder: &Path, log: &mut String) -> Result<(), DriveError> {
+        let options = RunOptions {
+            jobs: 1,
+            verbose: false,
+            folder: folder.to_owned(),
+        };
+        let mut said = Log(Vec::new());
+        let done = plan.run(&options, &mut said);
+        let text = String::from_utf8_lossy(&said.0);
+        // The longer name first, which begins with the other one.
+        let names = [&*self.headers_in(folder), folder].map(|folder| format!("{}/", folder.display()));
+        let text = names.iter().fold(text, |text, name| match text.contains(name) {
+            true => Cow::Owned(text.replace(name, "")),
+            false => text,
+        });
+        log.push_str(&text);
+        done?;
+        Ok(())
+    }
+
+    /// Where the source's own headers are: so far down that no `..` in a name leads out of the folder.
+    fn headers_in(&self, folder: &Path) -> PathBuf {
+        let up = |(name, _): &(String, String)| name.split('/').filter(|part| *part == "..").count();
+        let deepest = self.headers.iter().map(up).max().unwrap_or_default();
+        (0..deepest).fold(folder.join("include"), |place, _| place.join("in"))
+    }
+
     /// The plan for the source, and what more words ask for.
     fn plan(&self, folder: &Path, more: &[OsString]) -> Result<Plan, DriveError> {
         let mut words = more.to_vec();
         // Nobody sees colours in a log; what is included is also looked for where the program runs.
         words.extend(["-fno-color-diagnostics", "-iquote", "."].map(OsString::from));
-        words.extend(["-I".into(), headers(folder).into()]);
+        words.extend(["-I".into(), self.headers_in(folder).into()]);
         words.extend(self.options.iter().cloned());
         words.push(folder.join(NAME).into());
         let command_line = CommandLine::read(words, &|_| None)?;
@@ -259,32 +289,6 @@ impl Source<'_> {
             Work::Clang(_) => unreachable!("a source of OpenCL C is compiled for devices"),
         }
     }
-}
-
-/// Where the source's own headers are.
-fn headers(folder: &Path) -> PathBuf {
-    folder.join("include")
-}
-
-/// Does the steps, and logs what the compiler says.
-fn run(plan: &Plan, folder: &Path, log: &mut String) -> Result<(), DriveError> {
-    let options = RunOptions {
-        jobs: 1,
-        verbose: false,
-        folder: folder.to_owned(),
-    };
-    let mut said = Log(Vec::new());
-    let done = plan.run(&options, &mut said);
-    let text = String::from_utf8_lossy(&said.0);
-    // The longer name first, which begins with the other one.
-    let names = [headers(folder), folder.to_owned()].map(|folder| format!("{}/", folder.display()));
-    let text = names.iter().fold(text, |text, name| match text.contains(name) {
-        true => Cow::Owned(text.replace(name, "")),
-        false => text,
-    });
-    log.push_str(&text);
-    done?;
-    Ok(())
 }
 
 /// What clang says.
@@ -351,5 +355,26 @@ mod tests {
         assert_eq!(with_header.key_with(&clang, &worker), None);
         assert_eq!(with(|source| source.text = "#include <a.h>"), None);
         assert_eq!(with(|source| source.options.push("-includea.h".into())), None);
+    }
+
+    #[test]
+    fn headers_stay_in_the_folder_by_whatever_name() {
+        let names = ["a.h", "/b.h", "../../../c.h", "sub/../../d.h"];
+        let headers = names.map(|name| (name.to_owned(), name.to_owned()));
+        let source = Source {
+            headers: &headers,
+            ..Source::default()
+        };
+        let folder = source.folder().unwrap();
+        let inside = folder.path().canonicalize().unwrap();
+        for name in names {
+            let place = source
+                .headers_in(folder.path())
+                .join(name.trim_start_matches('/'))
+                .canonicalize()
+                .unwrap();
+            assert!(place.starts_with(&inside), "{}", place.display());
+            assert_eq!(fs::read_to_string(place).unwrap(), name);
+        }
     }
 }
