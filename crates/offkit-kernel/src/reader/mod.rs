@@ -15,7 +15,7 @@ mod instruction;
 mod memory;
 mod types;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use offkit_spirv::dr::{self, Operand};
 use offkit_spirv::grammar::{ExecutionMode, ExecutionModel, LinkageType, Op, StorageClass, Word};
@@ -41,6 +41,7 @@ pub fn read(source: &dr::Module) -> Result<ir::Module> {
         constants: IdMap::default(),
         globals: IdMap::default(),
         functions: IdMap::default(),
+        undefined: undefined(source),
         files: IdMap::default(),
         by_address: ByAddress::default(),
         alias: Alias::default(),
@@ -70,6 +71,15 @@ pub fn read(source: &dr::Module) -> Result<ir::Module> {
     Ok(reader.module)
 }
 
+/// The undefined values outside of functions.
+fn undefined(source: &dr::Module) -> HashSet<Word> {
+    let values = source.types_global_values.iter();
+    let undefined = values.filter(|instruction| instruction.opcode == Op::Undef);
+    undefined
+        .filter_map(|instruction| instruction.result_id)
+        .collect()
+}
+
 /// What has been read so far.
 struct Reader<'a> {
     source: &'a dr::Module,
@@ -83,6 +93,8 @@ struct Reader<'a> {
     globals: IdMap<GlobalId>,
     functions: IdMap<FunctionId>,
     by_address: ByAddress,
+    /// Undefined values outside of functions.
+    undefined: HashSet<Word>,
     /// Indices of file names, by the id of their string.
     files: IdMap<FileId>,
     /// Alias domains, scopes and lists of scopes.
@@ -287,10 +299,7 @@ impl Reader<'_> {
     }
 
     fn is_undefined(&self, word: Word) -> bool {
-        self.source
-            .types_global_values
-            .iter()
-            .any(|instruction| instruction.opcode == Op::Undef && instruction.result_id == Some(word))
+        self.undefined.contains(&word)
     }
 
     /// Gives every function its number, which constants may ask for before it is declared.
@@ -345,6 +354,13 @@ impl Reader<'_> {
     }
 
     fn entry_points(&mut self) -> Result<()> {
+        // By their function: a module may have very many of both.
+        let mut modes = HashMap::<Word, Vec<&dr::Instruction>>::new();
+        for mode in &self.source.execution_modes {
+            if let Some(Operand::IdRef(function)) = mode.operands.first() {
+                modes.entry(*function).or_default().push(mode);
+            }
+        }
         for instruction in &self.source.entry_points {
             let [
                 Operand::ExecutionModel(ExecutionModel::Kernel),
@@ -370,10 +386,8 @@ impl Reader<'_> {
                 round_to_nearest_even: Vec::new(),
                 fast_math: Vec::new(),
             };
-            for mode in &self.source.execution_modes {
-                if mode.operands.first() == Some(&Operand::IdRef(*function)) {
-                    self.execution_mode(&mut kernel, mode)?;
-                }
+            for mode in modes.get(function).into_iter().flatten() {
+                self.execution_mode(&mut kernel, mode)?;
             }
             self.module.kernels.push(kernel);
         }
