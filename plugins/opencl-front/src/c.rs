@@ -275,11 +275,6 @@ impl UserData {
     pub(crate) fn new(data: Out<c_void>) -> UserData {
         UserData(data.0)
     }
-
-    /// Something for a function of this crate's own, which makes a box of it again.
-    pub(crate) fn boxed<T>(data: Box<T>) -> UserData {
-        UserData(Box::into_raw(data).cast())
-    }
 }
 
 /// A function of the caller's with a handle and data.

@@ -55,6 +55,46 @@ pub(crate) fn clSVMFree(context: Out<_cl_context>, svm_pointer: Out<c_void>) {
     }
 }
 
+/// A command that does nothing, with its event also where the caller wants none: somebody here waits for it.
+struct Command(cl_event);
+
+impl Command {
+    fn submit(
+        queue: &Object<Queue>,
+        kind: cl_command_type,
+        count: cl_uint,
+        list: In<cl_event>,
+    ) -> Result<Command> {
+        let mut own: cl_event = core::ptr::null_mut();
+        let to = Submission {
+            count,
+            list,
+            event: Out::to(&mut own),
+        };
+        submit_nothing(queue, kind, to)?;
+        Ok(Command(own))
+    }
+
+    fn event(&self) -> Result<Object<Event>> {
+        Event::of(Out::from_pointer(self.0))
+    }
+
+    /// Leaves the event to the caller, if it wants one.
+    fn give_to(self, event: Out<cl_event>) {
+        if !event.is_null() {
+            event.write(self.0);
+            core::mem::forget(self);
+        }
+    }
+}
+
+impl Drop for Command {
+    fn drop(&mut self) {
+        // It is this call's own, so that there is nothing to go wrong.
+        let _ = Event::release(Out::from_pointer(self.0));
+    }
+}
+
 /// Allocations that are freed when a command comes to it.
 struct Freeing {
     queue: Object<Queue>,
@@ -109,20 +149,14 @@ pub(crate) fn clEnqueueSVMFree(
         data: UserData::new(user_data),
     });
     // An event even where the caller wants none: the freeing hangs on it.
-    let mut own: cl_event = core::ptr::null_mut();
-    let to = Submission {
-        count,
-        list,
-        event: Out::to(&mut own),
-    };
-    submit_nothing(&queue, CL_COMMAND_SVM_FREE, to)?;
-    let command = Event::of(Out::from_pointer(own))?;
-    let data = UserData::boxed(freeing);
-    call_back(&command, CL_COMPLETE, free_now, data)?;
-    match event.is_null() {
-        true => Event::release(Out::from_pointer(own))?,
-        false => event.write(own),
-    }
+    let command = Command::submit(&queue, CL_COMMAND_SVM_FREE, count, list)?;
+    let freeing: *mut Freeing = Box::into_raw(freeing);
+    let data = UserData::new(Out::from_pointer(freeing.cast()));
+    call_back(&command.event()?, CL_COMPLETE, free_now, data).inspect_err(|_| {
+        // SAFETY: made above, and given to nobody.
+        drop(unsafe { Box::from_raw(freeing) });
+    })?;
+    command.give_to(event);
     Ok(())
 }
 
@@ -179,22 +213,11 @@ pub(crate) fn clEnqueueSVMMap(
         !svm_ptr.is_null() && size > 0 && flags & !known == 0,
         CL_INVALID_VALUE,
     )?;
-    // An event even where the caller wants none: a call that blocks waits for it.
-    let mut own: cl_event = core::ptr::null_mut();
-    let to = Submission {
-        count,
-        list,
-        event: Out::to(&mut own),
-    };
-    submit_nothing(&queue, CL_COMMAND_SVM_MAP, to)?;
-    let command = Event::of(Out::from_pointer(own))?;
+    let command = Command::submit(&queue, CL_COMMAND_SVM_MAP, count, list)?;
     if blocking_map != CL_FALSE {
-        command.object().wait()?;
+        command.event()?.object().wait()?;
     }
-    match event.is_null() {
-        true => Event::release(Out::from_pointer(own))?,
-        false => event.write(own),
-    }
+    command.give_to(event);
     Ok(())
 }
 
