@@ -4,7 +4,9 @@
 //! which options are for the compiler, for the linker, or for offloading. Every other option is left
 //! as it is for clang to understand.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
+
+use offkit_host::command_line::after;
 
 /// One option with its value, or one input.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -204,21 +206,6 @@ impl Argument {
             _ => true,
         }
     }
-}
-
-/// What follows a prefix of a word.
-#[cfg(unix)]
-fn after(word: &OsStr, prefix: &str) -> OsString {
-    use std::os::unix::ffi::OsStrExt;
-    let bytes = word.as_bytes();
-    OsStr::from_bytes(bytes.strip_prefix(prefix.as_bytes()).unwrap_or(bytes)).to_owned()
-}
-
-/// What follows a prefix of a word.
-#[cfg(not(unix))]
-fn after(word: &OsStr, prefix: &str) -> OsString {
-    let text = word.to_string_lossy();
-    text.strip_prefix(prefix).unwrap_or(&text).into()
 }
 
 /// Cuts a command line, without the program's name, into its arguments.

@@ -95,6 +95,23 @@ fn quoted(word: &OsStr) -> String {
     quoted
 }
 
+/// What follows a prefix of a word, with the bytes that it has; the whole word where it begins otherwise.
+#[cfg(unix)]
+#[must_use]
+pub fn after(word: &OsStr, prefix: &str) -> OsString {
+    use std::os::unix::ffi::OsStrExt;
+    let bytes = word.as_bytes();
+    OsStr::from_bytes(bytes.strip_prefix(prefix.as_bytes()).unwrap_or(bytes)).to_owned()
+}
+
+/// What follows a prefix of a word, with the bytes that it has; the whole word where it begins otherwise.
+#[cfg(not(unix))]
+#[must_use]
+pub fn after(word: &OsStr, prefix: &str) -> OsString {
+    let text = word.to_string_lossy();
+    text.strip_prefix(prefix).unwrap_or(&text).into()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

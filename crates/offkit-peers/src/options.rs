@@ -8,6 +8,8 @@ use std::fmt;
 use std::ops::{Deref, RangeInclusive};
 use std::path::PathBuf;
 
+use offkit_host::command_line::after;
+
 use crate::failure::Failure;
 
 /// A table of options, a row each: the spellings, `=` and what help calls the value if there is one, what it sets, and
@@ -313,7 +315,11 @@ impl<O> CommandLine<O> {
                 continue;
             }
             let (name, value) = match name.split_once('=') {
-                Some((name, value)) => (name, Some(OsString::from(value))),
+                // Not the text's own part: names of files need not be UTF-8.
+                Some((name, _)) => (
+                    name,
+                    Some(after(&argument, &text[..=text.find('=').unwrap_or_default()])),
+                ),
                 None => (name, None),
             };
             match name {
@@ -437,6 +443,34 @@ mod tests {
             }
         );
         assert!(!read("--verbose --verbose=0 -n a -").unwrap().verbose);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn values_behind_an_option_keep_their_bytes() {
+        use std::os::unix::ffi::OsStringExt;
+
+        #[derive(Debug, Default)]
+        struct Files {
+            output: Option<PathBuf>,
+        }
+        const LINE: CommandLine<Files> = CommandLine {
+            tool: "tool",
+            overview: "Tells.",
+            usage: "[options]",
+            options: options![o: Files;
+                "o" = "<file>" => o.output, "A file";
+            ],
+            positional: |_, _| (),
+            positionals: 0..=0,
+            missing: |_| None,
+        };
+        let name = b"caf\xe9".to_vec();
+        let word = [b"--o=".to_vec(), name.clone()].concat();
+        let Ok(Asked::Run(files)) = LINE.read(vec![OsString::from_vec(word)], Files::default()) else {
+            panic!("a command line that is right");
+        };
+        assert_eq!(files.output, Some(PathBuf::from(OsString::from_vec(name))));
     }
 
     #[test]
