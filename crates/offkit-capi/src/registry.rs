@@ -203,7 +203,9 @@ extern "C" fn offkit_device_dlopen(
             false => Library::open(registry, path)?,
         };
         if library.images == 0 {
-            library.withdraw();
+            if library.is_own {
+                library.withdraw();
+            }
             let message = format!(
                 "`{path}` has no device code\n{}",
                 library.problems.to_string_lossy()
