@@ -59,7 +59,7 @@ pub(crate) struct Edits<'e, 'data> {
     /// Whether images are compressed anew, as small as it goes; it is told of the bytes that are done.
     pub(crate) recompress: Option<&'e (dyn Fn(u64) + Sync)>,
     /// What compressed parts had in them whose own bytes are not in place.
-    pub(crate) originals: BTreeMap<usize, Vec<u8>>,
+    pub(crate) originals: BTreeMap<usize, &'e [u8]>,
 }
 
 impl<'data> Edits<'_, 'data> {

@@ -327,7 +327,7 @@ pub fn join(
     } = joiner;
     let bytes = match missing.is_empty() && known.is_empty() {
         true => bytes,
-        false => thin::without(file_name, &bytes, &missing, known, Thinning::default(), limits)?,
+        false => thin::without(file_name, &bytes, &missing, &known, Thinning::default(), limits)?,
     };
     Ok(Joined {
         bytes,

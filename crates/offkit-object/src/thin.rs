@@ -3,6 +3,7 @@
 #[cfg(feature = "inspect")]
 mod losses;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::ControlFlow;
@@ -23,6 +24,7 @@ use crate::part::{Content, Part};
 use crate::reading::Reading;
 use crate::scan;
 use crate::source::Source;
+use crate::tar;
 use crate::unchanged::{Files, Origins, Stored};
 use crate::unpacking;
 use crate::walk::{Item, walk_sparing};
@@ -201,15 +203,8 @@ pub fn thin_draft<'data>(
             ..draft
         });
     }
-    let (edited, thinner) = edit_whole(
-        &whole,
-        bytes,
-        dropped,
-        BTreeMap::new(),
-        thinning,
-        limits,
-        progress,
-    )?;
+    let known = BTreeMap::new();
+    let (edited, thinner) = edit_whole(&whole, bytes, dropped, &known, thinning, limits, progress)?;
     Ok(ThinDraft {
         origins: Origins::of(&edited, bytes),
         chunks: edited,
@@ -224,7 +219,7 @@ pub(crate) fn without(
     file_name: &str,
     bytes: &[u8],
     dropped: &[Location],
-    known: BTreeMap<Location, Vec<u8>>,
+    known: &BTreeMap<Location, Vec<u8>>,
     thinning: Thinning,
     limits: &Limits,
 ) -> Result<Vec<u8>, Error> {
@@ -238,7 +233,7 @@ fn edit_whole<'data, 'l>(
     whole: &Location,
     bytes: &'data [u8],
     dropped: &[Location],
-    known: BTreeMap<Location, Vec<u8>>,
+    known: &'l BTreeMap<Location, Vec<u8>>,
     thinning: Thinning,
     limits: &'l Limits,
     progress: &'l (dyn Fn(u64) + Sync),
@@ -337,13 +332,20 @@ struct Thinner<'l> {
     thinning: Thinning,
     limits: &'l Limits,
     progress: &'l (dyn Fn(u64) + Sync),
-    /// What is in compressed parts whose own bytes are not to be looked at.
-    known: BTreeMap<Location, Vec<u8>>,
+    /// What is in compressed parts whose own bytes are not to be looked at. It stays here: a container may be tried twice.
+    known: &'l BTreeMap<Location, Vec<u8>>,
     kept_size: Vec<Problem>,
     not_recompressed: Vec<Problem>,
 }
 
-impl Thinner<'_> {
+impl<'l> Thinner<'l> {
+    /// The tar file at a place where its compressed bytes are not. Only a tar file: what came out of a compressed bundle
+    /// can be at the same place as the only part of it.
+    fn known_tar(&self, place: &Location) -> Option<&'l [u8]> {
+        let content = self.known.get(place)?;
+        tar::is_tar(content).then_some(content)
+    }
+
     /// A container without the images that go.
     #[expect(
         clippy::too_many_arguments,
@@ -360,8 +362,8 @@ impl Thinner<'_> {
         depth: usize,
     ) -> Result<Edited<'data>, Error> {
         // Before anything looks at the bytes: at such a place there are only zeros so far.
-        if let Some(tar) = self.known.remove(location) {
-            return self.edit_tar(&tar, tree, location, reading, depth);
+        if let Some(tar) = self.known_tar(location) {
+            return self.edit_tar(tar, tree, location, reading, depth);
         }
         let format = container::format_of(content, source.bytes()).ok_or_else(|| {
             Error::new(ErrorKind::NotRecognized, "no container of images")
@@ -382,12 +384,17 @@ impl Thinner<'_> {
         }
         let is_fixed = self.thinning.in_place && host::is_linked(source);
         let inner = if is_fixed { Room::Fixed } else { Room::Free };
+        let named = self.not_recompressed.len();
+        let kept = self.kept_size.len();
         let result = self.edit_with(format, source, tree, location, reading, room, inner, depth);
         // Damage and limits are met again at a second try. What a smaller file cannot express can still be zeros in
         // place.
         let may_stay = |error: &Error| !is_fixed && error.kind() == ErrorKind::Unrepresentable;
         match result {
             Err(error) if may_stay(&error) => {
+                // The second try meets again what the first one noted.
+                self.not_recompressed.truncate(named);
+                self.kept_size.truncate(kept);
                 let edited =
                     self.edit_with(format, source, tree, location, reading, room, Room::Fixed, depth)?;
                 self.kept_size.push(Problem::new(location.clone(), error));
@@ -515,9 +522,9 @@ impl Thinner<'_> {
             let is_only_recompressed = node.is_none();
             let node = node.unwrap_or(&mut nothing);
             if part.coding.is_none()
-                && let Some(tar) = self.known.remove(&place)
+                && let Some(tar) = self.known_tar(&place)
             {
-                let edited = self.edit_tar(&tar, node, &place, reading, depth.saturating_add(1))?;
+                let edited = self.edit_tar(tar, node, &place, reading, depth.saturating_add(1))?;
                 changes.insert(part.id, Change::Replace(edited));
                 originals.insert(part.id, tar);
                 continue;
@@ -578,11 +585,10 @@ impl Thinner<'_> {
             let is_same = edited.bytes.are(part.stored.bytes());
             return Ok((!is_same).then_some(Change::Replace(edited)));
         };
-        let known = self.known.remove(place);
-        let is_known = known.is_some();
-        let bytes = match known {
-            Some(bytes) => bytes,
-            None => container::inflated(part, coding, reading.inflation_left(), &|_| {})?,
+        let known = self.known.get(place);
+        let bytes: Cow<'_, [u8]> = match known {
+            Some(bytes) => bytes.into(),
+            None => container::inflated(part, coding, reading.inflation_left(), &|_| {})?.into(),
         };
         reading.count_inflated(bytes.len() as u64);
         if container::format_of(part.content, &bytes).is_none() {
@@ -594,7 +600,7 @@ impl Thinner<'_> {
         }
         let source = Source::new(&bytes);
         let edited = self.edit(source, part.content, node, place, reading, Room::Free, depth)?;
-        if edited.bytes.are(source.bytes()) && !is_known {
+        if edited.bytes.are(source.bytes()) && known.is_none() {
             return Ok(None);
         }
         // A copy of what stays: what it is a part of is not kept until the last member is done.

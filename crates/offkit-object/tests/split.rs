@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 use common::{limits, samples};
 use offkit_object::archive::{self, ArchiveKind, Member};
 use offkit_object::bundle::{Bundle, BundleEntry, CompressedBundle, CompressedVersion};
+use offkit_object::host::{NewSection, ObjectFormat, write_object};
 use offkit_object::split::{Destination, Joined, Split, join};
 use offkit_object::{
     Compression, Error, ImageKind, Location, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind,
@@ -195,6 +196,33 @@ fn what_stays_in_packed_parts_of_packed_parts_is_not_in_the_recipe() {
     check(&file);
     let recipe = split(&file).unwrap().recipe;
     assert!(recipe.len() < code.len() / 4, "{}", recipe.len());
+}
+
+fn object(section: &str, content: &[u8]) -> Vec<u8> {
+    let format = ObjectFormat::for_triple("x86_64-unknown-linux-gnu").unwrap();
+    write_object(format, &[NewSection::excluded(section, content)]).unwrap()
+}
+
+#[test]
+fn libraries_that_keep_their_size_come_together_without_a_pack() {
+    const TYPE: usize = 16;
+    const SHARED_OBJECT: u8 = 3;
+    const SIZE_OF_SEGMENT: usize = 54;
+    let contents: Vec<Vec<u8>> = (0..4_u8).map(|number| vec![number; 100]).collect();
+    let bundle = bundle(&contents, 4096);
+    let bundle = CompressedBundle::write(&bundle, CompressedVersion::V3, Compression::Zstd, None).unwrap();
+    // Linked, but nothing points to the bundle: its pages cannot leave.
+    let mut library = object(".hip_fatbin", &bundle);
+    library[TYPE] = SHARED_OBJECT;
+    library[SIZE_OF_SEGMENT] = 56;
+    check(&library);
+}
+
+#[test]
+fn compressed_objects_come_together_without_a_pack() {
+    let contents: Vec<Vec<u8>> = (0..4_u8).map(|number| vec![number; 100]).collect();
+    let object = object(".hip_fatbin", &bundle(&contents, 4096));
+    check(&CompressedBundle::write(&object, CompressedVersion::V3, Compression::Zstd, None).unwrap());
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod common;
 use common::{limits, samples};
 use offkit_object::archive::{self, ArchiveKind, Member};
 use offkit_object::bundle::{Bundle, BundleEntry, CompressedBundle, CompressedVersion};
+use offkit_object::host::{NewSection, ObjectFormat, write_object};
 use offkit_object::{
     Compression, Error, ImageKind, Location, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind,
     Thinned, Thinning,
@@ -146,6 +147,47 @@ fn compressing_anew_passes_over_what_cannot_change() {
         let after = offkit_object::read("file", &thinned.bytes, &limits());
         assert_eq!(before.images.len(), after.images.len(), "{name}");
     }
+}
+
+#[test]
+fn what_cannot_be_compressed_anew_is_named_once() {
+    let entries = [
+        "hipv4-amdgcn-amd-amdhsa--gfx90a",
+        "hipv4-amdgcn-amd-amdhsa--gfx942",
+    ]
+    .map(|id| BundleEntry::new(id, vec![7; 1000]));
+    let bundle = Bundle {
+        entries: entries.into(),
+    }
+    .write(4096)
+    .unwrap();
+    let good = CompressedBundle::write(&bundle, CompressedVersion::V3, Compression::Zstd, None).unwrap();
+    let mut damaged = good.clone();
+    damaged.truncate(good.len() - 8);
+    damaged.extend([0x55; 8]);
+    let sections = [
+        NewSection::excluded(".hip_fatbin", &damaged),
+        NewSection::excluded(".hip_fatbin", &good),
+    ];
+    let format = ObjectFormat::for_triple("x86_64-unknown-linux-gnu").unwrap();
+    let mut library = write_object(format, &sections).unwrap();
+    // Linked, but nothing points to the bundles: a first try, to make the file smaller, fails.
+    library[16] = 3;
+    library[54] = 56;
+    let gone = offkit_object::read("file", &library, &limits()).images[0]
+        .location
+        .clone();
+    let thinning = Thinning::default().recompress(true);
+    let thinned = offkit_object::thin("file", &library, &[gone], thinning, &limits(), &|_| {}).unwrap();
+    assert_eq!(thinned.kept_size.len(), 1);
+    let names = thinned
+        .not_recompressed
+        .iter()
+        .map(|problem| problem.location.to_string());
+    assert_eq!(
+        names.collect::<Vec<_>>(),
+        ["file!.hip_fatbin/0", "file!.hip_fatbin"]
+    );
 }
 
 #[test]

@@ -27,7 +27,7 @@ pub(super) fn update_paths(
     archive: &mut Archive<'_>,
     source: Source<'_>,
     changed: &[usize],
-    originals: &BTreeMap<usize, Vec<u8>>,
+    originals: &BTreeMap<usize, &[u8]>,
     limits: &Limits,
 ) -> Result<(), Error> {
     let names: Vec<String> = archive
@@ -47,7 +47,7 @@ pub(super) fn update_paths(
         };
         let inflated = |bytes: &[u8]| inflate(Compression::Zstd, bytes, None, most);
         let before: Cow<'_, [u8]> = match originals.get(number) {
-            Some(before) => before.into(),
+            Some(before) => (*before).into(),
             None => inflated(&archive.original(*number, u64::MAX)?)?.into(),
         };
         let after = inflated(&archive.content(*number, u64::MAX)?)?;
