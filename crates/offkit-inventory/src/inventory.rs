@@ -246,6 +246,7 @@ impl Inventory {
 
     /// Adds an inventory of other files behind this one.
     pub fn append(&mut self, other: Self) {
+        self.library_names.take();
         let [libraries, images, kernels] = [self.libraries.len(), self.images.len(), self.kernels.len()];
         // Numbers of names mean something in their own inventory only.
         let names: Vec<NameId> = other.names.symbols().map(|name| self.names.add(name)).collect();
@@ -263,5 +264,36 @@ impl Inventory {
         }));
         self.has_kernels |= other.has_kernels;
         self.problems.extend(other.problems);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with_library(file: &str) -> Inventory {
+        let library = Library {
+            location: Location::of_file(file),
+            size: 1,
+            packed: None,
+            is_host: true,
+            stored: 1,
+            needed: Vec::new(),
+        };
+        Inventory {
+            libraries: vec![library],
+            ..Inventory::default()
+        }
+    }
+
+    #[test]
+    fn appended_libraries_have_names_and_change_those_before() {
+        let mut all = with_library("one/lib.so");
+        assert_eq!(all.library_name(0), "lib.so");
+        all.append(with_library("two/lib.so"));
+        assert_eq!(
+            [0, 1].map(|number| all.library_name(number)),
+            ["one/lib.so", "two/lib.so"]
+        );
     }
 }
