@@ -35,6 +35,8 @@ pub(super) struct Entry<'data> {
     /// Where its [`RawEntry`] is.
     pub(super) header: u64,
     pub(super) id: Cow<'data, str>,
+    /// The ID as it is in the header, where it need not be text.
+    pub(super) raw_id: &'data [u8],
     /// Where its image is, from the start of the bundle.
     pub(super) offset: u64,
     pub(super) size: u64,
@@ -93,6 +95,7 @@ pub(super) fn read<'data>(source: Source<'data>, reading: &mut Reading) -> Resul
             index,
             header,
             id: id_text,
+            raw_id: id.bytes(),
             offset,
             size,
             image,

@@ -52,7 +52,7 @@ fn check_entries(source: Source<'_>, reading: &mut Reading) -> Result<(), Error>
     };
     let mut seen = HashMap::new();
     for entry in &entries {
-        if let Some(first) = seen.insert(entry.id.clone(), entry.index) {
+        if let Some(first) = seen.insert(entry.raw_id, entry.index) {
             let fault = Error::malformed("offload bundle has two entries with one ID")
                 .at(source.at(entry.header))
                 .field(format!("entry {}, ID", entry.index))
@@ -62,7 +62,7 @@ fn check_entries(source: Source<'_>, reading: &mut Reading) -> Result<(), Error>
         }
     }
     let header_end = entries.last().map_or(0, |last| {
-        let size = size_of::<binary::RawEntry>().saturating_add(last.id.len());
+        let size = size_of::<binary::RawEntry>().saturating_add(last.raw_id.len());
         last.header.saturating_add(size as u64)
     });
     entries.retain(|entry| entry.image.is_some() && entry.size > 0);
@@ -126,6 +126,20 @@ mod tests {
             Bundle::parse_all(&bytes, &Limits::default()).is_ok(),
             "it can be read"
         );
+    }
+
+    #[test]
+    fn ids_that_are_not_utf8_are_known_by_their_bytes() {
+        // The second is at the end of the header, with the images right behind it.
+        let mut bytes = bundle(["one", "two"]);
+        let [first, second] = [32 + 24, 32 + 24 + 3 + 24];
+        assert_eq!(
+            (&bytes[first..first + 3], &bytes[second..second + 3]),
+            (&b"one"[..], &b"two"[..])
+        );
+        bytes[first..first + 3].fill(0xfe);
+        bytes[second..second + 3].fill(0xff);
+        assert_eq!(faults(&bytes), [""; 0]);
     }
 
     #[test]
