@@ -6,7 +6,8 @@ mod common;
 
 use common::{limits, put_u32, put_u64};
 use offkit_object::{
-    Compression, ContainerKind, Contents, DeviceImage, ErrorKind, ImageFormat, Location, Producer, Storage,
+    Compression, ContainerKind, Contents, DeviceImage, ErrorKind, ImageFormat, Limits, Location, Producer,
+    Storage,
 };
 
 const FLAGS: u64 = 0x11;
@@ -208,6 +209,25 @@ fn compressed_entries_are_listed_without_a_look_into_them() {
             (&problem.location, problem.error.offset())
         );
     }
+}
+
+#[test]
+fn entries_that_do_not_say_their_size_share_what_may_come_out() {
+    let mut payload = PTX.to_vec();
+    payload.resize(Limits::FREE_INFLATION as usize / 3 * 2, b'\n');
+    let mut entry = Entry::new(1, 90, FLAGS | ZSTD, &payload).bytes();
+    put_u64(&mut entry, 56, 0);
+    let mut bytes = fatbin(&[]);
+    put_u64(&mut bytes, 8, 3 * entry.len() as u64);
+    bytes.extend(entry.repeat(3));
+    let limits = Limits {
+        max_inflation: 0,
+        ..limits()
+    };
+    let contents = offkit_object::read("file", &bytes, &limits);
+    assert_eq!(contents.images.len(), 1);
+    let kinds = contents.problems.iter().map(|problem| problem.error.kind());
+    assert_eq!(kinds.collect::<Vec<_>>(), [ErrorKind::LimitExceeded; 2]);
 }
 
 #[test]

@@ -113,6 +113,12 @@ impl<'data> Batch<'data> {
     const ALL: u64 = 1 << 30;
 
     pub(super) fn has_room_for(&self, part: &Part<'_>, coding: Coding, memory: &dyn Memory) -> bool {
+        // One that does not say its size may take all that is left of the limit, and is counted only afterwards: it is
+        // alone.
+        let waiting = self.members.first().map(|member| member.coding);
+        if waiting.is_some_and(|waiting| waiting.size.is_none() || coding.size.is_none()) {
+            return false;
+        }
         let (all, in_memory) = Self::sizes_of(part, coding, memory);
         let most = match self.members.len() {
             0 => return true,
@@ -123,10 +129,9 @@ impl<'data> Batch<'data> {
         self.size.saturating_add(in_memory) <= most && self.all.saturating_add(all) <= Self::ALL
     }
 
-    /// How much comes out, or a guess where nothing says it, and how much of that into memory.
+    /// How much comes out, as far as it is known, and how much of that into memory.
     fn sizes_of(part: &Part<'_>, coding: Coding, memory: &dyn Memory) -> (u64, u64) {
-        // A guess decides only how many are decompressed together; how much may come out is bounded by `Coding::allow`.
-        let all = coding.size.unwrap_or(part.stored.len().saturating_mul(8));
+        let all = coding.size.unwrap_or_default();
         match Compressed::is_large(part, coding) && memory.has_outside() {
             true => (all, 0),
             false => (all, all),
