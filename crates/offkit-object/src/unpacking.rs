@@ -217,11 +217,11 @@ struct Metered<'l, R> {
 impl<R: Read> Read for Metered<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(buffer)?;
-        let left = self.left.get().saturating_sub(count as u64);
-        self.left.set(left);
+        let left = self.left.get().checked_sub(count as u64);
+        self.left.set(left.unwrap_or_default());
         match left {
-            0 => Err(io::ErrorKind::FileTooLarge.into()),
-            _ => Ok(count),
+            Some(_) => Ok(count),
+            None => Err(io::ErrorKind::FileTooLarge.into()),
         }
     }
 }

@@ -249,6 +249,40 @@ fn bombs_end_at_the_limit() {
     assert!(contents.images.is_empty());
 }
 
+/// A member of a tar file.
+fn tar_member(name: &str, content: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![0; 512];
+    bytes[..name.len()].copy_from_slice(name.as_bytes());
+    bytes[124..136].copy_from_slice(format!("{:011o}\0", content.len()).as_bytes());
+    bytes[148..157].copy_from_slice(b"        0");
+    bytes[257..265].copy_from_slice(b"ustar\x0000");
+    let sum: u64 = bytes.iter().map(|byte| u64::from(*byte)).sum();
+    bytes[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+    bytes.extend(content);
+    bytes.resize(bytes.len().next_multiple_of(512), 0);
+    bytes
+}
+
+#[test]
+fn as_much_as_the_limit_says_may_come_out() {
+    let few = Limits {
+        max_inflation: 0,
+        ..limits()
+    };
+    let most = Limits::FREE_INFLATION as usize;
+    for (size, problems) in [(most, &[][..]), (most + 512, &[ErrorKind::LimitExceeded])] {
+        let mut tar = tar_member("code.bin", &offload_v1());
+        let rest = vec![b' '; size - tar.len() - 512];
+        tar.extend(tar_member("readme", &rest));
+        assert_eq!(tar.len(), size);
+        let bytes = zstd::bulk::compress(&tar, 1).unwrap();
+        let contents = offkit_object::read("file", &bytes, &few);
+        assert_eq!(locations(&contents), ["file!code.bin/0"]);
+        let kinds = contents.problems.iter().map(|problem| problem.error.kind());
+        assert_eq!(kinds.collect::<Vec<_>>(), problems, "{size}");
+    }
+}
+
 #[test]
 fn every_truncation_and_many_flipped_bits_are_harmless() {
     need!("tar", "gzip", "xz", "zstd", "dpkg-deb");
