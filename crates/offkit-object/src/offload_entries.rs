@@ -104,7 +104,7 @@ impl<'data> File<'_, 'data> {
         })?;
         for (is_loaded, section) in sections {
             let result = self.sequence(member, is_loaded, section);
-            self.keep_fault(None, result);
+            self.keep_fault(member, result);
         }
         Ok(())
     }

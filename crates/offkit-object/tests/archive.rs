@@ -10,7 +10,10 @@ use std::path::Path;
 
 use common::{entry, limits, locations, offload_v1, read};
 use offkit_object::archive::{ArchiveKind, Member, ThinMembers, members, write};
-use offkit_object::{ContainerKind, ErrorKind, Location, OffloadBinary, OffloadBinaryVersion};
+use offkit_object::host::{NewSection, ObjectFormat, write_object};
+use offkit_object::{
+    ContainerKind, ErrorKind, Location, OffloadBinary, OffloadBinaryVersion, offload_entries,
+};
 use proptest::prelude::*;
 use tools::{Folder, need};
 
@@ -333,6 +336,22 @@ fn damaged_archives_are_read_as_far_as_they_go() {
                 bytes[position] ^= 1 << bit;
             }
         }
+    }
+}
+
+#[test]
+fn the_first_fault_of_offload_entries_names_its_member() {
+    let mut binary = offload_v1();
+    binary.pop();
+    let format = ObjectFormat::for_triple("x86_64-unknown-linux-gnu").unwrap();
+    let section = NewSection::excluded(".llvm.offloading", &binary);
+    let object = write_object(format, &[section]).unwrap();
+    for content in [&binary, &object] {
+        let members = [Member::new("empty.o", b""), Member::new("damaged.o", content)];
+        let archive = write(&members, ArchiveKind::Gnu).unwrap();
+        let error = offload_entries(&archive, &limits(), &mut |_| {}).unwrap_err();
+        let context = error.context().unwrap_or_default();
+        assert!(context.starts_with("damaged.o"), "{error}");
     }
 }
 
