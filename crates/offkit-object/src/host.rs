@@ -129,7 +129,7 @@ pub(crate) fn is_linked(source: Source<'_>) -> bool {
 /// The processor that the code is for, as triples have it; of a universal Mach-O file none.
 pub(crate) fn architecture(source: Source<'_>) -> Option<&'static str> {
     if let Some(header) = Header::read(source) {
-        return HostCpu::of_elf(header.machine, header.is_64).map(HostCpu::name);
+        return HostCpu::of_elf(header.machine, header.is_64, header.big_endian).map(HostCpu::name);
     }
     let bytes = source.bytes();
     if ImageFormat::detect(bytes) == ImageFormat::Bitcode {

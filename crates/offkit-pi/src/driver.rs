@@ -60,7 +60,9 @@ fn unfit(path: &Path) -> Option<String> {
     if path.is_dir() {
         return Some(format!("{name}: it is a folder, and no library"));
     }
-    let ours = HostCpu::of(std::env::consts::ARCH)?.name();
+    let ours = HostCpu::of(std::env::consts::ARCH)?
+        .in_order(cfg!(target_endian = "big"))
+        .name();
     let theirs = machine(path).filter(|theirs| theirs != ours)?;
     Some(format!("{name}: it is for {theirs}, and this program for {ours}"))
 }
@@ -75,11 +77,12 @@ fn machine(path: &Path) -> Option<String> {
     let [0x7f, b'E', b'L', b'F', class, order, .., low, high] = header else {
         return None;
     };
-    let machine = match order {
-        LITTLE_ENDIAN => u16::from_le_bytes([low, high]),
-        _ => u16::from_be_bytes([low, high]),
+    let is_big_endian = order != LITTLE_ENDIAN;
+    let machine = match is_big_endian {
+        false => u16::from_le_bytes([low, high]),
+        true => u16::from_be_bytes([low, high]),
     };
-    let known = HostCpu::of_elf(machine, class == 2).map(HostCpu::name);
+    let known = HostCpu::of_elf(machine, class == 2, is_big_endian).map(HostCpu::name);
     let name = known.or_else(|| elf_machine_name(machine));
     Some(name.map_or_else(|| format!("machine {machine}"), str::to_owned))
 }

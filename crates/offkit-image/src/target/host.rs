@@ -50,14 +50,28 @@ impl HostCpu {
         })
     }
 
-    /// The processor that the machine in an ELF header names, with the width that the file's class says.
+    /// The processor that the machine in an ELF header names, with the width and the byte order that the header says.
     #[must_use]
-    pub fn of_elf(machine: u16, is_64: bool) -> Option<Self> {
-        match (elf_machine_name(machine)?, is_64) {
-            ("riscv", false) => Some(Self::Riscv32),
-            ("riscv", true) => Some(Self::Riscv64),
-            ("loongarch", true) => Some(Self::LoongArch64),
-            (name, _) => Self::of(name),
+    pub fn of_elf(machine: u16, is_64: bool, is_big_endian: bool) -> Option<Self> {
+        let cpu = match (elf_machine_name(machine)?, is_64) {
+            ("riscv", false) => Self::Riscv32,
+            ("riscv", true) => Self::Riscv64,
+            ("loongarch", true) => Self::LoongArch64,
+            (name, _) => Self::of(name)?,
+        };
+        Some(cpu.in_order(is_big_endian))
+    }
+
+    /// The same processor with this byte order, where it has a name for each. What programs are told at build time, as
+    /// [`std::env::consts::ARCH`], leaves the order out, too.
+    #[must_use]
+    pub fn in_order(self, is_big_endian: bool) -> Self {
+        match (self, is_big_endian) {
+            (Self::Aarch64 | Self::Aarch64Be, false) => Self::Aarch64,
+            (Self::Aarch64 | Self::Aarch64Be, true) => Self::Aarch64Be,
+            (Self::PowerPc64 | Self::PowerPc64Le, false) => Self::PowerPc64Le,
+            (Self::PowerPc64 | Self::PowerPc64Le, true) => Self::PowerPc64,
+            (other, _) => other,
         }
     }
 
@@ -112,8 +126,13 @@ mod tests {
         assert_eq!(HostCpu::of("i686"), Some(X86));
         assert_eq!(HostCpu::of("armv7l"), Some(Arm));
         assert_eq!(HostCpu::of("nvptx64"), None);
-        assert_eq!(HostCpu::of_elf(62, true), Some(X86_64));
-        assert_eq!(HostCpu::of_elf(243, false), Some(Riscv32));
-        assert_eq!(HostCpu::of_elf(190, true), None);
+        assert_eq!(HostCpu::of_elf(62, true, false), Some(X86_64));
+        assert_eq!(HostCpu::of_elf(243, false, false), Some(Riscv32));
+        assert_eq!(HostCpu::of_elf(190, true, false), None);
+        assert_eq!(HostCpu::of_elf(22, true, true), Some(S390x));
+        for (machine, little, big) in [(21, PowerPc64Le, PowerPc64), (183, Aarch64, Aarch64Be)] {
+            assert_eq!(HostCpu::of_elf(machine, true, false), Some(little));
+            assert_eq!(HostCpu::of_elf(machine, true, true), Some(big));
+        }
     }
 }

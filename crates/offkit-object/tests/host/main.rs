@@ -10,12 +10,14 @@ mod common;
 #[path = "../common/tools.rs"]
 mod tools;
 
+use std::ops::ControlFlow;
+
 use common::{entry, limits, locations, offload_v1, read, u64_at};
 use offkit_object::host::{
     NewSection, ObjectFormat, SectionContent, add_sections, device_sections, is_host, remove_sections,
     replace_section, write_object,
 };
-use offkit_object::{ContainerKind, ErrorKind, OffloadBinary, OffloadBinaryVersion};
+use offkit_object::{ContainerKind, ErrorKind, Item, OffloadBinary, OffloadBinaryVersion, walk};
 use tools::{Folder, need};
 
 const ELF_TRIPLES: [&str; 6] = [
@@ -379,5 +381,24 @@ fn damaged_tables_of_sections_are_problems_and_not_silence() {
                 .iter()
                 .all(|image| image.bytes().unwrap().starts_with(bitcode))
         );
+    }
+}
+
+#[test]
+fn the_processor_of_host_code_has_the_byte_order_of_its_file() {
+    const MACHINE: usize = 18;
+    let format = ObjectFormat::for_triple("x86_64-unknown-linux-gnu").unwrap();
+    let binary = offload(b"BC\xc0\xde one");
+    let mut object = write_object(format, &[NewSection::excluded(".llvm.offloading", &binary)]).unwrap();
+    for (machine, name) in [(62, "x86_64"), (21, "powerpc64le"), (183, "aarch64")] {
+        object[MACHINE] = machine;
+        let mut hosts = Vec::new();
+        let _ = walk("file", &object, None, &limits(), &mut |item| {
+            if let Item::Container(container) = item {
+                hosts.extend(container.host);
+            }
+            ControlFlow::Continue(())
+        });
+        assert_eq!(hosts, [name]);
     }
 }

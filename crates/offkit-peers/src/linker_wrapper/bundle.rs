@@ -94,7 +94,7 @@ impl Bundler<'_> {
             if image.target.triple.is_empty()
                 && let &[_, _, _, _, class, ..] = image.bytes()?
                 && let Some(&machine) = image.bytes()?.get(18..).and_then(|rest| rest.first_chunk())
-                && let Some(cpu) = HostCpu::of_elf(u16::from_le_bytes(machine), class == ELF_CLASS_64)
+                && let Some(cpu) = HostCpu::of_elf(u16::from_le_bytes(machine), class == ELF_CLASS_64, false)
             {
                 // As LLVM reads it in the file's header, which says no more.
                 image.target.triple = format!("{}--", cpu.name()).into();
