@@ -347,13 +347,18 @@ impl<'p, 'data> Plan<'p, 'data> {
 
     /// Lets symbols and groups refer to sections by their new numbers.
     fn renumber_contents(&self, headers: &[SectionHeader], out: &mut Out<'_>) -> Result<(), Error> {
+        // Relocations name symbols by number: with two tables, a number that is gone from one would be gone from both.
+        let is_symbols = |header: &&SectionHeader| header.kind == elf::SHT_SYMTAB.0;
+        if headers.iter().filter(is_symbols).count() > 1 {
+            return Err(Error::malformed("the object has more than one table of symbols"));
+        }
         let mut gone = Vec::new();
         for header in headers.iter().filter(|header| is_in_file(header)) {
             let range = range_of(header, out)?;
             if header.kind == elf::SHT_SYMTAB.0 {
                 for (index, symbol) in range.step_by(self.symbol_size()).enumerate() {
                     if !self.renumber_symbol(symbol, out)? {
-                        // ELF has one such table in a file, so these are ascending.
+                        // Ascending, as this is the only table.
                         gone.push(index as u64);
                     }
                 }

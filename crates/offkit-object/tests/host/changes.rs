@@ -375,3 +375,36 @@ fn sections_are_added_to_objects_that_were_written_here() {
         assert!(changed.windows(100).any(|window| window == [7; 100]), "{triple}");
     }
 }
+
+/// An object with local symbols of the section `code`, in as many tables.
+fn with_tables_of_symbols(count: usize) -> Vec<u8> {
+    const SYMTAB: u8 = 2;
+    const CODE: u8 = 2;
+    let names: Vec<String> = (0..count).map(|number| format!(".symtab{number}")).collect();
+    // Each table has one symbol more than the next.
+    let tables = (0..count).map(|number| {
+        let mut table = vec![0; 24 * (count - number)];
+        table.extend([0, 0, 0, 0, 3, 0, CODE, 0]);
+        table.extend([0; 16]);
+        table
+    });
+    let tables: Vec<Vec<u8>> = tables.collect();
+    let mut sections = vec![NewSection::excluded("code", b"code")];
+    let named = names.iter().zip(&tables);
+    sections.extend(named.map(|(name, table)| NewSection::excluded(name, table)));
+    let format = ObjectFormat::for_triple("x86_64-unknown-linux-gnu").unwrap();
+    let mut object = write_object(format, &sections).unwrap();
+    let headers = u64_at(&object, 40) as usize;
+    for number in 0..count {
+        object[headers + (usize::from(CODE) + 1 + number) * 64 + 4] = SYMTAB;
+    }
+    object
+}
+
+#[test]
+fn no_section_is_taken_out_of_an_object_with_two_tables_of_symbols() {
+    let without_code = |object: &[u8]| remove_sections(object, |name| name == "code");
+    without_code(&with_tables_of_symbols(1)).unwrap();
+    let error = without_code(&with_tables_of_symbols(2)).unwrap_err();
+    assert_eq!(error.message(), "the object has more than one table of symbols");
+}
