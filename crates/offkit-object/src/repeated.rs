@@ -88,8 +88,8 @@ impl Repeated {
             return;
         }
         let place = self.next.checked_rem(Self::KEPT).unwrap_or_default();
-        if let Some(oldest) = self.kept.get_mut(place) {
-            *oldest = new;
+        if let Some(kept) = self.kept.get_mut(place) {
+            *kept = new;
         }
         self.next = place.saturating_add(1);
     }

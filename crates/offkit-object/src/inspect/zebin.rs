@@ -7,7 +7,6 @@ use offkit_image::{Error, ImageFormat, Resources, Spills, Stack};
 use super::elf::Elf;
 use super::findings::Findings;
 use super::{InspectedKernel, inspect_part, yaml};
-use crate::elf::TYPE_RELOCATABLE;
 use crate::source::Source;
 
 const NOTE_PRODUCT_FAMILY: u32 = 1;
@@ -214,7 +213,7 @@ pub(super) fn inspect_generic(elf: &Elf<'_>, findings: &mut Findings) -> bool {
     /// `ET_OPENCL_OBJECT` and its relatives: source, object, library, executable.
     const OPENCL_TYPES: std::ops::RangeInclusive<u16> = 0xff01..=0xff05;
     const SECTION_SPIRV: u32 = 0xff00_0009;
-    if !OPENCL_TYPES.contains(&elf.header.kind) || elf.header.kind == TYPE_RELOCATABLE {
+    if !OPENCL_TYPES.contains(&elf.header.kind) {
         return false;
     }
     let module = elf.sections.iter().find(|section| section.kind == SECTION_SPIRV);
