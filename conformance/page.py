@@ -29,7 +29,8 @@ of one day, are fetched and built in `target/cts`, in some minutes. `--cts` name
 or one with clones of the repositories.
 
 **Ran** is how many of a row's tests came to an end. A test that was stopped for its time was not run: it is not counted
-as passed. Rows are run in the suite's short ways where it has them (`-w`, `quick_`). The first device is tested, which
+as passed. Rows are run in the suite's short ways where it has them (`-w`, `quick_`); what was run in the long ways stands at the
+end. The first device is tested, which
 [compiles](cpu-device.md).
 """
 
@@ -91,9 +92,11 @@ def table(found, kept, intel, kind):
         if kind in row:
             other.update(of=row["of"], passed=row[kind]["passed"], failed=len(row[kind]["failed"]), skipped=row[kind]["skipped"])
     cells = [f"{total['ran']} / {total['of']}", total["passed"], total["failed"], total["skipped"]]
-    cells += [f"{other['passed'] + other['failed'] + other['skipped']} / {other['of']}"]
-    cells += [other["passed"], other["failed"], other["skipped"]]
-    return text + line(["**all**", *(f"**{cell}**" for cell in cells)])
+    if other:
+        cells += [f"{other['passed'] + other['failed'] + other['skipped']} / {other['of']}"]
+        cells += [other["passed"], other["failed"], other["skipped"]]
+    cells = ["**all**", *(f"**{cell}**" for cell in cells)]
+    return text + line(cells + [""] * (9 - len(cells)))
 
 
 def explained(found, kept, said, intel, kind, verdicts, reasons):
@@ -126,8 +129,8 @@ def explained(found, kept, said, intel, kind, verdicts, reasons):
     return text
 
 
-def unfinished(found, kept, said):
-    """Rows of which not everything ran, and how long what was stopped had been given."""
+def unfinished(rows, found, kept, said):
+    """Of these rows those of which not everything ran, and how long what was stopped had been given."""
     text = ""
     for name in ROWS:
         if name in kept and name in said:
@@ -142,7 +145,7 @@ def unfinished(found, kept, said):
         stopped = ", ".join(f"`{test}` after {seconds:.0f} s" for test, seconds in sorted(cut.items()))
         rest = f"{missing} not begun" if missing else ""
         text += f"- {name}: {'; '.join(part for part in (f'stopped {stopped}' if stopped else '', rest) if part)}\n"
-    left = [name for name in ROWS if name not in found and name not in kept]
+    left = [name for name in rows if name not in found and name not in kept]
     if left:
         text += f"- no test of {', '.join(left)}\n"
     return text
@@ -154,6 +157,9 @@ def page():
     text = HEAD.format(**intel)
     written = before.sections(PAGE.read_text()) if PAGE.exists() else {}
     for full in (False, True):
+        # Those that have no short way were run as a whole above. Intel's runtime was not run in the long ones.
+        rows = [name for name, row in ROWS.items() if row.has_short_way or not full]
+        beside = {**intel, "rows": {} if full else intel["rows"]}
         for kind, said in KINDS.items():
             heading = f"{said}, all of it" if full else said
             old = written.get(heading, before.Section())
@@ -161,15 +167,15 @@ def page():
             kept = {
                 name: row
                 for name, row in old.rows.items()
-                if name in ROWS and (name not in found or figures(found[name])[0] < row.ran)
+                if name in rows and (name not in found or figures(found[name])[0] < row.ran)
             }
-            found = {name: record for name, record in found.items() if name not in kept}
+            found = {name: record for name, record in found.items() if name in rows and name not in kept}
             if found or kept:
-                text += f"\n## {heading}\n\n" + section(found, kept, old, intel, kind, reasons)
+                text += f"\n## {heading}\n\n" + section(rows, found, kept, old, beside, kind, reasons)
     return text
 
 
-def section(found, kept, old, intel, kind, reasons):
+def section(rows, found, kept, old, intel, kind, reasons):
     text = ""
     if found:
         dates = sorted(record["date"] for record in found.values() if "date" in record)
@@ -185,6 +191,6 @@ def section(found, kept, old, intel, kind, reasons):
     lists = {
         "Failed": explained(found, kept, old.failed, intel, kind, FAILED, reasons["failed"]),
         "Skipped": explained(found, kept, old.skipped, intel, kind, ("skip",), reasons["skipped"]),
-        "Not run": unfinished(found, kept, old.unfinished),
+        "Not run": unfinished(rows, found, kept, old.unfinished),
     }
     return text + "".join(f"\n### {heading}\n\n{lines}" for heading, lines in lists.items() if lines)

@@ -27,6 +27,10 @@ class Row:
     def tests(self, full):
         return self.full_tests if full else self.quick_tests
 
+    @property
+    def has_short_way(self):
+        return (self.quick, self.quick_tests) != (self.full, self.full_tests)
+
 
 # Those that need the fewest minutes first. Where a program has a short way ("wimpy"), quick is that.
 ROWS = {
