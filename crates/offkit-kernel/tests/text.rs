@@ -115,6 +115,10 @@ fn errors_tell_where_they_are() {
         "1: in function `k`, block ^1: %6: %4 is i64"
     );
     assert_eq!(
+        says("(%0 %4 %5)", "(%0 %4 %0)"),
+        "1: in function `k`, block ^1: %7: %0 is not an integer"
+    );
+    assert_eq!(
         says("scopes *0 no_alias", "scopes *7 no_alias"),
         "1: in function `k`, block ^1: there is no list of scopes *7"
     );

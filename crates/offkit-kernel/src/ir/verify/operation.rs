@@ -148,7 +148,11 @@ impl Checker<'_> {
             Is::Any => (lanes > 0, "a value"),
             Is::Plain => (scalar.is_some(), "a scalar or vector"),
             Is::One => (lanes == 1 && scalar.is_some(), "a scalar"),
-            Is::Integer => (lanes == 1 && scalar.is_some_and(Scalar::is_integer), "an integer"),
+            // A pointer's scalar is one as well, and what computes with integers takes none.
+            Is::Integer => (
+                lanes == 1 && scalar.is_some_and(Scalar::is_integer) && !types.is_pointer(kind),
+                "an integer",
+            ),
             Is::Pointer => (types.is_pointer(kind), "a pointer"),
             Is::Truths => (
                 scalar == Some(Scalar::Bool) && (lanes == 1 || lanes == types.lanes(result)),
