@@ -314,14 +314,9 @@ impl<O> CommandLine<O> {
                 only_positional = true;
                 continue;
             }
-            let (name, value) = match name.split_once('=') {
-                // Not the text's own part: names of files need not be UTF-8.
-                Some((name, _)) => (
-                    name,
-                    Some(after(&argument, &text[..=text.find('=').unwrap_or_default()])),
-                ),
-                None => (name, None),
-            };
+            // Of the argument and not of its text: names of files need not be UTF-8.
+            let value = text.find('=').map(|end| after(&argument, &text[..=end]));
+            let name = name.split_once('=').map_or(name, |(name, _)| name);
             match name {
                 "help" | "h" | "help-hidden" => return Ok(Asked::Show(self.help(false))),
                 "help-list" | "help-list-hidden" => return Ok(Asked::Show(self.help(true))),
