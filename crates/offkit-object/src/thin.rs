@@ -603,6 +603,10 @@ impl<'l> Thinner<'l> {
         if edited.bytes.are(source.bytes()) && known.is_none() {
             return Ok(None);
         }
+        // What is left of nothing, compressed, would be a stream without anything to read in it.
+        if edited.bytes.is_empty() {
+            return Ok(Some(Change::Remove));
+        }
         // A copy of what stays: what it is a part of is not kept until the last member is done.
         Ok(Some(Change::Replace(Edited {
             bytes: edited.bytes.into_bytes().into(),

@@ -77,14 +77,15 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn offload_binaries_lose_what_goes((contents, goes) in choices(), many in any::<bool>()) {
+    fn offload_binaries_lose_what_goes((contents, goes) in choices(), form in 0..4_usize) {
         let entries = contents.iter().map(|image| {
             let mut entry = OffloadEntry::new(ImageKind::NONE, OffloadKind::OPENMP, image.as_slice());
             entry.strings.set("triple", "nvptx64-nvidia-cuda");
             entry
         });
-        let file = if many {
-            OffloadBinary { entries: entries.collect() }.write(OffloadBinaryVersion::V2).unwrap()
+        let versions = [OffloadBinaryVersion::V2, OffloadBinaryVersion::V3(None), OffloadBinaryVersion::V3(Some(Compression::Zstd))];
+        let file = if let Some(version) = versions.get(form) {
+            OffloadBinary { entries: entries.collect() }.write(*version).unwrap()
         } else {
             let one = |entry| OffloadBinary::from(entry).write(OffloadBinaryVersion::V1).unwrap();
             entries.flat_map(one).collect()
