@@ -28,6 +28,9 @@ use std::io;
 
 use offkit_image::{Compression, Error, ErrorKind};
 
+/// What begins each frame of zstd.
+pub(crate) const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
 /// Unpacks `bytes`; no more than `limit` bytes come out, whatever the input claims.
 ///
 /// `size` is what the container promises; another size is an error.

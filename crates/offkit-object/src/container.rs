@@ -1,10 +1,13 @@
 //! The formats of containers, and which of them bytes are.
 
+use std::borrow::Cow;
+
 use offkit_image::{Compression, ContainerKind, Error, ImageFormat};
 
 use crate::compression::inflate_passing;
 use crate::format::{ContainerFormat, Standing};
 use crate::part::{Coding, Content, Part};
+use crate::source::Source;
 use crate::{
     archive, bundle, deb, fatbin, hcf, host, kpack, offload_binary, rpm, sycl_wrapped, syclbin, tar,
     unpacking, zip,
@@ -68,6 +71,24 @@ pub(crate) fn inflated(
         }
     }
     .map_err(|error| error.at(part.stored.at(0)))
+}
+
+/// What is compressed of a part: an offload binary has its header in front of that.
+pub(crate) fn stream<'data>(part: &Part<'data>) -> Result<Source<'data>, Error> {
+    match part.content {
+        Content::Container(ContainerKind::OffloadBinary) => offload_binary::stream(part.stored),
+        _ => Ok(part.stored),
+    }
+}
+
+/// What [`inflated`] gives, from what comes out of a part's [`stream`].
+pub(crate) fn of_stream<'b>(part: &Part<'_>, bytes: &'b [u8]) -> Result<Cow<'b, [u8]>, Error> {
+    match part.content {
+        Content::Container(ContainerKind::OffloadBinary) => {
+            offload_binary::of_stream(part.stored, bytes).map(Cow::Owned)
+        }
+        _ => Ok(Cow::Borrowed(bytes)),
+    }
 }
 
 /// Whether a file of this format is a device image by itself. One that is compressed is opened if that is worth it.

@@ -39,7 +39,7 @@ use crate::source::Source;
 pub use around::around;
 pub(crate) use check::check;
 pub(crate) use format::{FORMAT, extent};
-pub(crate) use inflate::inflated;
+pub(crate) use inflate::{inflated, of_stream, stream};
 pub use kind::{ImageKind, OffloadKind};
 pub use packaged::packaged;
 pub(crate) use packaged::read_strings;

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 use offkit_image::{Compression, Error, ErrorKind, Limits, Location};
 
-use crate::compression::{inflate_whole, zlib, zstd};
+use crate::compression::{ZSTD_MAGIC, inflate_whole, zlib, zstd};
 use crate::part::Content;
 use crate::reading::Reading;
 use crate::thin::{self, Thinning};
@@ -415,8 +415,12 @@ impl Joiner<'_> {
             self.inexact.push(place.clone());
         }
         self.known.insert(place, content);
-        let size = self.spend(packed.size)?;
-        out.resize(out.len().saturating_add(size), 0);
+        let end = out.len().saturating_add(self.spend(packed.size)?);
+        // An offload binary says by its stream alone what compressed it.
+        if packed.compression == Compression::Zstd {
+            out.extend_from_slice(&ZSTD_MAGIC);
+        }
+        out.resize(end, 0);
         Ok(())
     }
 }

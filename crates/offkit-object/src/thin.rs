@@ -4,7 +4,7 @@
 mod losses;
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::ControlFlow;
 
@@ -252,6 +252,7 @@ fn edit_whole<'data, 'l>(
         limits,
         progress,
         known,
+        placed: BTreeSet::new(),
         kept_size: Vec::new(),
         not_recompressed: Vec::new(),
     };
@@ -268,6 +269,9 @@ fn edit_whole<'data, 'l>(
     // Only now, as only the readers of the formats know which locations there are.
     if let Some(place) = tree.unused(whole) {
         return Err(Error::new(ErrorKind::NotRecognized, "no image at this location").finding(place));
+    }
+    if let Some(place) = known.keys().find(|place| !thinner.placed.contains(*place)) {
+        return Err(Error::malformed("what belongs into a compressed part has no place").finding(place));
     }
     if edited.bytes.is_empty() {
         return Err(Error::unrepresentable("nothing would be left of the file"));
@@ -334,6 +338,8 @@ struct Thinner<'l> {
     progress: &'l (dyn Fn(u64) + Sync),
     /// What is in compressed parts whose own bytes are not to be looked at. It stays here: a container may be tried twice.
     known: &'l BTreeMap<Location, Vec<u8>>,
+    /// Where of that something is.
+    placed: BTreeSet<Location>,
     kept_size: Vec<Problem>,
     not_recompressed: Vec<Problem>,
 }
@@ -341,9 +347,10 @@ struct Thinner<'l> {
 impl<'l> Thinner<'l> {
     /// The tar file at a place where its compressed bytes are not. Only a tar file: what came out of a compressed bundle
     /// can be at the same place as the only part of it.
-    fn known_tar(&self, place: &Location) -> Option<&'l [u8]> {
-        let content = self.known.get(place)?;
-        tar::is_tar(content).then_some(content)
+    fn known_tar(&mut self, place: &Location) -> Option<&'l [u8]> {
+        let content = self.known.get(place).filter(|content| tar::is_tar(content))?;
+        self.placed.insert(place.clone());
+        Some(content)
     }
 
     /// A container without the images that go.
@@ -587,7 +594,10 @@ impl<'l> Thinner<'l> {
         };
         let known = self.known.get(place);
         let bytes: Cow<'_, [u8]> = match known {
-            Some(bytes) => bytes.into(),
+            Some(bytes) => {
+                self.placed.insert(place.clone());
+                container::of_stream(part, bytes)?
+            }
             None => container::inflated(part, coding, reading.inflation_left(), &|_| {})?.into(),
         };
         reading.count_inflated(bytes.len() as u64);

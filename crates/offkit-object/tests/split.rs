@@ -149,6 +149,18 @@ proptest! {
     }
 
     #[test]
+    fn compressed_offload_binaries_come_together_again(contents in images(), method in 0..2_usize) {
+        let entries = contents
+            .iter()
+            .map(|image| OffloadEntry::new(ImageKind::NONE, OffloadKind::HIP, image.as_slice()));
+        let method = [Compression::Zstd, Compression::Zlib][method];
+        let binary = OffloadBinary { entries: entries.collect() };
+        let binary = binary.write(OffloadBinaryVersion::V3(Some(method))).unwrap();
+        check(&binary);
+        check(&object(".llvm.offloading", &binary));
+    }
+
+    #[test]
     fn bundles_come_together_again(contents in images(), alignment in 0..3_u32, method in 0..3_usize) {
         let bundle = bundle(&contents, 1 << (4 * alignment));
         check(&match [None, Some(Compression::Zstd), Some(Compression::Zlib)][method] {

@@ -8,13 +8,12 @@ use super::MAGIC;
 use super::raw::{Header, HeaderV3};
 use super::read::read_header;
 use super::sequence::{Binary, Sequence};
-use crate::compression::{inflate, too_large};
+use crate::compression::{ZSTD_MAGIC, inflate, too_large};
 use crate::layout::{align_to_8, is_zero, pad_to_8};
 use crate::reading::Reading;
 use crate::source::Source;
 
 const HEADER_SIZE: u64 = size_of::<HeaderV3>() as u64;
-const ZSTD_MAGIC: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 
 /// A compressed binary, found but not decompressed.
 #[derive(Debug, Clone, Copy)]
@@ -75,7 +74,7 @@ impl<'data> Compressed<'data> {
         Ok(Some(Self {
             whole,
             stream,
-            compression: if stream.bytes().starts_with(ZSTD_MAGIC) {
+            compression: if stream.bytes().starts_with(&ZSTD_MAGIC) {
                 Compression::Zstd
             } else {
                 Compression::Zlib
@@ -92,15 +91,36 @@ impl<'data> Compressed<'data> {
         let body_size = self.inflated_size.saturating_sub(HEADER_SIZE);
         let body = inflate(self.compression, self.stream.bytes(), Some(body_size), limit)
             .map_err(|error| error.at(self.stream.at(0)))?;
+        Ok(self.with_header(&body))
+    }
+
+    /// The same with what comes out of the stream.
+    fn with_header(&self, body: &[u8]) -> Vec<u8> {
         let mut out = Vec::with_capacity(body.len().saturating_add(size_of::<HeaderV3>()));
         // The header as it was before compression: the inflated size is the size, and 0 is in the place of the former.
         out.extend_from_slice(self.whole.bytes().get(..8).unwrap_or_default());
         out.extend_from_slice(&self.inflated_size.to_le_bytes());
         out.extend_from_slice(self.whole.bytes().get(16..32).unwrap_or_default());
         out.extend_from_slice(&0_u64.to_le_bytes());
-        out.extend_from_slice(&body);
-        Ok(out)
+        out.extend_from_slice(body);
+        out
     }
+}
+
+/// The stream of the compressed binary at the start of `source`.
+pub(crate) fn stream(source: Source<'_>) -> Result<Source<'_>, Error> {
+    compressed(source).map(|compressed| compressed.stream)
+}
+
+/// The equivalent of the compressed binary at the start of `source` that is not compressed, from what comes out of its
+/// stream.
+pub(crate) fn of_stream(source: Source<'_>, body: &[u8]) -> Result<Vec<u8>, Error> {
+    compressed(source).map(|compressed| compressed.with_header(body))
+}
+
+fn compressed(source: Source<'_>) -> Result<Compressed<'_>, Error> {
+    let compressed = Compressed::at_start_of(source, read_header(source)?)?;
+    compressed.ok_or_else(|| Error::malformed("the offload binary is not compressed").at(source.at(0)))
 }
 
 /// The equivalent of the binary at the start of `source` that is not compressed: offsets in it count from its

@@ -9,7 +9,7 @@ use super::recipe::Stored;
 use crate::compression::zstd;
 use crate::container;
 use crate::fatbin;
-use crate::part::{Content, Part};
+use crate::part::{Coding, Content, Part};
 use crate::reading::Reading;
 use crate::scan;
 use crate::source::Source;
@@ -186,6 +186,11 @@ impl<'l> Pieces<'l> {
             let content = container::inflated(&part, coding, self.reading.inflation_left(), &|_| {})?;
             self.reading.count_inflated(content.len() as u64);
             let is_image = container::format_of(part.content, &content).is_none();
+            let stream = if is_image {
+                part.stored
+            } else {
+                container::stream(&part)?
+            };
             // An image that is compressed alone goes into its pack as it is stored.
             let kind = if is_image {
                 if !node.goes {
@@ -196,15 +201,11 @@ impl<'l> Pieces<'l> {
                     around: Default::default(),
                 }
             } else {
-                Kind::Packed {
-                    compression: coding.compression,
-                    meant: part.content,
-                    pieces: self.within(Source::new(&content), part.content, node, &place, inner)?,
-                    content,
-                }
+                let pieces = self.within(Source::new(&content), part.content, node, &place, inner)?;
+                packed(&part, coding, content, pieces)?
             };
             pieces.push(Piece {
-                range: range_of(part.stored)?,
+                range: range_of(stream)?,
                 location: place,
                 kind,
             });
@@ -221,6 +222,29 @@ impl<'l> Pieces<'l> {
             None => Ok(pieces),
         }
     }
+}
+
+/// A compressed part with pieces in its content: only its stream is. What stands before that in the content comes from
+/// the header before the stream, which is no part of the piece.
+fn packed(
+    part: &Part<'_>,
+    coding: Coding,
+    mut content: Vec<u8>,
+    mut pieces: Vec<Piece>,
+) -> Result<Kind, Error> {
+    let head = part.stored.len().saturating_sub(container::stream(part)?.len());
+    let head = usize::try_from(head).unwrap_or_default().min(content.len());
+    content.drain(..head);
+    for piece in &mut pieces {
+        let Range { start, end } = &mut piece.range;
+        (*start, *end) = (start.saturating_sub(head), end.saturating_sub(head));
+    }
+    Ok(Kind::Packed {
+        compression: coding.compression,
+        meant: part.content,
+        content,
+        pieces,
+    })
 }
 
 fn range_of(source: Source<'_>) -> Result<Range<usize>, Error> {
@@ -312,12 +336,15 @@ fn add_compressed(
                 add_compressed(part.stored, part.content, node, &place, limits, inner, found);
             }
             Some(coding) if node.goes => {
-                if let Some(inflated) = coding.size {
+                if let Some(inflated) = coding.size
+                    && let Ok(stream) = container::stream(&part)
+                {
+                    let head = part.stored.len().saturating_sub(stream.len());
                     let stored = Stored {
-                        offset: part.stored.at(0),
-                        size: part.stored.len(),
+                        offset: stream.at(0),
+                        size: stream.len(),
                         compression: coding.compression,
-                        inflated,
+                        inflated: inflated.saturating_sub(head),
                     };
                     found.insert(place, stored);
                 }
