@@ -179,9 +179,11 @@ fn the_tables_of_every_form_are_understood() {
     let folder = Folder::new();
     if std::env::var_os(INSIDE).is_none() {
         for (form, version) in [11, 12, 12, 12].into_iter().enumerate() {
-            let options = format!("-DFORM={form} -DODD=0 -DVERSION={version}");
-            let adapter = own(&folder, &format!("form{form}"), &options);
-            is_inside(TEST, &[("UR_ADAPTERS_FORCE_LOAD", adapter)]);
+            for cuda in ["", " -DCUDA"] {
+                let options = format!("-DFORM={form} -DODD=0 -DVERSION={version}{cuda}");
+                let adapter = own(&folder, &format!("form{form}"), &options);
+                is_inside(TEST, &[("UR_ADAPTERS_FORCE_LOAD", adapter)]);
+            }
         }
         return;
     }
@@ -203,9 +205,16 @@ fn the_tables_of_every_form_are_understood() {
     program.build("").unwrap();
     let mut kernel = program.kernel("saxpy").unwrap();
     let [x, y] = [3.0, 1.0].map(|value| context.buffer_from(&bytes(value)).unwrap());
-    kernel.set_argument(0, 2.0f32).unwrap();
-    kernel.set_argument(1, &x).unwrap();
+    // Not in their order; an adapter that knows no number of arguments has no last one.
     kernel.set_argument(2, &y).unwrap();
+    kernel.set_argument(1, &x).unwrap();
+    let error = queue.launch(&kernel, &NdRange::new([64]), &[]).unwrap_err();
+    let error = error.to_string();
+    assert!(error.contains("argument 0 of kernel saxpy is not set"), "{error}");
+    kernel.set_argument(0, 2.0f32).unwrap();
+    assert_eq!(kernel.num_args().unwrap(), 3);
+    let error = kernel.set_argument(70_000, 1_u32).unwrap_err().to_string();
+    assert!(error.contains("PI_INVALID_ARG_INDEX"), "{error}");
     queue.launch(&kernel, &NdRange::new([64]), &[]).unwrap();
     let mut out = [0; 256];
     queue.read_buffer(&y, 0, &mut out, &[]).unwrap();
@@ -395,6 +404,31 @@ fn devices_have_parts(plugin: &Plugin) {
         done!(plugin, piDeviceRelease(part));
     }
     assert_eq!(left(), 2);
+}
+
+#[test]
+fn what_nvidias_adapter_says_of_its_device_is_understood() {
+    need!("clang-22");
+    let folder = Folder::new();
+    let adapter = own(&folder, "cuda", "-DFORM=3 -DODD=0 -DVERSION=12 -DCUDA");
+    let run = |line: &str| {
+        let mut command = Command::new(offkit());
+        command
+            .args(line.split_whitespace())
+            .env("OFFKIT_PLUGINS", library(PLUGIN))
+            .env("UR_ADAPTERS_FORCE_LOAD", &adapter)
+            .env("ONEAPI_DEVICE_SELECTOR", "cuda:*");
+        folder.run_command(&mut command).ok()
+    };
+    let devices = run("devices");
+    assert!(
+        devices.contains("gpu, sm_90, ") && devices.contains(", takes PTX 9.0, driver CUDA 13.0 ("),
+        "{devices}"
+    );
+    assert!(!devices.contains("SPIR-V"), "{devices}");
+    let doctor = run("doctor");
+    let words = "driver 580 takes PTX up to 9.0, and is too old for newer: PTX 9.1 needs driver 590.44.01";
+    assert!(doctor.contains(words), "{doctor}");
 }
 
 #[test]

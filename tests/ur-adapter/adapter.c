@@ -3,7 +3,8 @@
 //
 // VERSION: the version that it speaks, 11 or 12. FORM: 0 to 3, as in offkit-ur's `Form::ALL`. ODD: one function of
 // kernels more than any release has. CRASH: loading it ends the process. BUSY: whoever asks for devices while another
-// thread does is told that there are none.
+// thread does is told that there are none. CUDA: it says of its device and kernels what NVIDIA's adapter says: kernels count
+// the arguments that were set.
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -109,9 +110,15 @@ static result device_info(void *device, uint32_t name, size_t size, void *value,
   case 7: return give_number(0x72, size, value, size_ret); // denormals, infinities, nearest, fused
   case 29: // images
   case 53: return give(&yes, 1, size, value, size_ret);
+#ifdef CUDA
+  case 65: return give_text("nvptx-9.0", size, value, size_ret);
+  case 68: return give_text("CUDA 13.0", size, value, size_ret);
+  case 70: return give_text("9.0", size, value, size_ret);
+#else
   case 65: return give_text("SPIR-V_1.4", size, value, size_ret);
-  case 66: return give_text("Toaster", size, value, size_ret);
   case 68: return give_text("7.5", size, value, size_ret);
+#endif
+  case 66: return give_text("Toaster", size, value, size_ret);
   case 76: return give(equally, sizeof *equally, size, value, size_ret);
   case 77: return give_number(parts_left, size, value, size_ret);
   case 79: return give(equally, device == &object ? 0 : sizeof equally, size, value, size_ret);
@@ -248,6 +255,10 @@ static result kernel_create(void *program, const char *name, void **kernel) {
 }
 
 static result kernel_info(void *kernel, uint32_t name, size_t size, void *value, size_t *size_ret) {
+#ifdef CUDA
+  if (name == 1)
+    return give_number(0, size, value, size_ret);
+#endif
   if (kernel == &outside)
     return name == 1 ? give_number(2, size, value, size_ret) : give_text("outside", size, value, size_ret);
   return name == 1 ? give_number(3, size, value, size_ret) : give_text("saxpy", size, value, size_ret);

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use offkit_image::property_set::names;
-use offkit_image::target::{ASPECTS, Misfit, SpirvSupport, triples};
+use offkit_image::target::{ASPECTS, DriverVersion, Misfit, SpirvSupport, triples};
 use offkit_object::{DeviceImage, ImageFormat, Location, Target, header_version};
 use offkit_pi::driver::text;
 use offkit_pi::ffi::{PI_DEVICE_INFO_VERSION, PI_EXT_PLATFORM_BACKEND_CUDA};
@@ -380,13 +380,27 @@ pub fn described(device: &Device) -> Option<offkit_image::target::Device> {
     }
     let capability = text(device.info(PI_DEVICE_INFO_VERSION).ok()?);
     let mut known = offkit_image::target::Device::named(&capability)?;
-    known.driver = device.driver_version().ok()?.parse().ok();
+    known.driver = driver(&device.driver_version().ok()?);
     known.spirv = device
         .il_version()
         .ok()
-        .filter(|version| !version.is_empty())
-        .map(|version| SpirvSupport::new(&version, device.extensions().unwrap_or_default()));
+        .map(|version| SpirvSupport::new(&version, device.extensions().unwrap_or_default()))
+        .filter(|spirv| spirv.newest.is_some());
     Some(known)
+}
+
+/// The driver that a device of CUDA names: by its own version, or by CUDA's as Unified Runtime's adapter does, which writes
+/// `CUDA 13.0`.
+fn driver(said: &str) -> Option<DriverVersion> {
+    let Some(cuda) = said.strip_prefix("CUDA ") else {
+        return said.parse().ok();
+    };
+    let (major, minor) = cuda.split_whitespace().next()?.split_once('.')?;
+    // Which release of its branch it is remains open.
+    Some(DriverVersion {
+        release: None,
+        ..DriverVersion::of_cuda(major.parse().ok()?, minor.parse().ok()?)
+    })
 }
 
 /// What messages call a device.

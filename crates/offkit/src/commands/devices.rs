@@ -1,6 +1,7 @@
 //! `offkit devices`: the devices that kernels can run on, as they can be asked for.
 
 use clap::Args;
+use offkit_object::target::SpirvSupport;
 use offkit_pi::host::{Device, Plugin};
 use offkit_plugin_cpu::Compiler;
 use offkit_plugin_cpu::plugin::CHECKED_NAME;
@@ -122,9 +123,8 @@ fn facts(device: &Device, compiler: CompilerOf<'_>, untried: &[Plugin]) -> Vec<S
         .max_compute_units()
         .map(|units| format!("{units} compute units"));
     let memory = device.global_memory_size().map(size);
-    // Some list the newest first, some the oldest.
-    let versions = device.il_version().ok();
-    let takes = versions.and_then(|versions| Some(versions.split(' ').max()?.replace('_', " ")));
+    let takes = device.il_version().ok();
+    let spirv = takes.and_then(|versions| SpirvSupport::new(&versions, Vec::new()).newest);
     let described = described(device).map(|known| known.target.processor().to_owned());
     let processor = described.filter(|processor| !processor.is_empty());
     let driver = device.driver_version().ok().filter(|version| !version.is_empty());
@@ -134,9 +134,7 @@ fn facts(device: &Device, compiler: CompilerOf<'_>, untried: &[Plugin]) -> Vec<S
         processor,
         units.ok(),
         memory.ok(),
-        takes
-            .filter(|version| !version.is_empty())
-            .map(|version| format!("takes {version}")),
+        spirv.map(|version| format!("takes SPIR-V {version}")),
         newest_ptx(device).map(|version| format!("takes PTX {version}")),
         version,
         compiler.map(|compiler| match compiler {

@@ -26,19 +26,23 @@ pub(super) struct Used {
 /// want all of them at each launch.
 pub(crate) struct UrKernel {
     object: Owned<_ur_kernel>,
-    /// How many arguments it takes.
-    count: u32,
+    /// How many arguments it takes; `None` where the adapter doesn't say. CUDA's and HIP's count those that were set.
+    count: Option<u32>,
     arguments: Mutex<Vec<Held>>,
 }
+
+/// More arguments than a kernel has: those of the plugin interface's largest, of 4 KiB, with a byte each.
+const MOST_ARGUMENTS: u32 = 4096;
 
 impl UrKernel {
     pub(super) fn new(object: Owned<_ur_kernel>) -> UrKernel {
         let count = object.info(UR_KERNEL_INFO_NUM_ARGS).ok();
-        let count = count.and_then(|bytes| number(&bytes)).unwrap_or(0);
+        let count = count.and_then(|bytes| number(&bytes));
         UrKernel {
             object,
-            count,
-            arguments: Mutex::new((0..count).map(|_| Held::Unset).collect()),
+            // A kernel without any is asked for none, so that nothing is lost where none were set yet.
+            count: count.filter(|&count| count > 0),
+            arguments: Mutex::new((0..count.unwrap_or(0)).map(|_| Held::Unset).collect()),
         }
     }
 
@@ -81,12 +85,15 @@ impl Kernel<UnifiedRuntime> for UrKernel {
     }
 
     fn num_args(&self) -> u32 {
-        self.count
+        self.count.unwrap_or_else(|| {
+            let arguments = self.arguments.lock().unwrap_or_else(PoisonError::into_inner);
+            u32::try_from(arguments.len()).unwrap_or(u32::MAX)
+        })
     }
 
     #[expect(unsafe_code, reason = "the kernel is this thread's alone")]
     fn set_argument(&self, index: u32, value: Argument<'_, UnifiedRuntime>) -> Result<()> {
-        let count = self.count;
+        let count = self.count.unwrap_or(MOST_ARGUMENTS);
         if index >= count {
             let message = format!("kernel {} has {count} arguments", self.name());
             return Err(Error::new(PI_INVALID_ARG_INDEX, message));
@@ -118,7 +125,11 @@ impl Kernel<UnifiedRuntime> for UrKernel {
             }
             _ => error.into(),
         })?;
-        arguments[index as usize] = held;
+        let index = index as usize;
+        if index >= arguments.len() {
+            arguments.resize_with(index + 1, || Held::Unset);
+        }
+        arguments[index] = held;
         Ok(())
     }
 
