@@ -12,6 +12,9 @@ const PROCESS_BYTES: usize = 48 << 20;
 const DEVICE_BYTES: usize = 32 << 20;
 const FILES: usize = 4;
 const THREADS: usize = 2;
+/// What threads of the CPU device's pool are called. They come when there is work for them, until there is one for each
+/// processor, which may be late.
+const POOL: &str = "offkit cpu ";
 
 /// What is in use.
 #[derive(Clone, Copy, Debug, Default)]
@@ -22,7 +25,7 @@ pub(super) struct InUse {
     device: usize,
     /// Files that are open.
     files: usize,
-    /// Threads of the process.
+    /// Threads of the process without those of the pool.
     threads: usize,
 }
 
@@ -37,9 +40,19 @@ impl InUse {
             process: 1024 * number("VmRSS:").ok_or("the system does not say how much memory is in use")?,
             device: gpu.used_memory()?,
             files: fs::read_dir("/proc/self/fd")?.count(),
-            threads: number("Threads:").ok_or("the system does not say how many threads there are")?,
+            threads: threads()?,
         })
     }
+}
+
+fn threads() -> Result<usize> {
+    let mut count = 0;
+    for thread in fs::read_dir("/proc/self/task")? {
+        // One that has ended since has no name any more.
+        let name = fs::read_to_string(thread?.path().join("comm")).unwrap_or_default();
+        count += usize::from(!name.is_empty() && !name.starts_with(POOL));
+    }
+    Ok(count)
 }
 
 impl fmt::Display for InUse {
@@ -81,6 +94,24 @@ pub(super) fn growth(seen: &[InUse]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn threads_of_the_pool_do_not_count() {
+        let before = threads().unwrap();
+        let together = std::sync::Barrier::new(9);
+        std::thread::scope(|scope| {
+            for number in 0..8 {
+                let thread = std::thread::Builder::new().name(format!("{POOL}{number}"));
+                let wait = || [(); 2].map(|()| together.wait());
+                thread.spawn_scoped(scope, wait).unwrap();
+            }
+            // They have named themselves.
+            together.wait();
+            // Other tests have threads, but not so many.
+            assert!(threads().unwrap() < before + 8);
+            together.wait();
+        });
+    }
 
     #[test]
     fn a_leak_is_what_stays_in_use() {
