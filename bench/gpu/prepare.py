@@ -106,18 +106,24 @@ class Bundle:
             packed.add(folder, "bin")
         shutil.rmtree(folder)
 
+    def ptx(self, module, processor, made):
+        linked = made.with_suffix(".linked")
+        target = f"nvptx64-nvidia-cuda,arch=sm_{processor}"
+        self.offkit("link", "--target", target, "--split", "none", module, "-o", linked, env=self.small)
+        made.write_text(self.offkit("extract", linked, "-o", "-"))
+        linked.unlink()
+
     def code(self, cuda):
         folder = self.folder / "code"
         folder.mkdir()
         for source in (ROOT / "bench/cpu/kernels.cl", OWN / "stress.cl"):
             module = spirv(source, folder)
             for processor in PROCESSORS:
-                linked, made = folder / "linked", folder / f"{module.stem}.sm_{processor}.ptx"
-                target = f"nvptx64-nvidia-cuda,arch=sm_{processor}"
-                self.offkit("link", "--target", target, "--split", "none", module, "-o", linked, env=self.small)
-                made.write_text(self.offkit("extract", linked, "-o", "-"))
-                linked.unlink()
-        run(self.programs / "offkit-plugin-tests", "--write-code", folder / "interface")
+                self.ptx(module, processor, folder / f"{module.stem}.sm_{processor}.ptx")
+        interface = folder / "interface"
+        run(self.programs / "offkit-plugin-tests", "--write-code", interface)
+        # For plugins that take no SPIR-V, as the one over Unified Runtime's adapter for CUDA.
+        self.ptx(interface / "kernels.spv", PROCESSORS[0], interface / "kernels.ptx")
         if not cuda:
             return
         for name, flags in (("nvcc", []), ("nvcc-restrict", ["-DRESTRICT=__restrict__"])):

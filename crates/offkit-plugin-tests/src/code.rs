@@ -1,4 +1,4 @@
-//! What the tests launch, as SPIR-V.
+//! What the tests launch, as SPIR-V, and as PTX for devices that take no SPIR-V.
 
 use std::path::Path;
 use std::process::Command;
@@ -17,6 +17,8 @@ pub struct Code {
     pub(crate) app: Vec<u8>,
     /// The library.
     pub(crate) library: Vec<u8>,
+    /// The kernels as PTX.
+    pub(crate) ptx: Option<Vec<u8>>,
 }
 
 impl Code {
@@ -31,10 +33,12 @@ impl Code {
             constant: spirv(include_str!("../kernels/constant.cl"))?,
             app: spirv(include_str!("../kernels/app.cl"))?,
             library: spirv(include_str!("../kernels/library.cl"))?,
+            ptx: None,
         })
     }
 
-    /// Reads what [`write`](Self::write) wrote, for a machine without clang.
+    /// Reads what [`write`](Self::write) wrote, for a machine without clang; and PTX of `kernels.spv`, if somebody has put
+    /// it beside that as `kernels.ptx`.
     ///
     /// # Errors
     ///
@@ -50,6 +54,7 @@ impl Code {
             constant: module("constant")?,
             app: module("app")?,
             library: module("library")?,
+            ptx: fs::read(folder.join("kernels.ptx")).ok(),
         })
     }
 
@@ -65,6 +70,7 @@ impl Code {
             constant,
             app,
             library,
+            ptx: _,
         } = self;
         let modules = [
             ("kernels", kernels),

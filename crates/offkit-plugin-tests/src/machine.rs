@@ -52,9 +52,15 @@ impl<'a> Machine<'a> {
         self.context.queue(&self.device, properties)
     }
 
-    /// The kernels, built.
+    /// The kernels, built; of PTX where the device takes no SPIR-V and there is some.
     pub(crate) fn kernels(&self) -> Result<Program, PiError> {
-        let program = self.context.program_with_il(&self.code().kernels)?;
+        let Code { kernels, ptx, .. } = self.code();
+        let program = match ptx {
+            Some(ptx) if !self.device.il_version()?.contains("SPIR-V") => {
+                self.context.program_with_binary(&self.device, ptx)?
+            }
+            _ => self.context.program_with_il(kernels)?,
+        };
         program.build("")?;
         Ok(program)
     }

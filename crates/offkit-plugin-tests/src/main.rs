@@ -11,7 +11,8 @@ use offkit_plugin_tests::{Code, Outcome, run};
 const USAGE: &str = "usage: offkit-plugin-tests PLUGIN.so [FOLDER]
        offkit-plugin-tests --write-code FOLDER
 
-The kernels are compiled by clang 22, or read from FOLDER, where --write-code wrote them.";
+The kernels are compiled by clang 22, or read from FOLDER, where --write-code wrote them. A device that takes no SPIR-V gets
+FOLDER/kernels.ptx, if it is there.";
 
 #[expect(
     clippy::print_stdout,
