@@ -407,6 +407,43 @@ fn devices_have_parts(plugin: &Plugin) {
 }
 
 #[test]
+fn ptx_says_what_arguments_its_kernels_take_and_is_linked_as_it_is() {
+    need!("clang-22");
+    let folder = Folder::new();
+    let adapter = own(&folder, "cuda", "-DFORM=2 -DODD=0 -DVERSION=12 -DCUDA");
+    let test = "ptx_says_what_arguments_its_kernels_take_and_is_linked_as_it_is";
+    if !is_inside(test, &[("UR_ADAPTERS_FORCE_LOAD", adapter)]) {
+        return;
+    }
+    let device = first_device();
+    let context = Context::new(&[&device]).unwrap();
+    let ptx = ".version 8.0\n.target sm_75\n.address_size 64\n\
+        .visible .entry saxpy(.param .f32 a, .param .u64 x, .param .u64 y) { ret; }\n";
+    // What the host has it in goes at once.
+    let part = |ptx: String| context.program_with_binary(&device, ptx.as_bytes()).unwrap();
+    let parts = [(); 2].map(|()| part(ptx.to_owned()));
+    for part in &parts {
+        part.compile("").unwrap();
+    }
+    let program = context.link(&parts.each_ref(), "").unwrap();
+    let mut kernel = program.kernel("saxpy").unwrap();
+    drop((parts, program));
+    assert_eq!(kernel.num_args().unwrap(), 3);
+    let error = kernel.set_argument(3, 2.0f32).unwrap_err().to_string();
+    assert!(error.contains("kernel saxpy has 3 arguments"), "{error}");
+    let error = kernel.set_argument(0, 2.0f64).unwrap_err().to_string();
+    assert!(
+        error.contains("argument 0 of kernel saxpy has 4 bytes"),
+        "{error}"
+    );
+    kernel.set_argument(0, 2.0f32).unwrap();
+    let queue = context.queue(&device, QueueProperties::default()).unwrap();
+    let error = queue.launch(&kernel, &NdRange::new([1]), &[]).unwrap_err();
+    let words = "argument 1 of kernel saxpy is not set";
+    assert!(error.to_string().contains(words), "{error}");
+}
+
+#[test]
 fn what_nvidias_adapter_says_of_its_device_is_understood() {
     need!("clang-22");
     let folder = Folder::new();

@@ -241,6 +241,24 @@ static result program_create(void *context, void *il, size_t length, void *prope
   return SUCCESS;
 }
 
+#ifdef CUDA
+static const char *code;
+
+static result program_create_with_binary(void *context, uint32_t count, void **devices, const size_t *lengths,
+                                         const char **binaries, void *properties, void **program) {
+  code = *binaries;
+  *program = &object;
+  return code[*lengths] ? INVALID_ENUMERATION : SUCCESS; // A NUL is behind it.
+}
+
+static result program_compile(void *context, void *program, const char *options) { abort(); }
+
+static result program_link(void *context, uint32_t count, void **programs, const char *options, void **program) {
+  *program = &object;
+  return SUCCESS;
+}
+#endif
+
 static result program_build(void *context, void *program, const char *options) {
   return options && strstr(options, "burn") ? ADAPTER_SPECIFIC : SUCCESS;
 }
@@ -250,6 +268,10 @@ static result program_build_info(void *p, void *d, uint32_t name, size_t size, v
 }
 
 static result kernel_create(void *program, const char *name, void **kernel) {
+#ifdef CUDA
+  if (code && strncmp(code, ".version", 8))
+    return INVALID_ENUMERATION;
+#endif
   *kernel = strcmp(name, "outside") ? &object : &outside;
   return strcmp(name, "saxpy") && strcmp(name, "outside") ? INVALID_KERNEL_NAME : SUCCESS;
 }
@@ -404,6 +426,11 @@ TABLE(Mem)
 DONE
 TABLE(Program)
   table[0] = program_create;
+#ifdef CUDA
+  table[1] = program_create_with_binary;
+  table[3] = program_compile;
+  table[4] = program_link;
+#endif
   table[2] = program_build;
   table[5] = table[6] = nothing;
   table[10] = program_build_info;

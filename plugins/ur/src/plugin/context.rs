@@ -16,6 +16,7 @@ use super::device::UrDevice;
 use super::event::UrEvent;
 use super::image::UrSampler;
 use super::kernel::UrKernel;
+use super::machine::MachineCode;
 use super::memory::UrMemory;
 use super::program::UrProgram;
 use super::queue::UrQueue;
@@ -137,8 +138,12 @@ impl Context<UnifiedRuntime> for UrContext {
         device: &Arc<UrDevice>,
         binary: &[u8],
     ) -> Result<UrProgram> {
-        let object = context.object.create_program_with_binary(device.id, binary)?;
-        Ok(UrProgram::new(object, context, std::slice::from_ref(device)))
+        let code = Arc::new(MachineCode::new(binary, !device.takes_spirv()));
+        let object = context
+            .object
+            .create_program_with_binary(device.id, code.bytes())?;
+        let program = UrProgram::new(object, context, std::slice::from_ref(device));
+        Ok(program.of_code([code]))
     }
 
     fn link(context: &Ref<Self>, programs: &[Ref<UrProgram>], options: &str) -> Result<UrProgram> {
@@ -154,7 +159,10 @@ impl Context<UnifiedRuntime> for UrContext {
         match error {
             // The program says why.
             Some(error) if !error.is(UR_RESULT_ERROR_PROGRAM_LINK_FAILURE) => Err(error.into()),
-            _ => Ok(UrProgram::new(linked, context, context.devices())),
+            _ => {
+                let code = programs.iter().flat_map(|program| program.code()).cloned();
+                Ok(UrProgram::new(linked, context, context.devices()).of_code(code))
+            }
         }
     }
 
@@ -235,7 +243,7 @@ impl Context<UnifiedRuntime> for UrContext {
     fn kernel_from_native(context: &Ref<Self>, native: NativeHandle) -> Result<(UrKernel, UrProgram)> {
         let kernel = context.object.kernel_from_native(&native)?;
         let program = UrProgram::new(kernel.program()?, context, context.devices());
-        Ok((UrKernel::new(kernel), program))
+        Ok((UrKernel::new(kernel, &[], ""), program))
     }
 
     fn event_from_native(context: &Ref<Self>, native: NativeHandle) -> Result<UrEvent> {

@@ -102,12 +102,16 @@ impl UrDevice {
         self.has_images
     }
 
+    pub(super) fn takes_spirv(&self) -> bool {
+        self.il_version.contains("SPIR-V")
+    }
+
     /// What Unified Runtime calls the target of an image, as DPC++'s runtimes do; none for SPIR-V that the device does not
     /// take.
     fn target(&self, image: &DeviceImage<'_>) -> Option<CString> {
         let target = &image.target;
         let name = match image.format {
-            ImageFormat::Spirv if !self.il_version.contains("SPIR-V") => return None,
+            ImageFormat::Spirv if !self.takes_spirv() => return None,
             // It does not say what it is for.
             ImageFormat::Spirv if target.triple.is_empty() => {
                 Target::named(triples::SPIRV64).sycl_name().to_owned()
@@ -125,6 +129,8 @@ impl Device<UnifiedRuntime> for UrDevice {
 
     fn info(&self, name: pi_device_info) -> Result<Info> {
         Ok(match name {
+            // The adapter for CUDA writes to standard error at each question.
+            PI_DEVICE_INFO_IMAGE_SUPPORT => self.has_images.into(),
             PI_DEVICE_INFO_IL_VERSION => self.il_version.as_str().into(),
             // Some adapters have none.
             PI_DEVICE_INFO_EXTENSIONS => {

@@ -9,6 +9,7 @@ use offkit_ur::*;
 use super::UnifiedRuntime;
 use super::device::UrDevice;
 use super::image::UrSampler;
+use super::machine::MachineCode;
 use super::memory::UrMemory;
 use crate::adapter::{Event, Order, Owned, number, text};
 
@@ -26,23 +27,36 @@ pub(super) struct Used {
 /// want all of them at each launch.
 pub(crate) struct UrKernel {
     object: Owned<_ur_kernel>,
-    /// How many arguments it takes; `None` where the adapter doesn't say. CUDA's and HIP's count those that were set.
+    /// How many arguments it takes; `None` where neither the adapter says it nor the code.
     count: Option<u32>,
+    /// How many bytes the code says that each has.
+    sizes: Vec<usize>,
     arguments: Mutex<Vec<Held>>,
+    /// What the adapter may have the address of.
+    _code: Vec<Arc<MachineCode>>,
 }
 
 /// More arguments than a kernel has: those of the plugin interface's largest, of 4 KiB, with a byte each.
 const MOST_ARGUMENTS: u32 = 4096;
 
 impl UrKernel {
-    pub(super) fn new(object: Owned<_ur_kernel>) -> UrKernel {
+    /// A kernel of that name, of a program that is made of this code.
+    pub(super) fn new(object: Owned<_ur_kernel>, code: &[Arc<MachineCode>], name: &str) -> UrKernel {
         let count = object.info(UR_KERNEL_INFO_NUM_ARGS).ok();
         let count = count.and_then(|bytes| number(&bytes));
+        // The adapters for CUDA and HIP count the arguments that were set, which are none here.
+        let told = match count {
+            None | Some(0) => code.iter().find_map(|code| code.arguments(name)).cloned(),
+            Some(_) => None,
+        };
+        let of_adapter = count.filter(|&count| count > 0);
+        let count = of_adapter.or(told.as_ref().map(|told| told.count));
         UrKernel {
             object,
-            // A kernel without any is asked for none, so that nothing is lost where none were set yet.
-            count: count.filter(|&count| count > 0),
+            count,
+            sizes: told.map(|told| told.sizes).unwrap_or_default(),
             arguments: Mutex::new((0..count.unwrap_or(0)).map(|_| Held::Unset).collect()),
+            _code: code.to_vec(),
         }
     }
 
@@ -99,6 +113,14 @@ impl Kernel<UnifiedRuntime> for UrKernel {
             return Err(Error::new(PI_INVALID_ARG_INDEX, message));
         }
         let what = value.to_string();
+        if let Argument::Bytes(bytes) = &value
+            && let Some(&size) = self.sizes.get(index as usize)
+            && size != bytes.len()
+        {
+            let name = self.name();
+            let message = format!("argument {index} of kernel {name} has {size} bytes, and cannot be {what}");
+            return Err(Error::new(PI_INVALID_ARG_SIZE, message));
+        }
         let held = match value {
             Argument::Bytes(bytes) => Held::Bytes(bytes.to_vec()),
             Argument::Local(size) => Held::Local(size),

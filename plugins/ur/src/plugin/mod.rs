@@ -5,6 +5,7 @@ mod device;
 mod event;
 mod image;
 mod kernel;
+mod machine;
 mod memory;
 mod program;
 mod query;

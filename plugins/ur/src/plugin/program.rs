@@ -10,6 +10,7 @@ use super::UnifiedRuntime;
 use super::context::UrContext;
 use super::device::UrDevice;
 use super::kernel::UrKernel;
+use super::machine::MachineCode;
 use crate::adapter::{self, DeviceId, Owned, number, text};
 
 /// A program of an adapter.
@@ -18,6 +19,8 @@ pub(crate) struct UrProgram {
     context: Ref<UrContext>,
     /// The devices it is for.
     devices: Vec<Arc<UrDevice>>,
+    /// What it was made of, if that was machine code or PTX, or was linked from such.
+    code: Vec<Arc<MachineCode>>,
 }
 
 /// Options as C has them.
@@ -35,7 +38,18 @@ impl UrProgram {
             object,
             context: context.clone(),
             devices: devices.to_vec(),
+            code: Vec::new(),
         }
+    }
+
+    /// The same program, which is made of that code.
+    pub(super) fn of_code(self, code: impl IntoIterator<Item = Arc<MachineCode>>) -> UrProgram {
+        let code = code.into_iter().collect();
+        UrProgram { code, ..self }
+    }
+
+    pub(super) fn code(&self) -> &[Arc<MachineCode>] {
+        &self.code
     }
 
     pub(super) fn object(&self) -> &Owned<_ur_program> {
@@ -92,6 +106,11 @@ impl Program<UnifiedRuntime> for UrProgram {
     }
 
     fn compile(&self, options: &str) -> Result<()> {
+        // It is as it is linked. The adapter for CUDA would load it, and end the process with an exception where a function
+        // is missing.
+        if !self.code.is_empty() {
+            return Ok(());
+        }
         let options = self::options(options)?;
         let compiled = self.context.object().compile(&self.object, &options);
         compiled.map_err(|error| self.explained(error))
@@ -136,7 +155,7 @@ impl Program<UnifiedRuntime> for UrProgram {
             let message = format!("there is no kernel {name}; the program has {names}");
             Error::new(PI_INVALID_KERNEL_NAME, message)
         })?;
-        Ok(UrKernel::new(kernel))
+        Ok(UrKernel::new(kernel, &program.code, name))
     }
 
     fn global_variable(&self, device: &Arc<UrDevice>, name: &str) -> Result<GlobalVariable> {
