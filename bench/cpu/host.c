@@ -24,6 +24,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common.h"
+
 enum { ARGUMENTS = 16, LAUNCHES = 100000 };
 
 typedef struct {
@@ -33,20 +35,6 @@ typedef struct {
   void *bytes;
   cl_mem buffer;
 } Argument;
-
-static double now(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return time.tv_sec + time.tv_nsec / 1e9;
-}
-
-// Ends with 3 where the driver can't do something: the row is left out, not wrong.
-static void must(cl_int error, const char *call) {
-  if (!error)
-    return;
-  fprintf(stderr, "%s: error %d\n", call, error);
-  exit(3);
-}
 
 static size_t width(const char *type) {
   return !strcmp(type, "f64") ? 8 : !strcmp(type, "f16") ? 2 : 4;
@@ -97,20 +85,6 @@ static Argument parse(const char *word, unsigned long long *seed) {
 
 static int sizes(const char *word, size_t *found) {
   return sscanf(word, "%zux%zux%zu", &found[0], &found[1], &found[2]);
-}
-
-static char *contents(const char *path, size_t *size) {
-  FILE *file = fopen(path, "rb");
-  if (!file)
-    return NULL;
-  fseek(file, 0, SEEK_END);
-  *size = ftell(file);
-  rewind(file);
-  char *bytes = malloc(*size + 1);
-  *size = fread(bytes, 1, *size, file);
-  bytes[*size] = 0;
-  fclose(file);
-  return bytes;
 }
 
 // Compares with what the first driver wrote, or keeps it.
