@@ -20,9 +20,13 @@ HALF_LN2 = "[-0.3466;0.3466]"
 FRACTION = "[-0.25;0.5]"
 # Of squares of eighths of a turn.
 EIGHTH_SQUARED = "[1b-60;0.617]"
-# e^(y^2) * erfc(y) * (1 + 2 y), where x is (y - 2) / (y + 2) or (y - 4) / (y + 4).
-ERFC = "exp(((2+2*x)/(1-x))^2)*erfc((2+2*x)/(1-x))*(1+2*(2+2*x)/(1-x))"
-ERFC_DOUBLE = "exp(((4+4*x)/(1-x))^2)*erfc((4+4*x)/(1-x))*(1+2*(4+4*x)/(1-x))"
+# Of squares of quarters of a turn, and a little more.
+QUARTER_SQUARED = "[1b-60;2.5]"
+# Of squares of HALF_LN2.
+HALF_LN2_SQUARED = "[1b-60;0.1202]"
+# e^(y^2) * erfc(y) * (y + 2) where x is (y - 2) / (y + 2), or 4 in the place of 2.
+ERFC = "exp(((2+2*x)/(1-x))^2)*erfc((2+2*x)/(1-x))*4/(1-x)"
+ERFC_DOUBLE = "exp(((4+4*x)/(1-x))^2)*erfc((4+4*x)/(1-x))*8/(1-x)"
 
 # Name; what is approximated; its part that is no polynomial's coefficient; the lowest power; the highest for single
 # and for double precision, none where the format has no use for it; range.
@@ -37,12 +41,17 @@ POLYNOMIALS = [
     ("ATANH", "(atanh(sqrt(x))/sqrt(x)-1-x/3)/x^2", "0", 0, None, 7, "[1b-60;0.0401]"),
     ("SIN", "sin(sqrt(x))/sqrt(x)", "1", 1, 3, 6, EIGHTH_SQUARED),
     ("COS", "cos(sqrt(x))", "1-x/2", 2, 4, 7, EIGHTH_SQUARED),
+    ("SIN_OF_HALF_TURN", "sin(sqrt(x))/sqrt(x)", "1", 1, 4, 8, QUARTER_SQUARED),
+    ("SINH", "sinh(sqrt(x))/sqrt(x)", "1", 1, 2, 5, HALF_LN2_SQUARED),
+    ("COSH", "cosh(sqrt(x))", "1", 1, 3, 5, HALF_LN2_SQUARED),
+    ("CBRT_OF_INVERSE", "x^(-1/3)", "0", 0, 4, 4, "[0.75;1.5]"),
     ("ATAN", "atan(sqrt(x))/sqrt(x)", "1", 1, 8, 20, "[1b-60;1]"),
     ("ASIN", "asin(sqrt(x))/sqrt(x)", "1", 1, 5, 12, "[1b-60;0.25]"),
     ("LN_ERFC", "log(erfc(x))/x", "0", 0, 9, None, "[1b-30;4]"),
     ("ERFC", ERFC, "0", 0, 9, None, "[-1;0.675]"),
-    ("ERFC_DOUBLE", ERFC_DOUBLE, "0", 0, None, 24, "[-1;0.745]"),
-    ("ERF_DOUBLE", "erf(sqrt(x))/sqrt(x)", "0", 0, None, 11, "[1b-60;0.5625]"),
+    ("ERFC_DOUBLE", ERFC_DOUBLE, "0", 0, None, 22, "[-1;0.745]"),
+    # That of 3 + 3 x.
+    ("LN_ERFC_DOUBLE", "log(erfc(3+3*x))/(3+3*x)", "0", 0, None, 31, "[-1+1b-40;0.98]"),
 ]
 
 # Name; value.

@@ -1,22 +1,21 @@
 //! Error functions: by the exponential of the square.
 
-use super::coefficients::{ERF_DOUBLE, ERFC, ERFC_DOUBLE, LN_ERFC};
-use super::exponential::{exp, expm1};
+use super::coefficients::{ERFC, ERFC_DOUBLE, LN_ERFC, LN_ERFC_DOUBLE};
+use super::exponential::{exp, quarter_expm1_of_moderate};
 use super::real::{Format, Real};
 
 /// The error function.
 pub(super) fn erf<R: Real>(x: R) -> R {
     let magnitude = x.abs();
-    let result = if x.format() == Format::SINGLE {
-        // Beyond, it is one.
-        let magnitude = magnitude.at_most(4.0);
-        expm1(LN_ERFC.at(magnitude) * magnitude).abs()
+    // Beyond, it is one.
+    let magnitude = magnitude.at_most(x.pick(4.0, 5.94));
+    let slope = if x.format() == Format::SINGLE {
+        LN_ERFC.at(magnitude)
     } else {
-        let rest = x.constant(1.0) - erfc_of_positive(magnitude);
-        let small = magnitude.less(x.constant(0.75));
-        R::select(small, ERF_DOUBLE.at(magnitude * magnitude) * magnitude, rest)
+        LN_ERFC_DOUBLE.at(magnitude.times_plus(1.0 / 3.0, x.constant(-1.0)))
     };
-    result.signed_by(x.sign())
+    let result = quarter_expm1_of_moderate(slope * magnitude).times(4.0);
+    result.abs().signed_by(x.sign())
 }
 
 /// One less the error function.
@@ -29,13 +28,14 @@ fn erfc_of_positive<R: Real>(x: R) -> R {
     // Beyond, it is zero.
     let x = x.at_most(x.pick(10.1, 27.3));
     let center = x.pick(2.0, 4.0);
-    let ratio = x.plus(-center) / x.plus(center);
+    let inverse = x.constant(1.0) / x.plus(center);
+    let ratio = x.plus(-center) * inverse;
     let factor = if x.format() == Format::SINGLE {
         ERFC.at(ratio)
     } else {
         ERFC_DOUBLE.at(ratio)
     };
-    let factor = factor / x.times_plus(2.0, x.constant(1.0));
+    let factor = factor * inverse;
     // The square in two parts.
     let square = x * x;
     let rest = x.fma(x, -square);

@@ -7,23 +7,15 @@ use super::real::{Parts, Real};
 pub(super) fn exp<R: Real>(x: R) -> R {
     // Beyond, it is zero or infinite.
     let x = x.at_most(x.pick(89.0, 710.0)).at_least(x.pick(-104.0, -746.0));
-    let (exponent, power) = exp_of_rest(x);
-    power.scale(exponent)
-}
-
-/// `e^x / 2`, which has a number where `e^x` has none yet.
-pub(super) fn half_exp<R: Real>(x: R) -> R {
-    let x = x.at_most(x.pick(90.0, 711.0)).at_least(x.pick(-104.0, -746.0));
-    let (exponent, power) = exp_of_rest(x);
-    power.scale(exponent.plus(-1.0))
-}
-
-/// An exponent of 2, and what it leaves of `e^x`.
-fn exp_of_rest<R: Real>(x: R) -> (R, R) {
-    let exponent = x.times(LOG2_E.double[0]).rint();
-    let rest = less_multiple(x, exponent, &LN_2);
+    let (exponent, rest) = whole_and_rest(x);
     let one = x.constant(1.0);
-    (exponent, EXP.at(rest).mad(rest, one).mad(rest, one))
+    EXP.at(rest).mad(rest, one).mad(rest, one).scale(exponent)
+}
+
+/// An exponent of 2, and what it leaves of a natural exponent.
+pub(super) fn whole_and_rest<R: Real>(x: R) -> (R, R) {
+    let (exponent, _) = x.nearest_multiple(LOG2_E.double[0]);
+    (exponent, less_multiple(x, exponent, &LN_2))
 }
 
 /// `e^x - 1`.
@@ -37,10 +29,13 @@ pub(super) fn expm1<R: Real>(x: R) -> R {
 pub(super) const TINY: f64 = 1e-20;
 
 /// `(e^x - 1) / 4`, which has a number where the whole has none yet.
-pub(super) fn quarter_expm1<R: Real>(x: R) -> R {
-    let x = x.at_most(x.pick(89.5, 710.5)).at_least(-40.0);
-    let exponent = x.times(LOG2_E.double[0]).rint();
-    let rest = less_multiple(x, exponent, &LN_2);
+fn quarter_expm1<R: Real>(x: R) -> R {
+    quarter_expm1_of_moderate(x.at_most(x.pick(89.5, 710.5)).at_least(-40.0))
+}
+
+/// The same between -40 and 89 or 710.
+pub(super) fn quarter_expm1_of_moderate<R: Real>(x: R) -> R {
+    let (exponent, rest) = whole_and_rest(x);
     let result = EXPM1.at(rest).mad(rest * rest, rest);
     let quarter = x.constant(0.25);
     let scale = quarter.scale(exponent);
@@ -63,7 +58,7 @@ pub(super) fn exp2_of_parts<R: Real>(exponent: R, rest: R) -> R {
 /// `10^x`.
 pub(super) fn exp10<R: Real>(x: R) -> R {
     let x = x.at_most(x.pick(39.0, 309.0)).at_least(x.pick(-46.0, -324.5));
-    let exponent = x.times(1.0 / LOG10_2.double[0]).rint();
+    let (exponent, _) = x.nearest_multiple(1.0 / LOG10_2.double[0]);
     let rest = less_multiple(x, exponent, &LOG10_2);
     let one = x.constant(1.0);
     EXP10.at(rest).mad(rest, one).scale(exponent)

@@ -34,7 +34,7 @@ pub enum Function<R: Real> {
 
 /// Whether a function calls [`Real::rarely`].
 pub fn has_rare_path(op: Op) -> bool {
-    matches!(op, Op::sin | Op::cos | Op::sincos | Op::tan)
+    matches!(op, Op::sin | Op::cos | Op::sincos | Op::tan | Op::hypot)
 }
 
 impl<R: Real> Function<R> {

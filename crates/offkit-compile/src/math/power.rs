@@ -1,6 +1,6 @@
 //! Powers and roots, by the logarithm, whose error is multiplied by the exponent: it has twice the bits.
 
-use super::coefficients::{ATANH, LOG2_FRACTION, TWO_OVER_LN_2};
+use super::coefficients::{ATANH, CBRT_OF_INVERSE, LOG2_FRACTION, TWO_OVER_LN_2};
 use super::exponential::{exp2, exp2_of_parts};
 use super::logarithm::log2;
 use super::real::{Format, Integer, Real};
@@ -51,14 +51,49 @@ pub(super) fn rootn<R: Real>(x: R, n: R::Integer) -> R {
 
 /// The cube root.
 pub(super) fn cbrt<R: Real>(x: R) -> R {
-    let logarithm = log2_wide(x.abs());
-    let three = logarithm.high.constant(3.0);
-    exp2_wide(x, logarithm.over(three)).signed_by(x.sign())
+    let magnitude = x.abs();
+    let (significand, exponent) = magnitude.split();
+    let (third, _) = exponent.nearest_multiple(1.0 / 3.0);
+    // -1, 0 or 1.
+    let left = third.mad(x.constant(-3.0), exponent);
+    let number = significand.scale(left);
+    // 1/∛number, whose square times the number is the root.
+    let (zero, one) = (x.constant(0.0), x.constant(1.0));
+    let factor = R::select(left.less(zero), x.constant(2f64.cbrt()), one);
+    let factor = R::select(zero.less(left), x.constant(0.5f64.cbrt()), factor);
+    let inverse = CBRT_OF_INVERSE.at(significand) * factor;
+    let of_third = |x: R| x.times(1.0 / 3.0);
+    let inverse = if x.format() == Format::SINGLE {
+        inverse
+    } else {
+        let rest = (-(inverse * inverse * inverse)).mad(number, one);
+        of_third(inverse).mad(rest, inverse)
+    };
+    let square = inverse * inverse;
+    let root = number * square;
+    // What the root's cube lacks, over the derivative, three times the root's square.
+    let rest = (-(root * root)).fma(root, number);
+    let root = of_third(square).mad(rest, root);
+    // Zero, infinity and NaN, which have no such exponent.
+    let usual = magnitude.times(0.5).less(magnitude);
+    R::select(usual, root.scale(third).signed_by(x.sign()), x)
 }
 
 /// The length of a vector.
 pub(super) fn hypot<R: Real>(x: R, y: R) -> R {
-    let (x, y) = (x.abs(), y.abs());
+    let sum = x.fma(x, y * y);
+    // Between these what is lost of the squares makes no difference.
+    let (least, most) = (
+        x.pick(2f64.powi(-76), 2f64.powi(-900)),
+        x.pick(2f64.powi(127), 2f64.powi(1023)),
+    );
+    let usual = sum.less(x.constant(most)) & x.constant(least).less(sum);
+    let [length] = R::rarely(!usual, [sum.root()], || [hypot_of_any(x.abs(), y.abs())]);
+    length
+}
+
+/// The same of numbers of any magnitude, which are not negative.
+fn hypot_of_any<R: Real>(x: R, y: R) -> R {
     // The same for all powers of two: where squares would not be normal numbers, others are taken.
     let (one, infinity) = (x.constant(1.0), x.constant(f64::INFINITY));
     let longer = R::select(x.less(y), y, x);
@@ -73,7 +108,7 @@ pub(super) fn hypot<R: Real>(x: R, y: R) -> R {
     let (shorten, lengthen) = (x.pick(70, 600), x.pick(100, 600));
     let scale = scale_of(-shorten, lengthen);
     let (scaled_x, scaled_y) = (x * scale, y * scale);
-    let length = scaled_x.fma(scaled_x, scaled_y * scaled_y).sqrt();
+    let length = scaled_x.fma(scaled_x, scaled_y * scaled_y).root();
     let length = length * scale_of(shorten, -lengthen);
     R::select(x.equals(infinity) | y.equals(infinity), infinity, length)
 }

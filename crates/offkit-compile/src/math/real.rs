@@ -276,6 +276,40 @@ pub trait Real:
         }
     }
 
+    /// The whole number nearest to `self * factor`, and an integer with its lowest bits; both are anything for numbers
+    /// beyond 22 or 51 bits.
+    fn nearest_multiple(self, factor: f64) -> (Self, Self::Integer) {
+        // So large that the last place is a one: sums with it are whole numbers.
+        let begin = self.constant(self.pick(1.5 * 2f64.powi(23), 1.5 * 2f64.powi(52)));
+        let sum = self.mad(self.constant(factor), begin);
+        (sum - begin, sum.bits())
+    }
+
+    /// The square root of a normal number or zero, within about one unit in the last place, by products: of doubles in a
+    /// third of the time that the processor's instruction takes, which is [`Real::sqrt`]. Of others it is anything.
+    fn root(self) -> Self {
+        let bits = self.bits();
+        // 1/√x within 3.5 %: half of the exponent, negative, and a line in the place of the significand.
+        let first = bits.constant(self.pick(0x5f37_59df, 0x5fe6_eb50_c7b5_37a9));
+        let inverse = Self::from_bits(first - bits.right_unsigned(1));
+        // The inverse lacks a factor of 1 / √(1 - rest), which is 1 + rest * series.
+        let series = |highest_first: &[f64], rest: Self| {
+            let (highest, others) = highest_first.split_first().unwrap_or((&0.0, &[]));
+            let highest = self.constant(*highest);
+            others
+                .iter()
+                .fold(highest, |sum, factor| sum.mad(rest, self.constant(*factor)))
+        };
+        let one = self.constant(1.0);
+        let rest = (-(self * inverse)).mad(inverse, one);
+        let inverse = (inverse * rest).mad(series(&[0.375, 0.5], rest), inverse);
+        let root = self * inverse;
+        let rest = (-root).mad(inverse, one);
+        let terms: &[f64] = self.pick(&[0.375, 0.5], &[0.2734375, 0.3125, 0.375, 0.5]);
+        let series = series(terms, rest);
+        (root * rest).mad(series, root)
+    }
+
     /// Whether it is a whole number, and whether that is odd; infinities are even ones.
     fn parity(self) -> (Self::Mask, Self::Mask) {
         let whole = self.rint().equals(self);
