@@ -34,6 +34,10 @@ const SLOTS: usize = 64;
 /// so that the whole allocation is touched when it is made: 0.2 s for 512 MiB. The host gets zeroed pages when they are used.
 const HOST_ALIGNMENT: usize = 16;
 
+/// From this size on a region asks for large pages: kernels that read all over 32 MB took up to half of their time to find pages of
+/// 4 KiB, and streams of 16 to 200 MB are a tenth faster. Of less, what is rounded up to large pages would be much of it.
+const LARGE: usize = 4 << 20;
+
 /// Zeroed host memory with guard space around it, given back on drop.
 #[derive(Debug)]
 struct Region {
@@ -55,6 +59,9 @@ impl Region {
         let layout = Layout::from_size_align(whole, HOST_ALIGNMENT).ok()?;
         // SAFETY: the layout's size is not zero, since the alignment is not.
         let start = NonNull::new(unsafe { alloc_zeroed(layout) })?;
+        if whole >= LARGE {
+            prefer_large_pages(start, whole);
+        }
         let guarded = start.as_ptr().addr() + guard;
         let before = guard + (guarded.next_multiple_of(align) - guarded);
         Some(Region {
@@ -69,6 +76,25 @@ impl Region {
         (self.start.as_ptr().expose_provenance() + self.before) as u64
     }
 }
+
+/// Asks the system for large pages where whole ones fit into new memory. By default Linux gives them to who asks.
+#[cfg(target_os = "linux")]
+fn prefer_large_pages(start: NonNull<u8>, size: usize) {
+    /// What x86 has, and Arm with pages of 4 KiB.
+    const PAGE: usize = 2 << 20;
+    let address = start.as_ptr().addr();
+    let before = address.next_multiple_of(PAGE) - address;
+    let length = size.saturating_sub(before) / PAGE * PAGE;
+    // SAFETY: these pages lie within the memory, whose contents an advice does not change. It may be refused, which changes
+    // nothing.
+    unsafe {
+        libc::madvise(start.as_ptr().add(before).cast(), length, libc::MADV_HUGEPAGE);
+    }
+}
+
+/// Other systems decide by themselves.
+#[cfg(not(target_os = "linux"))]
+fn prefer_large_pages(_: NonNull<u8>, _: usize) {}
 
 impl Drop for Region {
     fn drop(&mut self) {
