@@ -9,7 +9,7 @@ use std::num::Wrapping;
 use std::thread;
 
 use offkit_compile::math::{Function, Real};
-use offkit_kernel::builtins::Scalar;
+use offkit_kernel::builtins::{Scalar, may_err};
 use offkit_spirv::grammar::OpenclStd100Op as Op;
 
 /// A function of one number, its bound in units in the last place, and a better one in double precision.
@@ -462,5 +462,17 @@ fn table() {
     }
     for &(op, bound, exact) in WITH_INTEGER.iter().filter(|row| wanted(row.0)) {
         print(op, bound, measure_with_integer::<f32>(op, exact, 1 << 28));
+    }
+}
+
+#[test]
+fn functions_of_the_table_are_those_that_may_err() {
+    for op in (0..=204).map(Op) {
+        if Function::<f64>::of(op, Scalar::F64).is_some() {
+            assert!(may_err(op), "{op:?}");
+        }
+    }
+    for op in [Op::fabs, Op::sqrt, Op::fma, Op::floor, Op::frexp, Op::select] {
+        assert!(!may_err(op), "{op:?}");
     }
 }

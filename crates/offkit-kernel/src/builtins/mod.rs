@@ -143,6 +143,88 @@ pub fn resolve(op: Op, result: Shape, operands: &[Shape]) -> Option<PureFn> {
     }
 }
 
+/// Whether the last places of a function's results are left to who computes it: OpenCL allows an error, and compiled code
+/// may make another one than [`resolve`]'s function.
+///
+/// OpenCL allows errors of `sqrt`, `half_divide`, `degrees` and their like too, but compiled code makes none there.
+pub fn may_err(op: Op) -> bool {
+    matches!(
+        op,
+        Op::acos
+            | Op::acosh
+            | Op::acospi
+            | Op::asin
+            | Op::asinh
+            | Op::asinpi
+            | Op::atan
+            | Op::atan2
+            | Op::atan2pi
+            | Op::atanh
+            | Op::atanpi
+            | Op::cbrt
+            | Op::cos
+            | Op::cosh
+            | Op::cospi
+            | Op::cross
+            | Op::distance
+            | Op::erf
+            | Op::erfc
+            | Op::exp
+            | Op::exp10
+            | Op::exp2
+            | Op::expm1
+            | Op::fast_distance
+            | Op::fast_length
+            | Op::fast_normalize
+            | Op::half_cos
+            | Op::half_exp
+            | Op::half_exp10
+            | Op::half_exp2
+            | Op::half_log
+            | Op::half_log10
+            | Op::half_log2
+            | Op::half_powr
+            | Op::half_rsqrt
+            | Op::half_sin
+            | Op::half_tan
+            | Op::hypot
+            | Op::length
+            | Op::lgamma
+            | Op::lgamma_r
+            | Op::log
+            | Op::log10
+            | Op::log1p
+            | Op::log2
+            | Op::mix
+            | Op::native_cos
+            | Op::native_exp
+            | Op::native_exp10
+            | Op::native_exp2
+            | Op::native_log
+            | Op::native_log10
+            | Op::native_log2
+            | Op::native_powr
+            | Op::native_rsqrt
+            | Op::native_sin
+            | Op::native_tan
+            | Op::normalize
+            | Op::pow
+            | Op::pown
+            | Op::powr
+            | Op::rootn
+            | Op::rsqrt
+            | Op::sin
+            | Op::sincos
+            | Op::sinh
+            | Op::sinpi
+            | Op::smoothstep
+            | Op::tan
+            | Op::tanh
+            | Op::tanpi
+            | Op::tgamma
+    )
+}
+
 /// Makes each lane of a result by its number.
 fn each(out: &mut [u64], function: impl Fn(usize) -> u64) {
     for (index, out) in out.iter_mut().enumerate() {

@@ -1,5 +1,6 @@
 //! What work-items do together, once those that take part have come.
 
+use super::errors::shuffle;
 use super::machine::WorkItem;
 use super::memory_steps;
 use super::space::View;
@@ -17,6 +18,8 @@ pub(super) struct Meeting<'m> {
     pub(super) group: &'m Group,
     /// Work-items of a full sub-group, or of the group that meets as a whole.
     pub(super) size: usize,
+    /// The number of the order that values are reduced in, where it isn't that of the members.
+    pub(super) errors: Option<u64>,
 }
 
 impl Meeting<'_> {
@@ -149,6 +152,20 @@ fn combine(reduction: Reduction, a: &mut [u64], b: &[u64]) {
     }
 }
 
+/// What the values of some members come to.
+fn total(step: &CollectiveStep, meeting: &Meeting<'_>, reduction: Reduction, members: &[usize]) -> Vec<u64> {
+    let mut members = members.to_vec();
+    if let Some(seed) = meeting.errors {
+        shuffle(seed, &mut members);
+    }
+    let mut values = members.iter().map(|member| meeting.operand(step, 0, *member));
+    let mut total = values.next().unwrap_or_default().to_vec();
+    for value in values {
+        combine(reduction, &mut total, value);
+    }
+    total
+}
+
 /// Reduces over clusters of neighbouring numbers.
 fn reduce(step: &CollectiveStep, meeting: &mut Meeting<'_>, reduction: Reduction, cluster: u64) {
     let members = meeting.members;
@@ -157,10 +174,7 @@ fn reduce(step: &CollectiveStep, meeting: &mut Meeting<'_>, reduction: Reduction
         let of = |member: usize| meeting.lane(member) / cluster;
         let same = |member: &&usize| cluster == u64::MAX || of(**member) == of(first);
         let length = members[start..].iter().take_while(same).count();
-        let mut total = meeting.operand(step, 0, first).to_vec();
-        for member in &members[start + 1..start + length] {
-            combine(reduction, &mut total, meeting.operand(step, 0, *member));
-        }
+        let total = total(step, meeting, reduction, &members[start..start + length]);
         for member in &members[start..start + length] {
             meeting.set(step, *member, &total);
         }
@@ -170,11 +184,14 @@ fn reduce(step: &CollectiveStep, meeting: &mut Meeting<'_>, reduction: Reduction
 
 fn scan(step: &CollectiveStep, meeting: &mut Meeting<'_>, reduction: Reduction, inclusive: bool) {
     let identity = arithmetic::identity(reduction.op, reduction.scalar).unwrap_or(0);
-    let mut total: Option<Vec<u64>> = None;
-    for member in meeting.members {
+    let mut sum: Option<Vec<u64>> = None;
+    for (index, member) in meeting.members.iter().enumerate() {
         let value = meeting.operand(step, 0, *member).to_vec();
-        let before = total.take();
+        let before = sum.take();
         let after = match &before {
+            Some(_) if meeting.errors.is_some() => {
+                total(step, meeting, reduction, &meeting.members[..=index])
+            }
             Some(before) => {
                 let mut after = before.clone();
                 combine(reduction, &mut after, &value);
@@ -184,7 +201,7 @@ fn scan(step: &CollectiveStep, meeting: &mut Meeting<'_>, reduction: Reduction, 
         };
         let before = before.unwrap_or_else(|| vec![identity; after.len()]);
         meeting.set(step, *member, if inclusive { &after } else { &before });
-        total = Some(after);
+        sum = Some(after);
     }
 }
 

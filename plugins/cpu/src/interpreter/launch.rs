@@ -27,6 +27,8 @@ pub(super) struct Launch<'l> {
     pub(super) addresses: &'l [u64],
     /// What the standard leaves open is done otherwise than usual.
     pub(super) contrary: bool,
+    /// The number of the errors that are made.
+    pub(super) errors: Option<u64>,
 }
 
 /// What a segment of local memory belongs to.

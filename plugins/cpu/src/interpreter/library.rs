@@ -2,6 +2,7 @@
 
 use offkit_spirv::grammar::OpenclStd100Op;
 
+use super::errors::disturb;
 use super::operations::Decoder;
 use super::step::{Slot, Step, Typed};
 use offkit_kernel::ReadError;
@@ -30,16 +31,17 @@ impl Decoder<'_> {
         let unsupported = || ReadError::unsupported(format!("OpenCL.std {op:?} on these types"));
         let function = builtins::resolve(op, result, &shapes).filter(|_| operands.len() <= MOST_OPERANDS);
         let function = function.ok_or_else(unsupported)?;
-        let second = match op {
+        let second_scalar = match op {
             OpenclStd100Op::frexp | OpenclStd100Op::remquo | OpenclStd100Op::lgamma_r => Scalar::I32,
             _ => result.scalar,
         };
-        let out = out.map(|pointer| (self.slot(*pointer), scalar_size(second) as u32));
+        let out = out.map(|pointer| (self.slot(*pointer), scalar_size(second_scalar) as u32));
         let site = self.site();
         let none: (&[u64], Shape) = (&[], result);
         let lanes = result.lanes as usize;
+        let may_err = builtins::may_err(op);
         // Sets the result and gives the second one.
-        let evaluate = move |r: &mut [u64]| {
+        let evaluate = move |r: &mut [u64], errors: Option<u64>| {
             let mut arguments = [none; MOST_OPERANDS];
             for (argument, Typed { slot, shape }) in arguments.iter_mut().zip(&operands) {
                 *argument = (&r[*slot as usize..][..shape.lanes as usize], *shape);
@@ -47,14 +49,24 @@ impl Decoder<'_> {
             let (mut first, mut second) = ([0; 16], [0; 16]);
             let arguments = &arguments[..operands.len()];
             function(result, arguments, &mut first[..lanes], &mut second[..lanes]);
+            if let Some(seed) = errors {
+                disturb(seed, op.0, result.scalar, &mut first[..lanes]);
+                if result.scalar == second_scalar {
+                    disturb(seed, op.0, result.scalar, &mut second[..lanes]);
+                }
+            }
             r[to as usize..][..lanes].copy_from_slice(&first[..lanes]);
             second
         };
         Ok(match out {
-            None => Step::compute(move |r| _ = evaluate(r)),
-            Some((pointer, size)) => Step::other(move |r, _, view| {
+            None if may_err => Step::other(move |r, machine, _| {
+                evaluate(r, machine.errors);
+                Ok(())
+            }),
+            None => Step::compute(move |r| _ = evaluate(r, None)),
+            Some((pointer, size)) => Step::other(move |r, machine, view| {
                 let mut address = r[pointer as usize];
-                for word in &evaluate(r)[..lanes] {
+                for word in &evaluate(r, machine.errors.filter(|_| may_err))[..lanes] {
                     view.store(address, size as usize, *word, site)?;
                     address = address.wrapping_add(u64::from(size));
                 }

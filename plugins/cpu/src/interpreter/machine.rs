@@ -45,6 +45,8 @@ pub(super) struct Machine<'m> {
     /// The work-item's number in its sub-group, and how many the largest sub-group of the launch has.
     pub(super) lane: u64,
     pub(super) sub_group_max_size: u64,
+    /// The number of the errors that functions make.
+    pub(super) errors: Option<u64>,
     /// Steps left before the limits are looked at.
     pub(super) fuel: &'m mut u64,
 }

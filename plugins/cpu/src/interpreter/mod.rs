@@ -7,6 +7,7 @@
 mod advance;
 mod collective;
 mod decode;
+mod errors;
 mod launch;
 mod library;
 mod limits;

@@ -409,6 +409,7 @@ impl Program {
             print: options.printer(),
             addresses: &self.addresses,
             contrary: options.contrary,
+            errors: options.errors,
         };
         launch.run()
     }

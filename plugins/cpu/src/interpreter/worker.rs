@@ -208,6 +208,7 @@ impl<'l> Worker<'l> {
             input: &|global| launch.input(&place, global),
             lane: place.sub_group_local_id(),
             sub_group_max_size: place.sub_group_max_size(),
+            errors: launch.errors,
             fuel: &mut self.fuel,
         };
         item.run(&mut machine, &mut view)
@@ -270,6 +271,7 @@ impl<'l> Worker<'l> {
             members,
             group,
             size,
+            errors: launch.errors,
         };
         collective::perform(step, &mut meeting, &mut view)?;
         for member in members {

@@ -80,6 +80,10 @@ pub struct LaunchOptions<'o> {
     /// last to the first, and local and private memory begins with other bytes than zeros. A kernel that has other results
     /// then has work-items that meet in memory without order, or reads what nobody wrote. Compiled code doesn't heed it.
     pub contrary: bool,
+    /// The interpreter makes errors, in one of many ways by this number: results of functions of which the standard allows it
+    /// ([`may_err`](offkit_kernel::builtins::may_err)) are up to two units in the last place off, and numbers of
+    /// work-items are summed up in any order. Compiled code doesn't heed it.
+    pub errors: Option<u64>,
 }
 
 impl<'o> LaunchOptions<'o> {
@@ -96,6 +100,7 @@ impl std::fmt::Debug for LaunchOptions<'_> {
             cancel,
             print,
             contrary,
+            errors,
         } = self;
         formatter
             .debug_struct("LaunchOptions")
@@ -103,6 +108,7 @@ impl std::fmt::Debug for LaunchOptions<'_> {
             .field("cancel", cancel)
             .field("print", &print.is_some())
             .field("contrary", contrary)
+            .field("errors", errors)
             .finish()
     }
 }

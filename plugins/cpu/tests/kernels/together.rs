@@ -301,3 +301,49 @@ fn what_the_standard_leaves_open_can_be_done_otherwise() {
         }
     });
 }
+
+#[test]
+fn errors_that_the_standard_allows_can_be_made() {
+    let source = "kernel void k(global float *out) { int i = get_global_id(0); float x = i;
+        out[i] = exp(x / 64); out[64 + i] = sqrt(x) + fmax(x, 3); out[128 + i] = cos(x * 0);
+        out[192 + i] = work_group_reduce_add(1 / (x + 3)); out[256 + i] = work_group_scan_inclusive_add(1 / (x + 3)); }";
+    Device::each(source, |device| {
+        let run = |errors| {
+            let out = device.buffer(&[0f32; 320]);
+            let options = LaunchOptions {
+                errors,
+                ..LaunchOptions::default()
+            };
+            let range = NdRange::new([64]).with_local([64]);
+            let launched = device
+                .program
+                .launch("k", &range, &[Argument::Pointer(out)], &options);
+            launched.unwrap();
+            device.read::<f32>(out, 320)
+        };
+        let (usual, erring) = (run(None), run(Some(1)));
+        assert_eq!(erring, run(Some(1)));
+        assert_ne!(erring[..64], run(Some(2))[..64]);
+        let units = |from: usize| {
+            let of = |list: &[f32]| {
+                list[from..from + 64]
+                    .iter()
+                    .map(|number| number.to_bits())
+                    .collect()
+            };
+            let (one, other): (Vec<u32>, Vec<u32>) = (of(&usual), of(&erring));
+            one.iter()
+                .zip(other)
+                .map(|(one, other)| one.abs_diff(other))
+                .max()
+        };
+        assert_eq!(units(0), Some(2));
+        // What has one right result, and what the standard wants exactly.
+        assert_eq!(usual[64..192], erring[64..192]);
+        for sums in [192, 256] {
+            assert!((1..16).contains(&units(sums).unwrap()));
+        }
+        // A number by itself, and one and another.
+        assert_eq!(usual[256..258], erring[256..258]);
+    });
+}
