@@ -3,7 +3,7 @@
 use offkit_kernel::builtins::Scalar;
 use offkit_kernel::ir::scalar_size;
 
-use crate::inputs::{Buffer, Field};
+use crate::inputs::Buffer;
 
 /// How two contents of a buffer compare.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,46 +28,127 @@ fn tolerance(scalar: Scalar) -> f64 {
 
 /// Compares two contents of a buffer.
 pub(crate) fn compare(buffer: &Buffer, one: &[u8], other: &[u8]) -> Difference {
-    if one == other {
-        return Difference::None;
+    let mut largest: Option<f64> = None;
+    for place in places(buffer, one, other) {
+        let apart = place.apart(one, other);
+        if apart.is_nan() || apart > tolerance(place.scalar) {
+            return Difference::Real(place.at);
+        }
+        largest = Some(largest.unwrap_or(0.0).max(apart));
     }
+    largest.map_or(Difference::None, Difference::Rounding)
+}
+
+/// How far numbers that are further apart than the bounds of [`compare`] are from usual ones, in times the furthest that
+/// allowed errors have put the same number: the largest of these. None where errors have put it nowhere, and where anything
+/// else than numbers differs.
+pub(crate) fn spread(buffer: &Buffer, usual: &[u8], erring: &[&[u8]], found: &[u8]) -> Option<f64> {
+    let mut places = places(buffer, usual, found);
+    places.try_fold(0f64, |largest, place| {
+        // What is infinite, or no number, is within no bounds.
+        if place.apart(usual, found) <= tolerance(place.scalar) {
+            return Some(largest);
+        }
+        let right: Vec<f64> = [usual]
+            .iter()
+            .chain(erring)
+            .map(|content| place.number(content))
+            .collect();
+        let part = place
+            .scalar
+            .is_float()
+            .then(|| times(&right, place.number(found)))??;
+        Some(largest.max(part))
+    })
+}
+
+/// How far a number is from the first of some right ones, in times what the furthest of these is.
+fn times(right: &[f64], found: f64) -> Option<f64> {
+    if !found.is_finite() {
+        let is_right = right
+            .iter()
+            .any(|one| *one == found || one.is_nan() && found.is_nan());
+        return is_right.then_some(1.0);
+    }
+    let mut finite = right.iter().copied().filter(|number| number.is_finite());
+    let first = finite.next()?;
+    let others: Vec<f64> = finite.collect();
+    let by = |scale: fn(f64) -> f64| {
+        let distance = |number| (scale(number) - scale(first)).abs();
+        let furthest = others.iter().map(|number| distance(*number)).fold(0.0, f64::max);
+        let times = distance(found) / furthest;
+        times.is_finite().then_some(times)
+    };
+    let has_digits = others.iter().all(|number| (number - first).abs() < first.abs());
+    match by(|number| number) {
+        // Of what not even a digit is left, errors are factors.
+        Some(times) if !has_digits => {
+            Some(by(|number| number.abs().ln()).map_or(times, |other| other.min(times)))
+        }
+        times => times,
+    }
+}
+
+/// Where contents of a buffer differ.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    at: usize,
+    /// What is there.
+    scalar: Scalar,
+}
+
+impl Place {
+    fn number(self, content: &[u8]) -> f64 {
+        let end = self.at + scalar_size(self.scalar) as usize;
+        content
+            .get(self.at..end)
+            .map_or(0.0, |bytes| number(self.scalar, bytes))
+    }
+
+    /// How far two numbers are apart; infinitely if they are none.
+    fn distance(self, one: &[u8], other: &[u8]) -> f64 {
+        match self.scalar.is_float() {
+            true => (self.number(one) - self.number(other)).abs(),
+            false => f64::INFINITY,
+        }
+    }
+
+    /// How far two numbers are apart, as a part of the larger one.
+    fn apart(self, one: &[u8], other: &[u8]) -> f64 {
+        match self.distance(one, other) {
+            0.0 => 0.0,
+            distance => distance / self.number(one).abs().max(self.number(other).abs()),
+        }
+    }
+}
+
+/// The places at which two contents of a buffer differ. All NaNs are alike.
+fn places(buffer: &Buffer, one: &[u8], other: &[u8]) -> impl Iterator<Item = Place> {
     let size = buffer.shape.size as usize;
     let start = buffer.start();
-    if let Some(at) = first_difference(&one[..start], &other[..start]) {
-        return Difference::Real(at);
-    }
-    let mut largest: Option<f64> = None;
+    // In front of the first element there are bytes.
+    let before = first_difference(&one[..start], &other[..start]);
+    let before = before.map(|at| Place {
+        at,
+        scalar: Scalar::I8,
+    });
     let elements = one[start..].chunks(size).zip(other[start..].chunks(size));
-    for (index, (a, b)) in elements.enumerate().filter(|(_, (a, b))| a != b) {
-        for Field { offset, scalar, .. } in &buffer.shape.fields {
-            let scalar = scalar.unwrap_or(Scalar::I64);
-            let (offset, length) = (*offset as usize, scalar_size(scalar) as usize);
-            let (Some(a), Some(b)) = (a.get(offset..offset + length), b.get(offset..offset + length)) else {
-                continue;
-            };
-            if a == b {
-                continue;
-            }
+    let elements = elements.enumerate().filter(|(_, (a, b))| a != b);
+    let fields = elements.flat_map(move |(index, (a, b))| {
+        buffer.shape.fields.iter().filter_map(move |field| {
+            let scalar = field.scalar.unwrap_or(Scalar::I64);
+            let (offset, length) = (field.offset as usize, scalar_size(scalar) as usize);
+            let (a, b) = (a.get(offset..offset + length)?, b.get(offset..offset + length)?);
             let at = start + index * size + offset;
             // Where only bytes are known of an element, what lies around may be a NaN.
-            let is_nan = match scalar {
+            let is_nan = || match scalar {
                 Scalar::I8 => is_nan_around(one, other, at),
                 _ => number(scalar, a).is_nan() && number(scalar, b).is_nan(),
             };
-            if is_nan {
-                continue;
-            }
-            let apart = match scalar {
-                Scalar::F16 | Scalar::F32 | Scalar::F64 => apart(number(scalar, a), number(scalar, b)),
-                _ => f64::INFINITY,
-            };
-            if apart > tolerance(scalar) || apart.is_nan() {
-                return Difference::Real(at);
-            }
-            largest = Some(largest.unwrap_or(0.0).max(apart));
-        }
-    }
-    largest.map_or(Difference::None, Difference::Rounding)
+            (a != b && !is_nan()).then_some(Place { at, scalar })
+        })
+    });
+    before.into_iter().chain(fields)
 }
 
 fn first_difference(one: &[u8], other: &[u8]) -> Option<usize> {
@@ -82,14 +163,6 @@ fn number(scalar: Scalar, bytes: &[u8]) -> f64 {
         // No NaN, whatever the bits.
         _ => 0.0,
     }
-}
-
-/// How far two numbers are apart, as a part of the larger one.
-fn apart(a: f64, b: f64) -> f64 {
-    if a == b {
-        return 0.0;
-    }
-    (a - b).abs() / a.abs().max(b.abs())
 }
 
 /// Whether both have a NaN around a byte: buffers begin where any scalar may.

@@ -1,13 +1,17 @@
 //! What becomes of the kernels of a module: how they are compiled, and whether compiled they do what the interpreter does.
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 use std::time::Instant;
 
+use offkit_kernel::builtins::may_err;
 use offkit_kernel::ir::{self, CollectiveKind, Operation};
 use offkit_plugin_cpu::{LaunchError, LaunchOptions, Memory, Program, Trial, TrialOptions};
 use offkit_spirv::{Module, kernel_parameters};
 
-use crate::compare::{Difference, compare};
+use crate::compare::{Difference, compare, spread};
 use crate::inputs::{DRAWS, Draw, Inputs, Signature};
 use crate::record::{Code, Record, Run, Verdict};
 
@@ -16,6 +20,16 @@ const MOST_STEPS: u64 = 1 << 24;
 
 /// How often buffers of a draw grow.
 const MOST_GROWTHS: usize = 48;
+
+/// How often a kernel is interpreted with errors, each time with others, where numbers are further apart than the bounds for
+/// all kernels.
+const ERRING: u64 = 16;
+
+/// How far from the interpreter's numbers compiled ones may be then, in times what the furthest of those with errors is.
+///
+/// Those with errors are a sample. Where many errors add up, the furthest of 16 sums is two standard deviations off, give or take
+/// one, so that this is between four and twelve of them.
+const FURTHEST: f64 = 4.0;
 
 /// A module that was built.
 struct Built<'s> {
@@ -118,8 +132,8 @@ struct Comparison<'c> {
     signature: Signature,
     /// With few passes, and with all.
     tiers: [Trial; 2],
-    /// With few passes, and without products and sums in one.
-    exact: Trial,
+    /// The same without products and sums in one.
+    exact: [Trial; 2],
     /// Whether it has results that need not be exact: of functions, and of sums in any order.
     is_inexact: bool,
     tell: &'c dyn Fn(&str, &str),
@@ -147,9 +161,9 @@ impl<'c> Comparison<'c> {
             name: &info.name,
             signature: Signature::of(&built.module, index, info),
             tiers: [trial(false, true), trial(true, true)],
-            exact: trial(false, false),
+            exact: [trial(false, false), trial(true, false)],
             is_inexact: instructions.any(|instruction| match &instruction.operation {
-                Operation::Extended(_) => true,
+                Operation::Extended(op) => may_err(*op),
                 Operation::Collective(collective) => matches!(
                     collective.kind,
                     CollectiveKind::Reduce(_)
@@ -193,7 +207,11 @@ impl<'c> Comparison<'c> {
             .iter()
             .zip(&forward)
             .any(|(buffer, left)| buffer.content != *left);
-        let backward = self.interpret(&inputs, true).map_err(|error| error.to_string());
+        let contrary = LaunchOptions {
+            contrary: true,
+            ..LaunchOptions::default()
+        };
+        let backward = self.interpret(&inputs, contrary);
         let differs = |left: &[Vec<u8>]| difference(&inputs, &forward, left);
         let is_ordered = backward
             .as_ref()
@@ -208,8 +226,9 @@ impl<'c> Comparison<'c> {
             // Then addresses may be anything, where work-items see what others have written.
             return Ok(run(Verdict::Unordered, String::new()));
         }
-        let mut found = Verdict::Equal;
-        for (tier, name) in self.tiers.iter().zip(["light", "full"]) {
+        let mut found = (Verdict::Equal, String::new());
+        let tiers = self.tiers.iter().zip(&self.exact).zip(["light", "full"]);
+        for ((tier, exact), name) in tiers {
             let left = match self.compiled(tier, &inputs, name) {
                 Ok(left) => left,
                 Err(why) => return Ok(run(Verdict::Interpreted, why)),
@@ -219,23 +238,53 @@ impl<'c> Comparison<'c> {
                 continue;
             }
             let exact = self
-                .compiled(&self.exact, &inputs, "exact")
+                .compiled(exact, &inputs, "exact")
                 .map(|left| differs(&left).0);
             let (verdict, what) = match (exact, apart) {
                 (Ok(Difference::None), _) => (Verdict::Contracted, String::new()),
                 (Ok(Difference::Rounding(most)), _) | (_, Difference::Rounding(most)) if self.is_inexact => {
                     (Verdict::Rounded, format!("by {most:.1e}"))
                 }
-                _ => return Ok(run(Verdict::Wrong, format!("{name}: {place}"))),
+                _ => match self.spread(&inputs, &forward, &left) {
+                    Some(part) if part <= FURTHEST => (
+                        Verdict::Magnified,
+                        format!("{name}: {part:.2} times as far as with errors"),
+                    ),
+                    part => {
+                        let part = part.map(|part| format!(", {part:.2} times as far as with errors"));
+                        let what = format!("{name}: {place}{}", part.unwrap_or_default());
+                        return Ok(run(Verdict::Wrong, what));
+                    }
+                },
             };
-            if verdict > found {
-                found = verdict;
-            }
-            if found == Verdict::Rounded {
-                return Ok(run(found, what));
+            if verdict > found.0 {
+                found = (verdict, what);
             }
         }
-        Ok(run(found, String::new()))
+        Ok(run(found.0, found.1))
+    }
+
+    /// How far numbers are from the interpreter's usual ones, in times what its own are if functions err in the last places and
+    /// sums have another order. None where that explains nothing of what differs.
+    fn spread(&self, inputs: &Inputs, usual: &[Vec<u8>], found: &[Vec<u8>]) -> Option<f64> {
+        if !self.is_inexact {
+            return None;
+        }
+        let erring = (0..ERRING).map(|number| {
+            self.interpret(
+                inputs,
+                LaunchOptions {
+                    errors: Some(number),
+                    ..LaunchOptions::default()
+                },
+            )
+        });
+        let erring: Vec<_> = erring.filter_map(Result::ok).collect();
+        let parts = inputs.buffers.iter().enumerate().map(|(index, buffer)| {
+            let erring: Vec<_> = erring.iter().map(|left| left[index].as_slice()).collect();
+            spread(buffer, &usual[index], &erring, &found[index])
+        });
+        parts.reduce(|one, other| Some(one?.max(other?))).flatten()
     }
 
     /// Interprets the kernel, with more room in buffers until it comes to an end.
@@ -245,7 +294,7 @@ impl<'c> Comparison<'c> {
             let inputs = draw
                 .make(&self.signature, &self.built.memory)
                 .map_err(|error| error.to_string())?;
-            let error = match self.interpret(&inputs, false) {
+            let error = match self.interpret(&inputs, LaunchOptions::default()) {
                 Ok(left) => return Ok((inputs, left)),
                 Err(error) => error,
             };
@@ -271,13 +320,12 @@ impl<'c> Comparison<'c> {
         }
     }
 
-    fn interpret(&self, inputs: &Inputs, contrary: bool) -> Result<Vec<Vec<u8>>, LaunchError> {
+    fn interpret(&self, inputs: &Inputs, options: LaunchOptions<'_>) -> Result<Vec<Vec<u8>>, LaunchError> {
         (self.tell)(self.name, "interpreting");
         let options = LaunchOptions {
             max_instructions: Some(MOST_STEPS),
             print: Some(&|_| Ok(())),
-            contrary,
-            ..LaunchOptions::default()
+            ..options
         };
         _ = inputs.restore();
         self.built

@@ -55,6 +55,8 @@ pub(crate) enum Verdict {
     Contracted,
     /// Floating-point numbers that differ by less than their functions may err.
     Rounded,
+    /// Floating-point numbers that differ by more, as the interpreter's do if its functions err in the last places.
+    Magnified,
     /// Work-items meet in memory without order, or read what nobody wrote: the interpreter has other results when it does otherwise what the standard leaves open.
     Unordered,
     /// The interpreter ran none of the inputs to the end.

@@ -40,6 +40,8 @@ pub(crate) struct Summary {
     verdicts: BTreeMap<Verdict, usize>,
     /// Why the interpreter came to no end, and for how many kernels.
     unfinished: BTreeMap<String, usize>,
+    /// The kernels whose numbers are further apart, as errors that are allowed put them: module, kernel, how far.
+    magnified: Vec<[String; 3]>,
     /// The kernels that are at fault: module, kernel, what happened.
     faults: Vec<[String; 3]>,
 }
@@ -89,10 +91,13 @@ impl Summary {
             Verdict::Interpreted => {}
             _ => self.finished += 1,
         }
-        if matches!(run.verdict, Verdict::Wrong | Verdict::Crashed) {
-            let fault = [&record.module, &record.kernel, &run.what];
-            self.faults.push(fault.map(Clone::clone));
-        }
+        let told = match run.verdict {
+            Verdict::Magnified => &mut self.magnified,
+            Verdict::Wrong | Verdict::Crashed => &mut self.faults,
+            _ => return,
+        };
+        let record = [&record.module, &record.kernel, &run.what];
+        told.push(record.map(Clone::clone));
     }
 
     /// What of it should be better.
@@ -184,6 +189,7 @@ impl Display for Summary {
                 Verdict::Equal => "the same bytes",
                 Verdict::Contracted => "the same but for products and sums made one operation",
                 Verdict::Rounded => "within the error of their functions",
+                Verdict::Magnified => "further apart, as allowed errors of their functions put them",
                 Verdict::Unordered => "work-items that meet in memory: not compared",
                 Verdict::Unfinished => "no inputs found",
                 Verdict::Interpreted => "not compiled",
@@ -197,7 +203,7 @@ impl Display for Summary {
                 }
             }
         }
-        for [module, kernel, what] in &self.faults {
+        for [module, kernel, what] in self.magnified.iter().chain(&self.faults) {
             writeln!(out, "{module} {kernel}\n    {what}")?;
         }
         Ok(())
