@@ -271,6 +271,61 @@ fn no_update_is_lost() {
     }
 }
 
+/// Some of many work-items at one place, where what they find there tells who came first.
+const CLAIMS: &str = "
+kernel void k(volatile global int *cells, volatile global int *won) {
+    local atomic_int bits, count;
+    int i = get_global_id(0), l = get_local_id(0), bit = i & 31, before;
+    if (l == 0) { atomic_init(&bits, -1); atomic_init(&count, 0); }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (i % 3 != 1) {
+        atomic_inc(won + 16 - atomic_dec(cells));
+        if (atomic_and(cells + 1, ~(1 << bit)) >> bit & 1) atomic_inc(won);
+        if (~atomic_or(cells + 2, 1 << bit) >> bit & 1) atomic_inc(won + 1);
+        if (atomic_fetch_and(&bits, ~(1 << (l & 7))) >> (l & 7) & 1) atomic_inc(won + 2);
+        if ((before = atomic_max(cells + 3, i)) < i) atomic_add(won + 3, i - before);
+        if ((before = atomic_min(cells + 4, -i)) > -i) atomic_sub(won + 4, before + i);
+        uint most = atomic_max((volatile global uint *)cells + 5, i);
+        if (most < i) atomic_add(won + 5, i - most);
+        atomic_add(won + 6, atomic_fetch_add(&count, 3));
+    }
+}";
+
+#[test]
+fn what_is_found_tells_who_came_first() {
+    if !clang::is_available() {
+        return;
+    }
+    const ITEMS: usize = 2048;
+    const GROUP: usize = 32;
+    let takes_part = |item: &usize| item % 3 != 1;
+    let most = (0..ITEMS).rev().find(takes_part).unwrap() as i128;
+    let sums = (0..ITEMS / GROUP).map(|group| {
+        let count = (group * GROUP..(group + 1) * GROUP).filter(takes_part).count();
+        3 * count * (count - 1) / 2
+    });
+    let sums = sums.sum::<usize>() as i128;
+    for options in Options::all() {
+        let device = Device::new(&clang::compile(&format!("{HEADER}{CLAIMS}"), options).expect("compiles"))
+            .expect("builds");
+        let operands = [
+            // All bits of the second.
+            Operand::Buffer([[0; 4], [255; 4], [0; 4], [0; 4], [0; 4], [0; 4]].concat()),
+            Operand::Buffer(vec![0; (16 + ITEMS) * 4]),
+        ];
+        let outcome = device.run("k", &[ITEMS], &[GROUP], &operands).expect("runs");
+        let won = Int.decode(&outcome.buffers[1], 1, 1);
+        let found: Vec<_> = won[..7].iter().map(|word| Int.integer(*word)).collect();
+        let claims = (ITEMS / GROUP * 8) as i128;
+        let all = (0..ITEMS).filter(takes_part).count();
+        let expected = [32, 32, claims, most, -most, most, sums];
+        assert_eq!(found, expected, "{options:?}");
+        let tickets = &won[16..];
+        assert!(tickets[..all].iter().all(|&count| count == 1), "{options:?}");
+        assert!(tickets[all..].iter().all(|&count| count == 0), "{options:?}");
+    }
+}
+
 #[test]
 fn flags_are_cleared() {
     let statement = "volatile global atomic_flag *p = (volatile global atomic_flag *)(out + i);
