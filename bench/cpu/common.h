@@ -28,3 +28,14 @@ static char *contents(const char *path, size_t *size) {
   fclose(file);
   return bytes;
 }
+
+// A context of the first device that the driver has.
+static cl_context first_device(cl_device_id *device) {
+  cl_platform_id platform;
+  cl_int error;
+  must(clGetPlatformIDs(1, &platform, NULL), "clGetPlatformIDs");
+  must(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, device, NULL), "clGetDeviceIDs");
+  cl_context context = clCreateContext(NULL, 1, device, NULL, NULL, &error);
+  must(error, "clCreateContext");
+  return context;
+}

@@ -135,13 +135,9 @@ int main(int count, char **words) {
   char *module = contents(words[1], &size);
   if (!module)
     return perror(words[1]), 2;
-  cl_platform_id platform;
   cl_device_id device;
   cl_int error;
-  must(clGetPlatformIDs(1, &platform, NULL), "clGetPlatformIDs");
-  must(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL), "clGetDeviceIDs");
-  cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, &error);
-  must(error, "clCreateContext");
+  cl_context context = first_device(&device);
   cl_command_queue queue = clCreateCommandQueueWithProperties(context, device, NULL, &error);
   must(error, "clCreateCommandQueueWithProperties");
   int is_source = !!strstr(words[1], ".cl");
