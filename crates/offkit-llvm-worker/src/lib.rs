@@ -32,10 +32,11 @@
 //! | [`needs`](mod@needs) | who needs a symbol |
 //! | [`extensions`] | the SPIR-V extensions that the code generator knows |
 //! | [`serve`](mod@serve) | requests in, replies out |
+//! | [`rest`] | memory that is given back while there are no requests |
 //!
 //! Each wrapper owns what it points to and frees it when dropped. A module has a share of its context and of the bytes
 //! that it is read from, so both live as long as it does; what is in a module borrows it. `unsafe` is confined to the
-//! modules where LLVM's C functions are called, and to `processes`; [`serve`](mod@serve) has none but for LLVM's version.
+//! modules where LLVM's C functions are called, and to `processes` and `rest`; [`serve`](mod@serve) has none but for LLVM's version.
 //!
 //! # Lazy reading
 //!
@@ -81,6 +82,7 @@ pub mod needs;
 pub mod passes;
 pub mod processes;
 pub mod processor;
+pub mod rest;
 mod sanitizers;
 pub mod serve;
 pub mod specialization;

@@ -4,6 +4,7 @@
 
 use mimalloc::MiMalloc;
 use offkit_llvm_worker::compile::warm::warm_up;
+use offkit_llvm_worker::rest::requests;
 use offkit_llvm_worker::serve::{run, serve_kernels};
 use offkit_llvm_worker::targets::{HOST, offer};
 
@@ -13,5 +14,10 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 fn main() {
     offer(&HOST);
     warm_up();
-    run(|| serve_kernels(std::io::stdin().lock(), std::io::stdout().lock()))
+    run(|| serve_kernels(requests(give_back)?, std::io::stdout().lock()))
+}
+
+fn give_back() {
+    // SAFETY: the system gets what is free, of this thread and of those that have ended; nothing that is in use moves.
+    unsafe { libmimalloc_sys::mi_collect(true) }
 }
