@@ -1,9 +1,10 @@
-// Measures the mathematics of compiled kernels beside glibc's libmvec, on one thread: measure MODULE SECONDS [FUNCTION...]
+// Measures the mathematics of compiled kernels beside glibc's libmvec, on one thread:
+// measure MODULE SECONDS SAMPLES [FUNCTION...]
 //
 // MODULE is kernels.cl as SPIR-V. Prints a line for each function and precision: its name, OpenCL's bound, how many
 // numbers a nanosecond the kernel computes, libmvec's functions for AVX-512 and those for AVX2 (in buffers that the first
-// cache holds; the least time of turns that take SECONDS in all), and the errors of the kernel and of libmvec for AVX-512 in
-// units in the last place, over numbers of all magnitudes, with the arguments at which they are. Exits with 3 where something
+// cache holds; the least time of turns that take SECONDS in all), and the errors of the kernel and of both of libmvec's in
+// units in the last place, over so many numbers of all magnitudes, with the arguments at which they are. Exits with 3 where something
 // is missing.
 #define CL_TARGET_OPENCL_VERSION 300
 #define _GNU_SOURCE
@@ -20,7 +21,7 @@
 #include "../cpu/common.h"
 
 // Numbers that the first cache holds, and how often a launch goes through them, so that launching is no part of it.
-enum { COUNT = 1 << 10, ROWS = 64, SAMPLES = 4096 * COUNT, EDGES = 1 << 15 };
+enum { COUNT = 1 << 10, ROWS = 64, EDGES = 1 << 15 };
 
 typedef long double Exact;
 
@@ -190,14 +191,14 @@ typedef struct {
   double error, at[2];
 } Worst;
 
-static void measure_errors(const Work *work, const Run *runs, Worst *worst, int count) {
+static void measure_errors(const Work *work, const Run *runs, Worst *worst, int count, size_t samples) {
   static double found[EDGES];
   static Exact exact[COUNT];
   const Function *function = work->function;
   size_t number = edges(work, found), at = 0;
   // Edges of two numbers are each a sample of all pairs.
   unsigned long long states[2] = {3, 7}, choice = 5;
-  for (size_t round = 0; round < SAMPLES / COUNT; ++round) {
+  for (size_t round = 0; round < samples / COUNT; ++round) {
     for (size_t i = 0; i < COUNT; ++i, ++at) {
       double x = sample(work, &states[0], at), y = sample(work, &states[1], at);
       if (function->arguments == 1 ? at < number : round % 4 == 0) {
@@ -230,8 +231,8 @@ static void *vector_function(void *library, const Work *work, char set, int lane
 }
 
 int main(int count, char **words) {
-  if (count < 3)
-    return fputs("measure MODULE SECONDS [FUNCTION...]\n", stderr), 2;
+  if (count < 4)
+    return fputs("measure MODULE SECONDS SAMPLES [FUNCTION...]\n", stderr), 2;
   void *library = dlopen("libmvec.so.1", RTLD_NOW);
   if (!library)
     return fprintf(stderr, "%s\n", dlerror()), 3;
@@ -256,8 +257,8 @@ int main(int count, char **words) {
 
   for (size_t k = 0; k < sizeof FUNCTIONS / sizeof *FUNCTIONS; ++k)
     for (work.is_double = 0; work.is_double < 2; ++work.is_double) {
-      int is_wanted = count == 3;
-      for (int word = 3; word < count; ++word)
+      int is_wanted = count == 4;
+      for (int word = 4; word < count; ++word)
         is_wanted |= !strcmp(words[word], FUNCTIONS[k].name);
       work.function = &FUNCTIONS[k];
       work.wide = vector_function(library, &work, 'e', work.is_double ? 8 : 16);
@@ -276,12 +277,12 @@ int main(int count, char **words) {
         must(clSetKernelArgSVMPointer(work.kernel, argument, *buffers[argument]), "clSetKernelArgSVMPointer");
       Run runs[] = {run_kernel, work.is_double ? run_wide_f64 : run_wide_f32, work.is_double ? run_narrow_f64 : run_narrow_f32};
       double rates[3];
-      Worst worst[2] = {0};
+      Worst worst[3] = {0};
       time_all(&work, atof(words[2]), runs, rates, 3);
-      measure_errors(&work, runs, worst, 2);
-      printf("%s %s %g %.4f %.4f %.4f %.3f %.3f %.9g,%.9g %.9g,%.9g\n", work.function->name, work.is_double ? "f64" : "f32",
-             work.function->bound, rates[0], rates[1], rates[2], worst[0].error, worst[1].error, worst[0].at[0],
-             worst[0].at[1], worst[1].at[0], worst[1].at[1]);
+      measure_errors(&work, runs, worst, 3, strtoull(words[3], NULL, 10));
+      printf("%s %s %g %.4f %.4f %.4f %.3f %.3f %.3f %.9g,%.9g %.9g,%.9g %.9g,%.9g\n", work.function->name, work.is_double ? "f64" : "f32",
+             work.function->bound, rates[0], rates[1], rates[2], worst[0].error, worst[1].error, worst[2].error,
+             worst[0].at[0], worst[0].at[1], worst[1].at[0], worst[1].at[1], worst[2].at[0], worst[2].at[1]);
       fflush(stdout);
       clReleaseKernel(work.kernel);
     }

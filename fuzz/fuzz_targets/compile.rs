@@ -68,6 +68,7 @@ fn only_compiled(text: &[u8]) {
         triple: String::new(),
         processor: String::new(),
         features: String::new(),
+        vector_functions: Vec::new(),
         level: Effort::Light,
         lines: how & 64 != 0,
     };

@@ -163,6 +163,7 @@ fn code_for_neon_does_what_the_interpreter_does() {
                 triple: triple.to_owned(),
                 processor: processor.to_owned(),
                 features: String::new(),
+                vector_functions: Vec::new(),
                 level,
                 lines: false,
             };

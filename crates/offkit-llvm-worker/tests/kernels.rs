@@ -53,6 +53,7 @@ fn request(level: Effort, processor: &str) -> CompileRequest {
         triple: String::new(),
         processor: processor.into(),
         features: String::new(),
+        vector_functions: Vec::new(),
         level,
         lines: false,
     }

@@ -959,6 +959,7 @@ mod tests {
             triple: String::new(),
             processor: String::new(),
             features: String::new(),
+            vector_functions: Vec::new(),
             level: crate::Effort::Light,
             lines: false,
         }

@@ -10,7 +10,7 @@ use crate::diagnostic::{Diagnostic, Place};
 use crate::summary::{Metadata, ModuleSummary};
 
 /// The version of this protocol. The two programs are built together, so they must agree exactly.
-pub const PROTOCOL_VERSION: u32 = 13;
+pub const PROTOCOL_VERSION: u32 = 14;
 
 /// The number of a module that the worker keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -217,6 +217,9 @@ pub struct CompileRequest {
     pub processor: String,
     /// Features of the processor to be on or off, as LLVM takes them (`+avx2,-avx512f`).
     pub features: String,
+    /// Functions of libmvec, by their symbols (`_ZGVdN4v_erf`), that the code calls for OpenCL's of that name. Each is an external
+    /// of the code, by the same symbol.
+    pub vector_functions: Vec<String>,
     /// What is spent on it.
     pub level: Effort,
     /// Whether debuggers are told the source lines of the code, where the module has them.

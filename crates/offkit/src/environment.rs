@@ -12,7 +12,8 @@ use offkit_llvm::WORKER_VARIABLE;
 use offkit_opencl::icd;
 use offkit_pi::host::trace;
 use offkit_plugin_cpu::{
-    CHECK_BOUNDS_VARIABLE, COMPILE_VARIABLE, GDB_VARIABLE, PERF_VARIABLE, THREADS_VARIABLE,
+    CHECK_BOUNDS_VARIABLE, COMPILE_VARIABLE, GDB_VARIABLE, LIBMVEC_VARIABLE, PERF_VARIABLE,
+    PROCESSOR_VARIABLE, THREADS_VARIABLE,
 };
 use offkit_runtime::{COMPILE_OPTIONS_VARIABLE, LINK_OPTIONS_VARIABLE, filter, probe, search};
 
@@ -88,6 +89,14 @@ pub(crate) const VARIABLES: &[(&str, &str)] = &[
     (
         CHECK_BOUNDS_VARIABLE,
         "if 1, compiled kernels of the CPU device check each memory access, as with `offkit run --check-bounds`",
+    ),
+    (
+        PROCESSOR_VARIABLE,
+        "names the level of x86-64 that kernels are compiled for (`x86-64-v2`, `x86-64-v3`, `x86-64-v4`), instead of this processor",
+    ),
+    (
+        LIBMVEC_VARIABLE,
+        "if 0, compiled kernels of the CPU device don't call glibc's libmvec, and compute the same wherever they run",
     ),
     (PERF_VARIABLE, "if 1, tells perf the names of compiled kernels"),
     (

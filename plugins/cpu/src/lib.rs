@@ -108,13 +108,14 @@ mod memory;
 pub mod native;
 pub mod plugin;
 mod pool;
+mod processor;
 
 use offkit_sync as sync;
 
 pub use code::{GDB_VARIABLE, PERF_VARIABLE};
 pub use compiled::{
-    CHECK_BOUNDS_OPTION, CHECK_BOUNDS_VARIABLE, COMPILE_VARIABLE, Compiler, Expected, Processor, expected,
-    kernel_options, time_waited,
+    CHECK_BOUNDS_OPTION, CHECK_BOUNDS_VARIABLE, COMPILE_VARIABLE, Compiler, Expected, LIBMVEC_VARIABLE,
+    Processor, expected, kernel_options, time_waited, vector_functions,
 };
 #[doc(hidden)]
 pub use compiled::{Trial, TrialOptions, compile_with, launch_compiled};
@@ -128,3 +129,4 @@ pub use memory::{Allocation, AllocationKind, Memory, MemoryError};
 pub use offkit_kernel::ReadError;
 pub use offkit_pi::NdRange;
 pub use pool::THREADS_VARIABLE;
+pub use processor::PROCESSOR_VARIABLE;

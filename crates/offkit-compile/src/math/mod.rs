@@ -9,6 +9,7 @@ mod exponential;
 mod gamma;
 mod hyperbolic;
 mod inverse;
+mod library;
 mod logarithm;
 mod power;
 mod real;
@@ -18,6 +19,7 @@ mod trigonometric;
 use offkit_kernel::builtins::Scalar;
 use offkit_spirv::grammar::OpenclStd100Op as Op;
 
+pub use library::{Registers, VECTOR_LIBRARY, VectorFunction};
 pub use real::{Format, Integer, Mask, Real};
 
 /// A function of OpenCL, by its operands.

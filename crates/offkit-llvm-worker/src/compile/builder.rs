@@ -1139,9 +1139,13 @@ impl<'m> Builder<'m> {
 
     /// What a parameter is called, for people.
     pub(crate) fn name_parameter(&self, function: Value<'m>, index: u32, name: &str) {
-        let parameter = self.parameter(function, index);
-        // SAFETY: a parameter, and a name whose length is given.
-        unsafe { LLVMSetValueName2(parameter.raw, name.as_ptr().cast(), name.len()) };
+        self.name(self.parameter(function, index), name);
+    }
+
+    /// What a value is called, for people.
+    pub(crate) fn name(&self, value: Value<'m>, name: &str) {
+        // SAFETY: a value, and a name whose length is given.
+        unsafe { LLVMSetValueName2(value.raw, name.as_ptr().cast(), name.len()) };
     }
 
     pub(crate) fn parameter(&self, function: Value<'m>, index: u32) -> Value<'m> {
@@ -1244,6 +1248,20 @@ impl<'m> Builder<'m> {
         assert!(ty.kind() == Kind::LLVMFunctionTypeKind && function.ty() == self.pointer());
         // SAFETY: a function type, and a pointer, which leads to such a function: that is up to the caller, as above.
         unsafe { self.call_raw(ty.raw, function.raw, arguments) }
+    }
+
+    /// A call does nothing but compute its result.
+    pub(crate) fn set_pure(&self, call: Value<'m>) {
+        // `memory(none)` is the one of these with a value, which is zero.
+        for name in ["memory", "nounwind", "willreturn"] {
+            // SAFETY: a call, as is checked; the name's length is given.
+            unsafe {
+                assert!(!LLVMIsACallInst(call.raw).is_null());
+                let kind = LLVMGetEnumAttributeKindForName(name.as_ptr().cast(), name.len());
+                let attribute = LLVMCreateEnumAttribute(self.context, kind, 0);
+                LLVMAddCallSiteAttribute(call.raw, LLVMAttributeFunctionIndex, attribute);
+            }
+        }
     }
 }
 

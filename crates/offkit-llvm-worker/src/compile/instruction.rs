@@ -296,8 +296,11 @@ impl<'m> Emitter<'_, 'm> {
         let operands = self.arguments(&instruction.operands[..values], is_scalar);
         let borrowed: Vec<&[Value<'m>]> = operands.iter().map(Vec::as_slice).collect();
         let found = self
-            .lanes
-            .operation(&instruction.operation, &instruction.attributes, &borrowed, shape);
+            .vector_function(instruction, &operands, shape, mask)
+            .or_else(|| {
+                self.lanes
+                    .operation(&instruction.operation, &instruction.attributes, &borrowed, shape)
+            });
         let mut words = match found {
             Some(words) => words,
             None => self.call_builtin(instruction, &operands, shape, pointer.is_some(), mask)?,

@@ -121,6 +121,8 @@ pub(super) struct Emitter<'e, 'm> {
     /// Where slots are made: it ends with a jump to the start once all is emitted.
     entry: Block<'m>,
     pub(super) externals: Vec<String>,
+    /// Functions of libmvec that are there, by their symbols.
+    pub(super) vector_functions: &'e [String],
     pub(super) launch: Option<Launch<'m>>,
     pub(super) group: Option<Group<'m>>,
     pub(super) current: Option<Current<'m>>,
@@ -197,6 +199,7 @@ pub(super) fn emit<'m>(
         places: places.flatten(),
         entry,
         externals: Vec::new(),
+        vector_functions: &request.vector_functions,
         launch: None,
         group: None,
         current: None,

@@ -45,6 +45,7 @@ mod seen;
 mod side_by_side;
 mod spaces;
 mod values;
+mod vector_functions;
 pub mod warm;
 
 use std::collections::BTreeMap;

@@ -135,7 +135,9 @@ impl<'m> Emitter<'_, 'm> {
             .launch
             .as_ref()
             .map_or(b.parameter(self.function, 0), |launch| launch.externals);
-        b.load(b.pointer(), b.offset(table, self.word(index as u64 * 8)), 8)
+        let address = b.load(b.pointer(), b.offset(table, self.word(index as u64 * 8)), 8);
+        b.name(address, name);
+        address
     }
 
     /// A pointer as a number, or the other way round.

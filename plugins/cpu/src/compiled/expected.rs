@@ -28,7 +28,7 @@ impl Processor {
     /// The triple and the processor that the worker is told, as LLVM names them; no name is that of the worker's own.
     pub fn target(self) -> (&'static str, &'static str) {
         match self {
-            Processor::Native => ("", super::processor::processor()),
+            Processor::Native => ("", crate::processor::name()),
             Processor::X86V2 | Processor::X86V3 | Processor::X86V4 => (triples::X86_64_LINUX, self.name()),
             Processor::NeoverseN1 => (triples::AARCH64_LINUX, self.name()),
         }

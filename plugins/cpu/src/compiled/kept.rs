@@ -4,16 +4,31 @@ use offkit_cache::{Cache, Digest, Entry, FileId, Key, Kind};
 use offkit_llvm::frame::{Message, read_message, write_message};
 use offkit_llvm::{CompileRequest, Compiled, PROTOCOL_VERSION};
 
+use super::mathematics;
+use crate::Program;
+use crate::sync::OnceLock;
+
 /// A SPIR-V module that has its values of specialization constants.
 pub(crate) struct Source {
     pub(super) spirv: Vec<u8>,
     digest: Digest,
+    vector_functions: OnceLock<Vec<String>>,
 }
 
 impl Source {
     pub(crate) fn new(spirv: Vec<u8>) -> Source {
         let digest = Digest::of(&spirv);
-        Source { spirv, digest }
+        Source {
+            spirv,
+            digest,
+            vector_functions: OnceLock::new(),
+        }
+    }
+
+    /// The functions of libmvec that the program's kernels call, which is of this module.
+    pub(super) fn vector_functions(&self, program: &Program) -> &[String] {
+        self.vector_functions
+            .get_or_init(|| mathematics::vector_functions(program.module()))
     }
 }
 
@@ -44,6 +59,7 @@ fn of_request(key: Key, request: &CompileRequest) -> Key {
         triple,
         processor,
         features,
+        vector_functions,
         level,
         lines,
     } = request;
@@ -54,7 +70,8 @@ fn of_request(key: Key, request: &CompileRequest) -> Key {
         .text("lines", lines)
         .text("triple", triple)
         .text("processor", processor)
-        .text("features", features);
+        .text("features", features)
+        .text("functions of vectors", vector_functions.join(" "));
     // The worker's own processor is this one.
     match (triple.as_str(), processor.as_str()) {
         ("", "") => key.bytes("this processor", offkit_host::processor().as_bytes()),
@@ -120,6 +137,7 @@ mod tests {
             triple: String::new(),
             processor: String::new(),
             features: String::new(),
+            vector_functions: Vec::new(),
             level: Effort::Light,
             lines: false,
         };
@@ -141,6 +159,7 @@ mod tests {
             |request| request.triple.push_str("aarch64-unknown-linux-gnu"),
             |request| request.processor.push_str("x86-64-v3"),
             |request| request.features.push_str("+avx2"),
+            |request| request.vector_functions.push("_ZGVdN4v_erf".to_owned()),
             |request| request.level = Effort::Full,
             |request| request.lines = true,
         ];

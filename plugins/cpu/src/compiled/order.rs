@@ -12,10 +12,10 @@ use offkit_llvm::{CompileRequest, Compiled, Effort};
 
 use super::code::{Code, Slot};
 use super::kept::{self, Source};
-use super::processor::processor;
 use super::service::{self, Busy, Job, Later, NotMade};
 use crate::Program;
 use crate::code::wants_lines;
+use crate::processor;
 
 /// How long better code can wait. The first results are there by then, and a program that was after no more of them has
 /// ended: it does without a process that compiles.
@@ -141,8 +141,9 @@ impl Order {
                 ..self.variant
             },
             triple: String::new(),
-            processor: processor().to_owned(),
+            processor: processor::name().to_owned(),
             features: String::new(),
+            vector_functions: self.source.vector_functions(&self.program).to_vec(),
             level,
             lines: wants_lines(),
         }

@@ -8,7 +8,7 @@ use offkit_kernel::builtins::{self, Scalar, Shape};
 use offkit_spirv::grammar::OpenclStd100Op;
 
 use crate::Program;
-use crate::native::{bounds, printing};
+use crate::native::{bounds, printing, vectors};
 
 /// The most operands of a function of OpenCL.std, without a pointer.
 const MOST_OPERANDS: usize = 7;
@@ -51,9 +51,14 @@ pub(super) fn address(program: &Program, name: &str) -> Result<u64, String> {
         "printed" => return Ok(printing::printed as *const () as u64),
         _ => {}
     }
-    let variable = name.strip_prefix("global:");
-    let variable = variable.and_then(|number| program.variable_address(number.parse().ok()?));
-    variable.ok_or_else(|| format!("the compiled code needs `{name}`, which this device doesn't have"))
+    let address = match name.strip_prefix("global:") {
+        Some(number) => number
+            .parse()
+            .ok()
+            .and_then(|number| program.variable_address(number)),
+        None => vectors::address(name),
+    };
+    address.ok_or_else(|| format!("the compiled code needs `{name}`, which this device doesn't have"))
 }
 
 /// Calls a function of OpenCL.std. What is no such call does nothing.

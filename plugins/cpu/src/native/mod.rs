@@ -18,6 +18,7 @@
 
 pub(crate) mod bounds;
 pub(crate) mod printing;
+pub(crate) mod vectors;
 
 use std::collections::HashMap;
 use std::mem::offset_of;

@@ -9,7 +9,7 @@ use offkit_compile::{Plan, Region, Variant, prepare};
 use offkit_kernel::ir::{BlockId, Module, ValueId};
 use offkit_llvm::{CompileRequest, Effort, Forms, Worker, WorkerError};
 use offkit_object::{DeviceImage, ImageFormat, KernelName, Location};
-use offkit_plugin_cpu::{Expected, Processor, expected};
+use offkit_plugin_cpu::{Expected, Processor, expected, vector_functions};
 use serde_json::{Map, Value, json};
 
 use crate::commands::link::worker_failure;
@@ -226,7 +226,7 @@ impl<'a> Compiled<'a> {
         if !stages.iter().any(|stage| self.options.wants(*stage)) {
             return Ok(());
         }
-        match self.ask(bytes, variant) {
+        match self.ask(module, bytes, variant) {
             Ok(forms) => {
                 self.notes = forms.notes;
                 for (stage, text) in stages
@@ -246,7 +246,7 @@ impl<'a> Compiled<'a> {
     }
 
     /// What LLVM makes of it.
-    fn ask(&self, spirv: &[u8], variant: Variant) -> Result<Forms, WorkerError> {
+    fn ask(&self, module: &Module, spirv: &[u8], variant: Variant) -> Result<Forms, WorkerError> {
         let (triple, processor) = self.options.cpu.target();
         let request = CompileRequest {
             kernel: self.kernel.clone(),
@@ -254,6 +254,11 @@ impl<'a> Compiled<'a> {
             triple: triple.to_owned(),
             processor: processor.to_owned(),
             features: String::new(),
+            vector_functions: match self.options.cpu {
+                Processor::Native => vector_functions(module),
+                // Which there are on another machine is not known.
+                _ => Vec::new(),
+            },
             level: self.options.effort.into(),
             lines: false,
         };
