@@ -183,6 +183,8 @@ pub(super) fn emit<'m>(
     let word = b.int(64);
     let ty = b.function_type(b.void(), &[pointer, word, word, pointer]);
     let function = b.function(&symbol(&request.kernel), ty);
+    // Or else LLVM makes calls of `memset` and the like of loops, and there is no C library.
+    b.text_attribute(function, "no-builtins", "");
     let places = request
         .lines
         .then(|| Places::new(b, function, module, &plan.function));

@@ -357,6 +357,23 @@ fn many_bytes_are_copied() {
 }
 
 #[test]
+fn loops_that_fill_and_copy_memory() {
+    // LLVM makes calls of a C library of such loops, where there is one.
+    let source = "kernel void k(global int *out, global int *restrict filled, global const int *restrict from, int n) {
+        int i = get_global_id(0);
+        for (int at = 0; at < n; at++) filled[at] = 0;
+        for (int at = 0; at < n; at++) filled[n + at] = from[at];
+        out[i] = i + filled[i] + filled[n + i];
+    }";
+    let more = [
+        ints((0..200).map(|at| at + 1)),
+        ints((0..100).map(|at| at * 3)),
+        Operand::Value(100_i32.to_le_bytes().to_vec()),
+    ];
+    check_ints(source, &more, |i| i * 4);
+}
+
+#[test]
 fn much_private_memory() {
     // More than vectors are made for, and more than what is near a core.
     for size in [20_000, 300_000] {
