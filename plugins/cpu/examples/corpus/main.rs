@@ -34,6 +34,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crew::Member;
 use modules::Module;
+use offkit_plugin_cpu::{LIBMVEC_VARIABLE, PROCESSOR_VARIABLE};
 use record::{Identity, Record, Verdict};
 use summary::Summary;
 
@@ -140,6 +141,7 @@ fn run(options: &Options) -> io::Result<bool> {
         tool: read(&std::env::current_exe()?)?,
         compiler: read(&options.compiler)?,
         seed: options.seed,
+        variables: [PROCESSOR_VARIABLE, LIBMVEC_VARIABLE].map(|name| std::env::var(name).unwrap_or_default()),
     };
     if options.only.is_some() {
         let mut member = Member::new(&options.compiler);

@@ -69,12 +69,15 @@ pub(crate) enum Verdict {
     Crashed,
 }
 
-/// What results depend on beside the module: a file with those of another tool, compiler or seed is of no use.
+/// What results depend on beside the module: a file with those of another tool, compiler, seed or processor is of no
+/// use.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Identity {
     pub(crate) tool: String,
     pub(crate) compiler: String,
     pub(crate) seed: u64,
+    /// What is said of the code: the processor, and whether libmvec is called.
+    pub(crate) variables: [String; 2],
 }
 
 /// Opens the file of results for more of them, with those that it has.
