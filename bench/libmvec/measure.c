@@ -12,7 +12,6 @@
 #include <dlfcn.h>
 #include <float.h>
 #include <immintrin.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +23,7 @@
 enum { COUNT = 1 << 10, ROWS = 64, EDGES = 1 << 15 };
 
 typedef long double Exact;
+#include "error.h"
 
 typedef struct {
   const char *name;
@@ -119,21 +119,6 @@ static void time_all(const Work *work, double seconds, const Run *runs, double *
     rates[k] = COUNT / least[k] / 1e9;
 }
 
-// Units in the last place between a result and the exact one; infinitely many for a wrong kind of result.
-static double error(const Work *work, double result, Exact exact) {
-  int digits = work->is_double ? 52 : 23, greatest = work->is_double ? 1023 : 127;
-  if (isnan(result) || isnan(exact))
-    return isnan(result) && isnan(exact) ? 0 : INFINITY;
-  if (exact == 0 || isinf(exact))
-    return result == exact && !signbit(result) == !signbit(exact) ? 0 : INFINITY;
-  // Infinity counts as the power of two that comes next.
-  Exact beyond = ldexpl(1, greatest + 1), own = fmaxl(-beyond, fminl(result, beyond));
-  exact = fmaxl(-beyond, fminl(exact, beyond));
-  int exponent = ilogbl(exact), least = 1 - greatest;
-  exponent = exponent < least ? least : exponent > greatest ? greatest : exponent;
-  return fabsl(own - exact) / ldexpl(1, exponent - digits);
-}
-
 // Those of the tests in crates/offkit-compile/tests/mathematics.rs: numbers at which functions change what they do, with
 // their neighbours and of both signs.
 static size_t edges(const Work *work, double *found) {
@@ -214,7 +199,7 @@ static void measure_errors(const Work *work, const Run *runs, Worst *worst, int 
     for (int k = 0; k < count; ++k) {
       runs[k](work, 1);
       for (size_t i = 0; i < COUNT; ++i) {
-        double one = error(work, get(work, work->result, i), exact[i]);
+        double one = error(work->is_double, get(work, work->result, i), exact[i]);
         if (one > worst[k].error)
           worst[k] = (Worst){one, {get(work, work->x, i), get(work, work->y, i)}};
       }

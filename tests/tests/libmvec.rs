@@ -31,7 +31,7 @@ const SHARED: usize = 5;
 struct Case {
     op: Op,
     scalar: Scalar,
-    operands: usize,
+    function: VectorFunction,
 }
 
 impl Case {
@@ -56,7 +56,7 @@ impl Case {
     /// Kernels for vectors as wide as the device has them, and for four work-items.
     fn source(self) -> String {
         let (name, number) = (format!("{:?}", self.op), self.number());
-        let call = |x: &str, y: &str| match self.operands {
+        let call = |x: &str, y: &str| match self.function.operands() {
             1 => format!("{name}({x})"),
             _ => format!("{name}({x}, {y})"),
         };
@@ -182,9 +182,9 @@ fn results(
 }
 
 /// Compiles both kernels of a case for such registers, and compares.
-fn compare(case: Case, function: VectorFunction, registers: Registers, worker: &mut Worker) {
+fn compare(case: Case, registers: Registers, worker: &mut Worker) {
     let spirv = spirv(&case.source());
-    let symbol = function.symbol();
+    let symbol = case.function.symbol();
     for (kernel, name) in ["wide", "narrow"].into_iter().enumerate() {
         let (expected, _) = results(case, &spirv, |program, range, arguments| {
             program
@@ -254,9 +254,8 @@ fn compare_all(registers: Registers) {
             let Some(function) = VectorFunction::of(op, scalar, registers) else {
                 continue;
             };
-            let operands = function.operands();
-            let case = Case { op, scalar, operands };
-            compare(case, function, registers, &mut worker);
+            let case = Case { op, scalar, function };
+            compare(case, registers, &mut worker);
             count += 1;
         }
     }

@@ -6,27 +6,27 @@ use crate::sync::OnceLock;
 /// the processor has: then those of different kinds run the same code.
 pub const PROCESSOR_VARIABLE: &str = "OFFKIT_CPU_PROCESSOR";
 
-/// A level of x86-64, by what vectors may be made of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Level {
-    /// Less than the next; or another processor, of which all have the same vectors.
-    Basic,
-    /// SSE4.2.
-    V2,
-    /// AVX2, with fused products.
-    V3,
-    /// AVX-512.
-    V4,
+offkit_image::named! {
+    /// A level of x86-64, by what vectors may be made of.
+    pub enum Level, "LLVM's name for it." {
+        /// Less than the next; or another processor, of which all have the same vectors.
+        Basic => "x86-64",
+        /// SSE4.2.
+        V2 => "x86-64-v2",
+        /// AVX2, with fused products.
+        V3 => "x86-64-v3",
+        /// AVX-512.
+        V4 => "x86-64-v4",
+    }
 }
 
 impl Level {
-    /// LLVM's name for it.
-    fn name(self) -> &'static str {
+    /// Numbers of 32 bits in a vector.
+    pub(crate) fn lanes(self) -> u32 {
         match self {
-            Level::Basic => "x86-64",
-            Level::V2 => "x86-64-v2",
-            Level::V3 => "x86-64-v3",
-            Level::V4 => "x86-64-v4",
+            Level::V4 => 16,
+            Level::V3 => 8,
+            Level::V2 | Level::Basic => 4,
         }
     }
 
@@ -61,16 +61,15 @@ impl Level {
         static ASKED: OnceLock<Option<Level>> = OnceLock::new();
         *ASKED.get_or_init(|| {
             let value = std::env::var_os(PROCESSOR_VARIABLE)?;
-            let levels = [Level::V2, Level::V3, Level::V4].into_iter();
-            let level = levels.filter(|level| value == level.name()).max();
-            match level.filter(|level| *level <= Level::seen()) {
-                None => tracing::warn!(
+            let level = value.to_str().and_then(Level::from_name);
+            let level = level.filter(|level| (Level::V2..=Level::seen()).contains(level));
+            if level.is_none() {
+                tracing::warn!(
                     ?value,
                     "{PROCESSOR_VARIABLE} is ignored: expected x86-64-v2, x86-64-v3 or x86-64-v4, as far as this processor goes"
-                ),
-                found => return found,
+                );
             }
-            None
+            level
         })
     }
 }
@@ -84,8 +83,11 @@ pub(crate) fn level() -> Level {
 /// The processor to compile for, as LLVM names it: empty for this machine's, which the worker knows best; or, where this
 /// process sees less of it, as under valgrind or an emulator, or a level is asked for, that.
 pub(crate) fn name() -> &'static str {
-    let is_all = Level::asked().is_none() && level() >= told(offkit_host::processor());
-    if is_all { "" } else { level().name() }
+    static NAME: OnceLock<&str> = OnceLock::new();
+    NAME.get_or_init(|| {
+        let is_all = Level::asked().is_none() && level() >= told(offkit_host::processor());
+        if is_all { "" } else { level().name() }
+    })
 }
 
 /// The level that the system tells of.

@@ -1,8 +1,8 @@
 //! Functions of glibc's libmvec, which compiled code calls where they are present and better than the algorithms here.
 //!
 //! x86's vector ABI names them: `_ZGV`, the registers (`d` for AVX2, `e` for AVX-512), `N` for functions of all lanes, the number
-//! of lanes, `v` for each operand, and the function of C. libmvec has all of these since glibc 2.35, and `exp`, `log` and `pow`
-//! since 2.22.
+//! of lanes, `v` for each operand, and the function of C. libmvec has all of these since glibc 2.35, and `log` and `pow` since
+//! 2.22.
 
 use offkit_kernel::builtins::Scalar;
 use offkit_spirv::grammar::OpenclStd100Op as Op;

@@ -654,6 +654,22 @@ impl<'m> Builder<'m> {
         })
     }
 
+    /// A vector cut in two.
+    pub(crate) fn halves(&self, vector: Value<'m>) -> [Value<'m>; 2] {
+        let half = vector.ty().width().expect("a vector") / 2;
+        [0, half].map(|first| {
+            let lanes: Vec<_> = (first..first + half).map(Some).collect();
+            self.shuffle(vector, vector, &lanes)
+        })
+    }
+
+    /// Two vectors, one behind the other.
+    pub(crate) fn joined(&self, [low, high]: [Value<'m>; 2]) -> Value<'m> {
+        let width = low.ty().width().expect("a vector");
+        let lanes: Vec<_> = (0..2 * width).map(Some).collect();
+        self.shuffle(low, high, &lanes)
+    }
+
     /// The truths of a vector as the bits of an integer, the first as the lowest.
     pub(crate) fn mask_bits(&self, mask: Value<'m>) -> Value<'m> {
         match mask.ty().width() {

@@ -151,23 +151,16 @@ impl<'b, 'm> Lanes<'b, 'm> {
         let width = ty.width().filter(|_| self.context.processor.avx512)?;
         let bits = ty.bits() * width;
         if bits > 512 {
-            let half = |value: Value<'m>, first: u32| match value.ty() == ty {
-                true => {
-                    let lanes = (first..first + width / 2).map(Some).collect::<Vec<_>>();
-                    builder.shuffle(value, value, &lanes)
-                }
-                false => value,
+            let halves = |value: Value<'m>| match value.ty() == ty {
+                true => builder.halves(value),
+                false => [value; 2],
             };
-            let halves = [0, width / 2].map(|first| {
-                let operands = operands.iter().map(|operand| half(*operand, first));
-                self.with(half(self.value, first))
-                    .avx512(name, &operands.collect::<Vec<_>>())
-            });
-            let [Some(low), Some(high)] = halves else {
-                return None;
-            };
-            let lanes = (0..width).map(Some).collect::<Vec<_>>();
-            return Some(self.with(builder.shuffle(low.value, high.value, &lanes)));
+            let [low, high] = halves(self.value);
+            let (lows, highs): (Vec<_>, Vec<_>) =
+                operands.iter().map(|operand| halves(*operand).into()).unzip();
+            let low = self.with(low).avx512(name, &lows)?;
+            let high = self.with(high).avx512(name, &highs)?;
+            return Some(self.with(builder.joined([low.value, high.value])));
         }
         if !matches!(bits, 128 | 256 | 512) {
             return None;

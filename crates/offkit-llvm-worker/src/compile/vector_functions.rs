@@ -58,10 +58,6 @@ fn in_registers<'m>(
     operands: &[Value<'m>],
     call: &impl Fn(&[Value<'m>]) -> Value<'m>,
 ) -> Value<'m> {
-    let some = |values: &[Value<'m>], range: &[Option<u32>]| -> Vec<_> {
-        let values = values.iter().map(|value| b.shuffle(*value, *value, range));
-        values.collect()
-    };
     let width = operands.iter().find_map(|operand| operand.ty().width());
     let Some(width) = width else {
         let operands = operands.iter().map(|operand| b.broadcast(*operand, Some(lanes)));
@@ -70,18 +66,16 @@ fn in_registers<'m>(
     if width < lanes {
         // The lanes that are too many compute the same.
         let repeated: Vec<_> = (0..lanes).map(|lane| Some(lane % width)).collect();
-        let all = call(&some(operands, &repeated));
+        let operands = operands
+            .iter()
+            .map(|operand| b.shuffle(*operand, *operand, &repeated));
+        let all = call(&operands.collect::<Vec<_>>());
         let own: Vec<_> = (0..width).map(Some).collect();
         return b.shuffle(all, all, &own);
     }
     if width == lanes {
         return call(operands);
     }
-    let half = |first: u32| {
-        let lanes_of_half: Vec<_> = (first..first + width / 2).map(Some).collect();
-        in_registers(b, lanes, &some(operands, &lanes_of_half), call)
-    };
-    let (low, high) = (half(0), half(width / 2));
-    let both: Vec<_> = (0..width).map(Some).collect();
-    b.shuffle(low, high, &both)
+    let (lows, highs): (Vec<_>, Vec<_>) = operands.iter().map(|operand| b.halves(*operand).into()).unzip();
+    b.joined([lows, highs].map(|half| in_registers(b, lanes, &half, call)))
 }

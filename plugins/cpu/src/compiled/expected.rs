@@ -6,6 +6,7 @@ use offkit_kernel::ir::Module;
 use offkit_llvm::Effort;
 
 use super::shape::{Widths, preferred};
+use crate::processor::{self, Level};
 use crate::sub_group_size;
 
 offkit_image::named! {
@@ -28,7 +29,7 @@ impl Processor {
     /// The triple and the processor that the worker is told, as LLVM names them; no name is that of the worker's own.
     pub fn target(self) -> (&'static str, &'static str) {
         match self {
-            Processor::Native => ("", crate::processor::name()),
+            Processor::Native => ("", processor::name()),
             Processor::X86V2 | Processor::X86V3 | Processor::X86V4 => (triples::X86_64_LINUX, self.name()),
             Processor::NeoverseN1 => (triples::AARCH64_LINUX, self.name()),
         }
@@ -38,9 +39,10 @@ impl Processor {
     fn lanes(self) -> u32 {
         match self {
             Processor::Native => preferred(),
-            Processor::X86V2 | Processor::NeoverseN1 => 8,
-            Processor::X86V3 => 16,
-            Processor::X86V4 => 32,
+            // NEON's registers are as long as those of SSE4.2.
+            Processor::X86V2 | Processor::NeoverseN1 => 2 * Level::V2.lanes(),
+            Processor::X86V3 => 2 * Level::V3.lanes(),
+            Processor::X86V4 => 2 * Level::V4.lanes(),
         }
     }
 }

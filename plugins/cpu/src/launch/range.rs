@@ -4,7 +4,7 @@ use offkit_pi::NdRange;
 use offkit_spirv::grammar::BuiltIn;
 
 use crate::pool;
-use crate::processor::{self, Level};
+use crate::processor;
 
 /// Work-items of a sub-group, unless the kernel asks for another number: as many as a vector of the processor has numbers of
 /// 32 bits, 16 with AVX-512 and 8 elsewhere. The last sub-group of a work-group may have fewer.
@@ -17,11 +17,7 @@ pub const SUB_GROUP_SIZES: [u32; 5] = [4, 8, 16, 32, 64];
 
 /// Numbers of 32 bits in a vector of this processor.
 pub(crate) fn vector_lanes() -> u32 {
-    match processor::level() {
-        Level::V4 => 16,
-        Level::V3 => 8,
-        Level::V2 | Level::Basic => 4,
-    }
+    processor::level().lanes()
 }
 
 /// Work-items of the largest work-group.

@@ -39,12 +39,8 @@ impl<'m> Lanes<'_, 'm> {
         let width = ty.width()?;
         let bits = width * ty.bits();
         if bits > 512 {
-            let half = |first: u32| {
-                let lanes: Vec<_> = (first..first + width / 2).map(Some).collect();
-                self.estimated_root(b.shuffle(x, x, &lanes))
-            };
-            let lanes: Vec<_> = (0..width).map(Some).collect();
-            return Some(b.shuffle(half(0)?, half(width / 2)?, &lanes));
+            let [low, high] = b.halves(x);
+            return Some(b.joined([self.estimated_root(low)?, self.estimated_root(high)?]));
         }
         if !matches!(bits, 128 | 256 | 512) {
             return None;
