@@ -54,6 +54,8 @@ pub fn is_thin(bytes: &[u8]) -> bool {
 ///
 /// The first fault of the archive, or a limit.
 pub fn members<'data>(bytes: &'data [u8], limits: &Limits) -> Result<Vec<ArchiveMember<'data>>, Error> {
+    // Strict, as the result has no place for faults: the beginning of a member that is cut off
+    // would look like all of it.
     let mut reading = Reading::strict(limits);
     let mut found = Vec::new();
     for_each(Source::new(bytes), &mut reading, &mut |_, _, entry| {
@@ -69,6 +71,8 @@ pub fn members<'data>(bytes: &'data [u8], limits: &Limits) -> Result<Vec<Archive
 /// A Unix archive.
 pub(crate) static FORMAT: ContainerFormat = ContainerFormat {
     kind: ContainerKind::Archive,
+    // An archive in the place of an image is native code for several of Intel's GPUs, which
+    // runtimes take as one image; only a file is looked into.
     standing: Standing::File,
     is: |bytes| bytes.starts_with(MAGIC) || bytes.starts_with(THIN_MAGIC),
     parts,
@@ -120,6 +124,8 @@ pub(crate) fn parts<'data>(
     for_each(source, reading, &mut |reading, header, entry| {
         if !is_thin {
             let name = names.file(entry.name, number);
+            // The place of the header and no number: tables of symbols name members by it too, so
+            // that who replaces a member needs nothing else.
             let id = usize::try_from(header).unwrap_or(usize::MAX);
             visit(reading, Part::new(id, name, entry.content, Content::File));
         }

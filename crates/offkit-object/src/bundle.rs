@@ -110,6 +110,7 @@ impl<'data> Bundle<'data> {
     ///
     /// The first thing that is wrong, with its offset; or a limit.
     pub fn parse_all(bytes: &'data [u8], limits: &Limits) -> Result<Vec<Self>, Error> {
+        // One reading for all: many small bundles together may unpack no more than one may.
         let mut reading = Reading::strict(limits).for_file_of(bytes.len() as u64);
         let mut all = Vec::new();
         for found in sequence::find_all(Source::new(bytes), &mut reading)? {
@@ -126,6 +127,7 @@ impl<'data> Bundle<'data> {
             let content = header.inflate(&mut reading)?;
             let entries = binary::read(Source::new(&content), &mut reading)?;
             let entries = entries.into_iter().filter_map(binary::Entry::into_whole);
+            // Owned, as what came out of decompression does not live as long as the result.
             all.push(Self {
                 entries: entries
                     .map(|entry| BundleEntry::new(entry.id.into_owned(), entry.bytes.into_owned()))

@@ -93,6 +93,7 @@ impl<'data> Chunks<'data> {
 
     /// Adds so many zeros.
     pub(crate) fn zeros(&mut self, count: u64) {
+        // A static lives as long as any result: gigabytes of zeros are many borrows of these bytes.
         static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
         let mut left = count;
         while left > 0 {
@@ -123,6 +124,8 @@ impl<'data> Chunks<'data> {
 
     /// Adds all of another.
     pub(crate) fn append(&mut self, other: Chunks<'data>) {
+        // The lists cannot be joined: what the own tail holds by now comes before the other's
+        // pieces, and `push` sees to that.
         for piece in other.pieces {
             self.push(piece);
         }

@@ -9,6 +9,8 @@ pub(crate) fn check_format(
     claim: Option<ImageFormat>,
     offset: Option<u64>,
 ) -> Option<Error> {
+    // Bytes of no known format contradict nothing: they may be of a format that is newer than this
+    // program.
     let claim = claim.filter(|claim| shown != ImageFormat::Unknown && !shown.satisfies(*claim))?;
     Some(is_not(shown, claim, offset))
 }

@@ -27,6 +27,7 @@ pub fn completed_target(container: &Target, own: &Target, format: ImageFormat) -
     let mut own = own.clone();
     // Bitcode is compiled for the processor that its container names; another one in it only tuned the front end.
     if format == ImageFormat::Bitcode && !container.processor().is_empty() {
+        // Features are those of the processor that they were written for.
         if own.arch != container.arch {
             own.features.clear();
         }

@@ -78,6 +78,7 @@ pub(crate) fn inflate_passing(
         Compression::Bitcode => Err(Error::unsupported("bitcode is no stream of compressed bytes")),
     }?;
     let length = out.len() as u64;
+    // `drain` takes one byte more than it may, so that this shows.
     if length > limit {
         return Err(too_large(limit));
     }
@@ -115,6 +116,7 @@ pub(crate) fn inflate_into(
         if length > limit {
             return Err(too_large(limit));
         }
+        // Apart from faults of the stream: when a disk is full, the caller begins again in memory.
         if let Err(error) = out.write_all(piece.get(..count).unwrap_or_default()) {
             return Ok(Err(error));
         }
@@ -255,6 +257,8 @@ fn failed(error: io::Error) -> Error {
 fn drain(reader: impl io::Read, size: Option<u64>, limit: u64) -> io::Result<Vec<u8>> {
     use io::Read;
     const TRUSTED: u64 = 1 << 16;
+    // The byte too many tells the caller that there is more: without it the beginning of a stream
+    // that is too long would pass for all of it.
     let most = size.unwrap_or(limit).min(limit).saturating_add(1);
     let mut out = Vec::with_capacity(usize::try_from(most.min(TRUSTED)).unwrap_or_default());
     reader.take(most).read_to_end(&mut out)?;

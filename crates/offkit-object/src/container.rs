@@ -44,6 +44,8 @@ pub(crate) fn format_of(content: Content, bytes: &[u8]) -> Option<&'static Conta
         Content::File => Standing::File,
     };
     let mut formats = FORMATS.iter().copied();
+    // `Standing` is in this order: a file may be all that an entry may be, and what is only named
+    // is never found by its bytes.
     formats.find(|format| format.standing <= most && (format.is)(bytes))
 }
 
@@ -59,6 +61,8 @@ pub(crate) fn inflated(
     passed: &dyn Fn(&[u8]),
 ) -> Result<Vec<u8>, Error> {
     let format = match part.content {
+        // What a module holds is no stream, whatever the part is that comes out: only the reader of
+        // modules finds it.
         _ if coding.compression == Compression::Bitcode => Some(&host::bitcode::FORMAT),
         Content::Container(kind) => of_kind(kind),
         _ => None,

@@ -49,6 +49,7 @@ pub fn images<'data>(
     limits: &Limits,
 ) -> Vec<Result<DeviceImage<'data>, Problem>> {
     let mut found = Vec::new();
+    // The visitor never breaks off, and problems are items: the result has nothing to say.
     let _ = walk(file_name, bytes, None, limits, &mut |item| {
         match item {
             Item::Image(image) => found.push(Ok(image.rebase(bytes))),
@@ -104,6 +105,8 @@ pub fn read<'data>(file_name: &str, bytes: &'data [u8], limits: &Limits) -> Cont
                 if image.location.is_file() && contents.container == ContainerKind::Unknown {
                     contents.container = ContainerKind::Image;
                 }
+                // A walk lends its images for a moment. Those that lie in the file are borrowed
+                // from there again; only the others are copied.
                 contents.images.push(image.rebase(bytes));
             }
             Item::Problem(problem) => contents.problems.push(problem),

@@ -113,6 +113,8 @@ impl<'data> ConversionInput<'data> {
         let content = if crate::syclbin::has_magic(bytes) {
             Content::SyclBin(bytes.into())
         } else if bytes.starts_with(&offload_binary::MAGIC) {
+            // Compression says nothing about the content: all that follows sees plain binaries, and
+            // what they are shows only then.
             let bytes = OffloadBinary::inflate(bytes, bound)?;
             if offload_binary::is_syclbin(&bytes) {
                 Content::SyclBin(bytes)
@@ -217,6 +219,7 @@ fn write_bundle(bundle: Bundle<'_>, form: BundleForm) -> Result<Chunks<'_>, Erro
     let bytes = match form {
         BundleForm::Binary => return bundle.into_chunks(alignment),
         BundleForm::Text => bundle.write_text(crate::bundle::Comment::Slashes)?,
+        // Version 3, as the sizes of the others end at 4 GiB.
         BundleForm::Compressed => CompressedBundle::write(
             &bundle.write(alignment)?,
             CompressedVersion::V3,

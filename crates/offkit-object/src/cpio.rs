@@ -16,6 +16,7 @@ const LONGEST_NAME: u64 = 1 << 12;
 
 /// Whether the bytes begin like such an archive.
 pub(crate) fn is_cpio(bytes: &[u8]) -> bool {
+    // The second form differs in a sum of the content alone, and nobody here compares that.
     bytes.starts_with(b"070701") || bytes.starts_with(b"070702")
 }
 
@@ -49,6 +50,7 @@ impl Header {
         let [Some(mode), Some(size), Some(name_size)] = fields else {
             return Err(wrong("cpio header is damaged").expecting("hexadecimal numbers"));
         };
+        // A name is read into memory as a whole, which the number alone could make 4 GiB.
         if name_size > LONGEST_NAME {
             return Err(wrong("cpio header is damaged")
                 .field("size of the name")

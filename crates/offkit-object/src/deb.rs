@@ -10,6 +10,7 @@ use crate::format::{ContainerFormat, Standing};
 pub(crate) static FORMAT: ContainerFormat = ContainerFormat {
     kind: ContainerKind::Deb,
     standing: Standing::File,
+    // The member must come first (deb(5)): that tells a package from an archive of such files.
     is: |bytes| bytes.starts_with(b"!<arch>\ndebian-binary"),
     parts: archive::parts,
     ..ContainerFormat::USUAL

@@ -42,6 +42,7 @@ impl Header {
         const SIZE: usize = 52;
         let bytes = source.bytes().first_chunk::<SIZE>()?;
         let [class, order, _, os_abi, abi_version] = *bytes.strip_prefix(b"\x7fELF")?.first_chunk()?;
+        // With other numbers here every offset below would be a guess.
         let (is_64, big_endian) = match (class, order) {
             (1 | 2, 1 | 2) => (class == 2, order == 2),
             _ => return None,
@@ -71,6 +72,8 @@ impl Header {
     /// Where the program headers are: offset, size of each, and number.
     pub(crate) fn segments(&self, source: Source<'_>) -> Option<[u64; 3]> {
         let fields = self.fields(source);
+        // A number of 0xffff, `PN_XNUM`, would stand for one in the first section header. Only core
+        // files have so many segments, and no device code.
         let (place, counts) = if self.is_64 { (32, 54) } else { (28, 42) };
         Some([
             fields.address(place, self.is_64)?,
@@ -108,6 +111,7 @@ pub(crate) fn extent(source: Source<'_>) -> Option<u64> {
     let header = Header::read(source)?;
     let sections = header.sections(source)?;
     let count = sections.count();
+    // A table that is cut off says nothing of where the rest of the file would end.
     if count > sections.room() {
         return None;
     }
@@ -268,6 +272,7 @@ impl SectionHeader {
                 16,
             ),
         };
+        // The first header has type 0, and its size may be the number of sections instead.
         let is_empty = matches!(numbers.kind, 0 | SECTION_NO_BITS)
             || (file.machine == MACHINE_CUDA && CUDA_NO_BITS.contains(&numbers.kind));
         Some(Self {

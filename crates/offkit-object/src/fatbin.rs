@@ -78,6 +78,7 @@ fn parts<'data>(source: Source<'data>, reading: &mut Reading, visit: Visit<'_, '
             let part = entry.part(id, reading)?;
             visit(reading, part);
         }
+        // Also where the entry was one too many: `replace` and `edit` count all of them.
         id = id.saturating_add(1);
         Ok(())
     })
@@ -104,6 +105,7 @@ fn replace<'data>(
     })?;
     let entry = wanted.ok_or_else(|| Error::malformed("the fatbin has no such entry"))?;
     let unrepresentable = |message| Error::unrepresentable(message).at(source.at(entry.offset));
+    // Where PTX ends only this byte says, before the padding; see `plain`.
     if entry.header.kind == raw::KIND_PTX && new.last() != Some(&0) {
         return Err(unrepresentable("PTX in a fatbin ends with a zero byte"));
     }
@@ -132,6 +134,7 @@ fn replace<'data>(
         .record::<raw::Header>(entry.container)
         .ok_or_else(|| unrepresentable("the fatbin has no header"))?
         .clone();
+    // The sizes of a damaged fatbin need not agree, as its entries are read all the same.
     let others = container.size.get().checked_sub(old_room);
     container.size = others
         .and_then(|size| size.checked_add(room))
@@ -194,6 +197,7 @@ fn entries<'data>(
 ) -> Result<(), Error> {
     let mut offset = 0;
     let mut number = 0;
+    // Each turn ends behind where it began, at the least behind a header, so that this ends.
     while let Some(start) = next_fatbin(source, offset, reading)? {
         offset = entries_of_one(source, start, number, reading, visit)?;
         number = number.saturating_add(1);
@@ -275,6 +279,7 @@ fn entries_of_one<'data>(
         "header",
     );
     let header = header.map(|header| header.record::<raw::Header>(0));
+    // Too little is left for this header, and so for any other.
     let Some(Some(header)) = reading.accept(header)? else {
         return Ok(source.len());
     };
@@ -478,6 +483,7 @@ impl<'data> Entry<'data> {
             raw::KIND_ELF => elf_size::without_padding(bytes),
             _ => None,
         };
+        // Where the end cannot be told the padding stays: to cut code off would be worse.
         let size = size.unwrap_or(bytes.len()).min(bytes.len());
         self.payload.get(0, size as u64).unwrap_or(self.payload)
     }
@@ -524,6 +530,7 @@ impl<'data> Entry<'data> {
                     facts.more().strings.set(UNPACKED_SIZE, size.to_string());
                 }
             }
+            // What stands in the place of options there, from `sm_100` on, is no text.
             raw::KIND_ELF => {}
             other => facts.more().strings.set(KIND, other.to_string()),
         }

@@ -15,9 +15,12 @@ pub fn file_name(image: &DeviceImage<'_>, stored: bool) -> String {
         None => "image".to_owned(),
     };
     for part in image.location.parts() {
+        // `.hip_fatbin` brings the dot along that sets parts apart.
         if !part.starts_with('.') {
             name.push('.');
         }
+        // Parts are what a file says, paths of members too: none of their characters may lead to
+        // another folder, or mean something to a shell.
         name.extend(part.chars().map(|c| match c {
             'a'..='z' | 'A'..='Z' | '0'..='9' | '.' | '_' | '-' | '+' => c,
             _ => '_',

@@ -54,6 +54,8 @@ impl<'file, K: Send> Gathered<'file, K> {
         }
         self.size = self.size.saturating_add(image.size());
         self.images.push((key, image));
+        // Many images that are small wait for more, as they cost nothing meanwhile; bytes that are
+        // held do not wait.
         let are_enough = self.images.len() >= Self::IMAGES && self.are_worthwhile();
         are_enough || self.held >= Self::HELD
     }
@@ -82,6 +84,7 @@ impl<'file, K: Send> Gathered<'file, K> {
             true => parallel::map(images, 1, work),
             false => images.into_iter().map(work).collect(),
         };
+        // Not before the work: it reads these pages for the last time.
         if let Some(lent) = lent {
             memory.passed(lent);
         }

@@ -35,12 +35,14 @@ pub(crate) static FORMAT: ContainerFormat = ContainerFormat {
 fn is(bytes: &[u8]) -> bool {
     const HEAD: usize = 256;
     let head = bytes.get(..HEAD).unwrap_or(bytes);
+    // A text may begin with the first word by chance. Both are known to stand in front.
     head.starts_with(b"object-id") && memchr::memmem::find(head, b"\ngenerator").is_some()
 }
 
 /// Hands over every image: `images/llvm-ir.global` is what that node has.
 fn parts<'data>(source: Source<'data>, reading: &mut Reading, visit: Visit<'_, 'data>) -> Result<(), Error> {
     let damaged = |message: &'static str| Error::malformed(message).at(source.at(0));
+    // The first one: only images follow it, and what they hold may look like it.
     let marker = memchr::memmem::find(source.bytes(), APPENDIX)
         .ok_or_else(|| damaged("HCF is cut off").expecting("__acpp_hcf_binary_appendix behind its text"))?;
     let text = source.bytes().get(..marker).unwrap_or_default();

@@ -28,6 +28,8 @@ impl Heads {
         match coding.compression {
             Compression::Deflate => {
                 let heads = self.0.get_or_insert_with(|| zlib::Heads::new(HEAD));
+                // Cut, as a hostile stream need not give as much: one of empty blocks would be gone
+                // through to its end.
                 let head = heads.of(stored.get(..COMPRESSED_HEAD).unwrap_or(stored));
                 head.is_none_or(looks_like_device_code)
             }

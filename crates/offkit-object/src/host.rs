@@ -122,6 +122,7 @@ pub fn device_sections<'data>(
 pub(crate) fn is_linked(source: Source<'_>) -> bool {
     match Header::read(source) {
         Some(header) => header.kind != crate::elf::TYPE_RELOCATABLE,
+        // What cannot be read counts as linked: there less may change.
         None => coff::Coff::read(source).map_or(true, |coff| coff.is_linked),
     }
 }
@@ -181,6 +182,7 @@ fn parts<'data>(source: Source<'data>, reading: &mut Reading, visit: Visit<'_, '
     }
     let mut known = Vec::new();
     known_parts(source, reading, &mut |reading, part| {
+        // Parts know their place in the whole file; the scan counts from the beginning of this one.
         let start = part.stored.at(0).saturating_sub(source.at(0));
         known.push(start..start.saturating_add(part.stored.len()));
         visit(reading, part);
@@ -281,6 +283,7 @@ fn replace<'data>(
     new: &Chunks<'data>,
     limits: &Limits,
 ) -> Result<Chunks<'data>, Error> {
+    // First, as this number is above `WRAPPED`, too.
     if id == scan::FOUND {
         return Err(Error::unsupported(
             "code that was found by its bytes alone cannot be replaced",

@@ -48,11 +48,14 @@ pub(crate) fn with_memory<R>(work: impl FnOnce(&mut Vec<u8>) -> R) -> R {
     // Taken, not borrowed: who looks into an image may ask for another meanwhile, which gets memory of its own.
     let mut content = CONTENT.take();
     if content.capacity() < ASKED_FOR {
+        // The old block goes first. To grow it would copy bytes that nobody needs, and hold both.
         content = Vec::new();
         // Whoever needs it says so where there is none.
         let _ = content.try_reserve_exact(ASKED_FOR);
     }
     let result = work(&mut content);
+    // One large image would otherwise keep its memory for as long as the thread lives. By length as
+    // well: of the capacity only the pages that were written to are there.
     if content.len() <= kept() && content.capacity() <= kept().max(ASKED_FOR) {
         CONTENT.set(content);
     }

@@ -74,6 +74,7 @@ impl Inspect for DeviceImage<'_> {
     fn kernels(&self, limits: &Limits) -> Vec<String> {
         let names = |inspection: &Inspection| inspection.kernel_names().map(str::to_owned).collect();
         // A look inside is not needed where the container says all that counts.
+        // A damaged module does not tell all of its kernels.
         let is_module = self.format == ImageFormat::Spirv && self.inspect(limits).problems.is_empty();
         match is_module || self.kernels.is_empty() {
             true => names(self.inspect(limits)),
@@ -93,6 +94,7 @@ impl Inspect for DeviceImage<'_> {
     }
 
     fn links(&self, limits: &Limits) -> [Vec<&str>; 2] {
+        // With properties, an empty list says that there are none.
         let is_told = !self.properties.is_empty() || !self.imports.is_empty() || !self.exports.is_empty();
         let (imports, exports) = match is_told {
             true => (&self.imports, &self.exports),
@@ -101,6 +103,7 @@ impl Inspect for DeviceImage<'_> {
                 (&inspection.imports, &inspection.exports)
             }
         };
+        // The readers of images have left out what is built in; containers list it.
         let is_import = |name: &&str| !is_told || !offkit_spirv::names::is_built_in(name);
         // In code for a host's processor, kernels are symbols as others are: only the container knows them. Of other code
         // containers also list exported functions as kernels, so that their word takes nothing away.
@@ -225,6 +228,7 @@ pub fn header_target(bytes: &[u8], format: ImageFormat) -> Target {
         ImageFormat::Bitcode => bitcode::header_target(Source::new(bytes)),
         ImageFormat::Cubin => cubin::header_target(Source::new(bytes)),
         ImageFormat::Amdgpu => Header::read(Source::new(bytes)).map(|header| amdgpu::target(&header)),
+        // Of zebin notes tell it, for which sections would have to be read.
         _ => None,
     }
     .unwrap_or_default()

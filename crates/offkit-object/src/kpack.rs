@@ -49,6 +49,8 @@ pub(crate) fn moved(section: Source<'_>) -> Error {
         .at(section.at(0))
         .expecting("them to be listed instead");
     let mut bytes = section
+        // A few paths, and a tree of values that is far larger than its bytes: of a section that is
+        // longer only the message suffers.
         .get(0, section.len().min(1 << 16))
         .map_or(&[][..], Source::bytes);
     let value = rmpv::decode::read_value_ref_with_max_depth(&mut bytes, DEPTH);
@@ -134,6 +136,8 @@ fn parts<'data>(source: Source<'data>, reading: &mut Reading, visit: Visit<'_, '
             path.push(arch.to_owned());
             let facts = Facts {
                 version: Some(1),
+                // Archives are made of AMD's code alone. With this and the size, an image need not
+                // be unpacked to be listed.
                 claim: Some(ImageFormat::Amdgpu),
                 target: Target::new(triples::AMDHSA, arch),
                 producer: Producer::Hip,

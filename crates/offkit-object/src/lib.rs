@@ -103,6 +103,7 @@ pub mod host;
 mod in_passing;
 #[cfg(feature = "inspect")]
 mod inspect;
+// The same functions, which find nothing: readers of containers need not ask for the feature.
 #[cfg(not(feature = "inspect"))]
 #[path = "inspect/none.rs"]
 mod inspect;

@@ -4,6 +4,7 @@ use rmpv::ValueRef;
 
 /// What a map has by that name; nothing where it is no map.
 pub(crate) fn field<'a, 'data>(map: &'a ValueRef<'data>, key: &str) -> Option<&'a ValueRef<'data>> {
+    // One after the other: maps that are asked by name have few keys.
     let mut pairs = pairs(map).iter();
     pairs
         .find(|(name, _)| text(name) == Some(key))

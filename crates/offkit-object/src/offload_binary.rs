@@ -52,6 +52,7 @@ pub(crate) use write::{Pending, write_pending};
 pub const MAGIC: [u8; 4] = [0x10, 0xff, 0x10, 0xad];
 
 /// Finds the magic number in other bytes.
+// Made once: in a damaged sequence a search begins behind each fault.
 static MAGIC_FINDER: std::sync::LazyLock<memchr::memmem::Finder<'static>> =
     std::sync::LazyLock::new(|| memchr::memmem::Finder::new(&MAGIC));
 

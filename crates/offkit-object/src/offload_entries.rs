@@ -58,6 +58,7 @@ impl<'data> File<'_, 'data> {
     /// Goes through the file, or a member of an archive.
     fn open(&mut self, member: Option<&str>, source: Source<'data>, depth: usize) -> Result<(), Error> {
         let bytes = source.bytes();
+        // Before the depth is looked at: entries are not opened, so that this leads no deeper.
         if bytes.starts_with(&MAGIC) {
             return self.sequence(member, false, source);
         }
@@ -97,6 +98,7 @@ impl<'data> File<'_, 'data> {
         let mut sections = Vec::new();
         host::sections(source, &mut self.reading, &mut |reading, section| {
             if section.content.is_offloading() {
+                // Each is kept until all are known, and many headers may name the same bytes.
                 reading.count_strings(1)?;
                 sections.push((section.is_loaded, section.source));
             }

@@ -87,6 +87,7 @@ impl fmt::Display for OutputFormat {
         let known = NAMES.iter().find(|(_, format)| format == self);
         match (known, self) {
             (Some((name, _)), _) => f.pad(name),
+            // Version 3 with a compression that it does not have: the writer refuses it.
             (None, other) => write!(f, "{other:?}"),
         }
     }

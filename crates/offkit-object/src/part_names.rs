@@ -32,6 +32,7 @@ impl Hasher for Hashed {
     }
 
     fn write(&mut self, bytes: &[u8]) {
+        // The trait demands it. Keys are numbers of 64 bits, which come through `write_u64`.
         for byte in bytes {
             self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
         }
@@ -84,6 +85,8 @@ impl PartNames {
 
     /// The name of a file, the `number`th of all, with its folders.
     pub(crate) fn file(&mut self, path: &[u8], number: usize) -> Name {
+        // Two names may become the same text here, as archives of old systems have any bytes in
+        // names: the second gets a number.
         let text = String::from_utf8_lossy(path);
         let mut parts: Vec<String> = text
             .trim_start_matches('/')

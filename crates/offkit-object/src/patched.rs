@@ -57,6 +57,7 @@ impl<'data> Patched<'data> {
             );
             if !self.pages.contains_key(&number) {
                 let start = number.saturating_mul(PAGE);
+                // The last page is as long as the file has bytes for it: it must not grow.
                 let page = self.get(start, self.len.saturating_sub(start).min(PAGE))?;
                 self.pages.insert(number, page);
             }
@@ -105,6 +106,7 @@ impl<'data> Patched<'data> {
                     (start, Held::Page(page), start.saturating_add(page.len() as u64))
                 }
                 None => {
+                    // Pieces have no gaps between them: the last to begin here or before has it.
                     let (start, piece) = self.pieces.range(..=at).next_back()?;
                     let end = start.saturating_add(piece.len() as u64);
                     // A piece counts up to the next page that was changed.

@@ -39,6 +39,7 @@ pub(crate) fn check_ranges(
     mut ranges: Vec<Range>,
     reading: &mut Reading,
 ) -> Result<(), Error> {
+    // What is empty shares bytes with nothing, wherever it is said to be.
     ranges.retain(|range| range.size > 0);
     ranges.sort_by_key(|range| (range.start, range.size));
     let mut end = 0_u64;
@@ -68,6 +69,7 @@ pub(crate) fn check_ranges(
 }
 
 fn check_zeros(source: Source<'_>, start: u64, end: u64, reading: &mut Reading) -> Result<(), Error> {
+    // A part that reaches out of the file was a fault for the reader; behind it there is no gap.
     let Some(gap) = source.get(start, end.saturating_sub(start)) else {
         return Ok(());
     };

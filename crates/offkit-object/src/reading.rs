@@ -141,6 +141,7 @@ impl Reading {
         if self.strict {
             return Err(error);
         }
+        // A damaged table can have millions between two parts, and no more than these are reported.
         if self.problems.len() < self.limits.max_problems {
             self.problems.push(error);
         }
@@ -214,6 +215,7 @@ impl Reading {
     #[inline]
     pub(crate) fn count_metadata(&mut self, bytes: u64) -> Result<(), Error> {
         self.metadata_bytes = self.metadata_bytes.saturating_add(bytes);
+        // The second bound grows with the file: a small one must not cost what a large one may.
         self.within(
             self.metadata_bytes,
             self.limits.max_metadata_bytes.min(self.metadata_allowed),

@@ -129,6 +129,8 @@ impl HostTarget {
                 AARCH64 => Some(Self::ElfAarch64),
                 _ => None,
             },
+            // The same format and the same code. The runtimes differ in the section from which they
+            // call constructors.
             ObjectFormat::Coff { machine: COFF_X86_64 } if Triple::new(triple).is_mingw() => {
                 Some(Self::MingwX86_64)
             }

@@ -79,6 +79,7 @@ impl Repeated {
             version: said.version,
             strings_offset: said.strings_offset,
             string_count: said.string_count,
+            // A copy: the entry may be of something unpacked, which is gone when the next comes.
             bytes: said.bytes.to_vec(),
             known,
         };

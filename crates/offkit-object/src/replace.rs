@@ -101,6 +101,7 @@ pub fn replace_draft<'data>(
     let new_digest = digest(new);
     let chunks = match before.named {
         None => return Err(Error::new(ErrorKind::NotRecognized, "no image at this location")),
+        // Nothing is written anew then: what is compressed again need not be the same bytes.
         Some(old) if old == new_digest => bytes.into(),
         Some(_) => replace_in(
             Source::new(bytes),
@@ -158,6 +159,7 @@ fn replace_in<'data>(
     }
     // Several: `Name::Same` is on the way to everything, so the first part that fits need not be the one.
     let mut candidates = Vec::new();
+    // Damage beside the image must not keep it from being replaced.
     let mut tolerant = Reading::tolerant(reading.limits());
     (format.parts)(source, &mut tolerant, &mut |_, part| {
         if let Some(rest) = rest_after(path, &part.name) {
@@ -193,6 +195,7 @@ fn replace_part<'data>(
     let bytes: SharedBytes = Arc::new(bytes);
     let source = Source::new((*bytes).as_ref());
     let changed = replace_in(source, part.content, path, new, reading, depth)?;
+    // The unpacked bytes end with this function, unless what is borrowed from them holds them.
     Ok(changed.share(&bytes))
 }
 
@@ -261,6 +264,7 @@ impl Inventory {
                         }
                     }
                     let changes = image.location == *named;
+                    // Of the image that changes, the digest above is what is compared.
                     let stored = (!changes).then(|| Stored::of(image, bytes));
                     inventory.facts.push((facts(image, changes), stored));
                 }
@@ -294,6 +298,7 @@ impl Inventory {
 
 /// A digest of all that is known of an image; of one whose bytes change, of what does not depend on these.
 fn facts(image: &DeviceImage<'_>, changes: bool) -> u64 {
+    // Made so, it always has the same keys: digests of two files are compared.
     let mut hasher = DefaultHasher::new();
     (&image.location, image.producer, image.container).hash(&mut hasher);
     image.container_version.hash(&mut hasher);

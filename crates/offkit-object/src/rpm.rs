@@ -28,6 +28,7 @@ pub(crate) static FORMAT: ContainerFormat = ContainerFormat {
 
 fn unpack(source: Source<'_>, reading: &mut Reading, visit: VisitUnpacked<'_>) -> Result<(), Error> {
     let signature = header_end(source, LEAD)?;
+    // Only the signature is padded: the payload begins where the second header ends.
     let signature = signature.checked_next_multiple_of(8).unwrap_or(signature);
     let payload = header_end(source, signature)?;
     unpacking::unpack(source.from(payload), reading, visit)

@@ -126,6 +126,7 @@ fn scan_gap<'data>(
     visit: Visit<'_, 'data>,
 ) -> Result<(), Error> {
     /// A magic that goes over the end of a window is found in it.
+    // The longest, that of bundles, has 24 bytes.
     const OVERLAP: u64 = 32;
     let mut position = gap.start;
     while position < gap.end {
@@ -150,6 +151,7 @@ fn scan_gap<'data>(
             }
             let rest = source.get(at, gap.end.saturating_sub(at));
             let whole = rest.and_then(|rest| rest.get(0, (kind.extent)(rest, budget)?));
+            // An error, not the end: silence would say that there is no more device code.
             if budget.is_spent() {
                 return Err(Error::new(
                     ErrorKind::LimitExceeded,
@@ -272,6 +274,7 @@ fn ptx(rest: Source<'_>, budget: &mut Budget) -> Option<u64> {
     if !is_version || Processor::parse(std::str::from_utf8(arch).ok()?).is_none() {
         return None;
     }
+    // Counted where there is no zero byte, too: then all of the rest was looked at.
     let length = memchr::memchr(0, bytes);
     budget.spend(length.unwrap_or(bytes.len()) as u64)?;
     length.map(|length| length as u64)

@@ -87,6 +87,7 @@ impl<'data> Source<'data> {
 
     /// The place in the file of bytes that were cut out of this part.
     pub(crate) fn locate(self, part: &[u8]) -> Self {
+        // By address. Bytes of elsewhere have no place here: an empty part at the end has to do.
         offset_within(self.bytes, part)
             .and_then(|offset| self.get(offset, part.len() as u64))
             .unwrap_or_else(|| self.from(u64::MAX))

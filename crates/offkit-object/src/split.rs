@@ -138,6 +138,8 @@ impl Cook<'_, '_> {
             .iter()
             .filter(|piece| matches!(piece.kind, Kind::Packed { .. }));
         let places: Vec<Location> = packed.map(|piece| piece.location.clone()).collect();
+        // Compressed bytes have nothing in common with others: the content is compared with that of
+        // the same part of the host file.
         let beside = pieces::compressed_parts(whole, host, meant, &places, &self.split.limits);
         // What is between the pieces is in the host file, too, in the same order and closer together: `thin` has left
         // it there.
@@ -304,6 +306,7 @@ pub fn join(
     limits: &Limits,
 ) -> Result<Joined, Error> {
     let (size, steps) = recipe::read(recipe)?;
+    // A few steps can name the same part of the host file again and again.
     let material = (recipe.len() as u64).saturating_add(host.len() as u64);
     let mut joiner = Joiner {
         image,
@@ -314,6 +317,8 @@ pub fn join(
         known: BTreeMap::new(),
     };
     let bytes = joiner.run(&steps, host)?;
+    // Before anything is left out: zeros stand for what is missing, so that the size is the whole
+    // file's.
     if bytes.len() as u64 != size {
         return Err(Error::malformed("the recipe makes a file of another size")
             .expecting(size.to_string())
@@ -376,6 +381,7 @@ impl Joiner<'_> {
                     self.spend(*size)?;
                     out.extend_from_slice(slice(host, *offset, *size)?);
                 }
+                // These stand in the recipe itself, and so bound themselves.
                 Step::Bytes(bytes) => out.extend_from_slice(bytes),
                 Step::Image(taken) => match (self.image)(taken.pack, &taken.name) {
                     Some(bytes) => out.extend_from_slice(slice(&bytes, taken.skip, taken.size)?),

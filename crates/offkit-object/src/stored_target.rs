@@ -34,6 +34,7 @@ pub(crate) fn decide_as_stored(storage: Storage, told: Target, shown: Target) ->
 ///
 /// Code that cannot be unpacked.
 pub fn contradiction(image: &DeviceImage<'_>) -> Result<Option<Contradiction>, Error> {
+    // Plain code was compared when the image was read, and the container's word is kept beside it.
     if image.storage() == Storage::Plain {
         let told = image.contradicted.as_deref();
         return Ok(told.map(|told| Contradiction {

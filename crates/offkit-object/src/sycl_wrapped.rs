@@ -127,6 +127,8 @@ fn images<'data>(
             };
             let read = reader.reading.count_image().and_then(|()| {
                 let code = reader.code(address, descriptor.version)?;
+                // Before the facts: where the code is holds even if the rest of the image is
+                // damaged, and the list of images has it.
                 codes.push(code);
                 let facts = reader.facts(address, descriptor.version, code)?;
                 let name = Name::Numbered(SYCL, [number, image.into()]);
@@ -171,6 +173,7 @@ impl Registered {
 
     /// Whether every image of the offload binaries in a section of the file is one of these.
     pub(crate) fn has_all_of(&self, section: Source<'_>, reading: &mut Reading) -> bool {
+        // Most files have no descriptors: their sections need not be read for this.
         if self.places.is_empty() {
             return false;
         }
@@ -311,6 +314,7 @@ fn descriptor_at(memory: &Memory<'_>, address: u64) -> Option<Descriptor> {
     let host_entries = address.checked_add(raw::DESCRIPTOR_HOST_ENTRIES)?;
     let begin = memory.pointer(host_entries)?;
     let end = memory.pointer(host_entries.checked_add(raw::POINTER)?)?;
+    // Null in all that is known; a table that lies in the program is no reason to doubt.
     let has_host_entries = || memory.get(begin, end.checked_sub(begin)?);
     if (begin, end) != (0, 0) && has_host_entries().is_none() {
         return None;
@@ -318,6 +322,8 @@ fn descriptor_at(memory: &Memory<'_>, address: u64) -> Option<Descriptor> {
     let first = memory.get(images, size_of::<raw::Image>() as u64)?;
     let first = first.record::<raw::Image>(0)?;
     let version = ImageVersion::from_number(first.version.get())?;
+    // Ordinary data may be a 1, a small number and zeros. Each of these holds for all that
+    // compilers write, and for other words only now and then.
     if !images.is_multiple_of(raw::POINTER)
         || !raw::KIND_SYCL.contains(&first.offload_kind)
         || first.padding != 0

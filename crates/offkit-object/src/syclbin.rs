@@ -225,6 +225,7 @@ impl<'data> SyclBin<'data> {
 fn envelope(bare: Chunks<'_>, version: OffloadBinaryVersion) -> Result<Chunks<'_>, Error> {
     let entry = Pending {
         image_kind: ImageKind::SYCLBIN,
+        // DPC++ has written 4 and 5 here as well; 8 is what SYCL has been since LLVM 21.
         offload_kind: OffloadKind::SYCL,
         flags: 0,
         strings: &Strings::new(),

@@ -38,6 +38,8 @@ pub(crate) fn is_tar(bytes: &[u8]) -> bool {
     let Some(record) = bytes.first_chunk::<RECORD>() else {
         return false;
     };
+    // Behind the five letters POSIX and GNU differ. The sum is what text with these letters in that
+    // place does not have.
     record.get(257..262) == Some(b"ustar") && has_right_sum(record)
 }
 
@@ -55,6 +57,8 @@ fn sum_of(record: &[u8; RECORD]) -> u64 {
 
 /// A number of a header.
 fn number(field: &[u8]) -> Option<u64> {
+    // GNU's form for what eleven octal digits cannot say. A first byte of 0xff begins negative
+    // numbers, which no size is.
     if let Some((0x80, rest)) = field.split_first() {
         return rest.iter().try_fold(0_u64, |value, byte| {
             value.checked_mul(256)?.checked_add((*byte).into())
@@ -62,6 +66,7 @@ fn number(field: &[u8]) -> Option<u64> {
     }
     let text = until_zero(field).trim_ascii();
     let text = std::str::from_utf8(text).ok()?;
+    // Some writers leave fields blank that do not matter for a member.
     if text.is_empty() {
         return Some(0);
     }
@@ -335,6 +340,7 @@ fn each_record<'tar>(bytes: &'tar [u8], visit: VisitRecord<'_, 'tar>) -> Result<
         let record = source.get(position, RECORD as u64);
         let record = record.and_then(|record| record.bytes().first_chunk::<RECORD>());
         let record = record.ok_or_else(|| cut_off(position))?;
+        // Before `read`, which takes what was said in front of the header and forgets it.
         let has_size_elsewhere = headers.size.is_some();
         let announced = headers.read(record, position)?;
         let size = match &announced {
@@ -382,6 +388,7 @@ fn parts<'data>(source: Source<'data>, reading: &mut Reading, visit: Visit<'_, '
         let size = match announced {
             Ok(Announced::End) => return Ok(()),
             Ok(Announced::Extension { kind, size }) => {
+                // No real one is longer; of one that is, the beginning has to do.
                 let content = source.get(start, size.min(LONGEST_EXTENSION));
                 headers.extend(kind, content.map_or(&[], Source::bytes));
                 size

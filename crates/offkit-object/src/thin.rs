@@ -93,6 +93,8 @@ impl ThinDraft<'_> {
             (self.old, self.dropped.as_slice(), old_memory),
             (written, &[], new_memory),
         ];
+        // The old one, too, is listed only now: no list of it takes memory while the new one is
+        // made.
         let both = parallel::map(both, 1, |(bytes, without, memory)| {
             Inventory::of(bytes, &self.whole, without, self.thinning, &self.limits, memory)
         });
@@ -273,6 +275,7 @@ fn edit_whole<'data, 'l>(
     if let Some(place) = known.keys().find(|place| !thinner.placed.contains(*place)) {
         return Err(Error::malformed("what belongs into a compressed part has no place").finding(place));
     }
+    // A bare container of which all images go. Nothing reads an empty file as one without images.
     if edited.bytes.is_empty() {
         return Err(Error::unrepresentable("nothing would be left of the file"));
     }
@@ -305,6 +308,7 @@ impl Node {
     /// What is in the part of this name; `None` where nothing of it goes.
     pub(crate) fn within(&mut self, name: &Name) -> Option<&mut Self> {
         match name {
+            // It takes no part of a location: what is inside is at the container's own place.
             Name::Same => Some(self),
             Name::Number(number) => self.children.get_mut(&number.to_string()),
             Name::Text(text) => self.children.get_mut(text.as_str()),
@@ -404,6 +408,7 @@ impl<'l> Thinner<'l> {
                 self.kept_size.truncate(kept);
                 let edited =
                     self.edit_with(format, source, tree, location, reading, room, Room::Fixed, depth)?;
+                // Behind the second try: where that fails as well, its error is all that is told.
                 self.kept_size.push(Problem::new(location.clone(), error));
                 Ok(edited)
             }
@@ -473,6 +478,7 @@ impl<'l> Thinner<'l> {
             Room::Free,
             inner,
         )?;
+        // `None` leaves the member as it is, so that no hash of it has to follow.
         Ok((!edited.bytes.are(content)).then(|| edited.bytes.into_bytes()))
     }
 
@@ -504,6 +510,7 @@ impl<'l> Thinner<'l> {
             let is_recompressed = recompress && part.id != scan::FOUND;
             let is_wanted =
                 tree.within(&part.name).is_some() || is_recompressed && heads.are_of_interest(&part);
+            // Images of a redundant part come as parts of their own, and would be edited twice.
             if !part.is_redundant && is_wanted {
                 parts.push(part);
             }
@@ -538,6 +545,7 @@ impl<'l> Thinner<'l> {
             }
             let is_container = match part.content {
                 Content::Image => false,
+                // What is compressed shows only when it is unpacked, which `edit_part` does.
                 content => {
                     part.coding.is_some() || container::format_of(content, part.stored.bytes()).is_some()
                 }
@@ -589,6 +597,7 @@ impl<'l> Thinner<'l> {
     ) -> Result<Option<Change<'data>>, Error> {
         let Some(coding) = part.coding else {
             let edited = self.edit(part.stored, part.content, node, place, reading, room, depth)?;
+            // A change that changes nothing would have the container around it written anew.
             let is_same = edited.bytes.are(part.stored.bytes());
             return Ok((!is_same).then_some(Change::Replace(edited)));
         };
@@ -609,6 +618,7 @@ impl<'l> Thinner<'l> {
             return Ok(Some(Change::Remove));
         }
         let source = Source::new(&bytes);
+        // Nobody points into what is compressed, so that it may close up whatever it is in.
         let edited = self.edit(source, part.content, node, place, reading, Room::Free, depth)?;
         if edited.bytes.are(source.bytes()) && known.is_none() {
             return Ok(None);

@@ -35,6 +35,8 @@ pub(crate) type VisitUnpacked<'v> = &'v mut dyn FnMut(&mut Reading, Unpacked<'_>
 /// The error for a stream that ended early: because more would come out than is allowed, or else as the caller says.
 pub(crate) fn failed(error: &io::Error, otherwise: impl FnOnce() -> Error) -> Error {
     match error.kind() {
+        // No decompressor has this kind of its own: it is how a metered stream says that its budget
+        // is spent.
         io::ErrorKind::FileTooLarge => Error::new(ErrorKind::LimitExceeded, "too much compressed data"),
         _ => otherwise(),
     }

@@ -31,6 +31,7 @@ pub(crate) static FORMAT: ContainerFormat = ContainerFormat {
 /// The method that a stream is compressed by.
 fn method_of(bytes: &[u8]) -> Option<Compression> {
     const MAGICS: [(&[u8], Compression); 4] = [
+        // With the method, of which gzip has only this one: two bytes alone begin too much else.
         (&[0x1f, 0x8b, 8], Compression::Gzip),
         (&[0xfd, b'7', b'z', b'X', b'Z', 0], Compression::Xz),
         (&[0x28, 0xb5, 0x2f, 0xfd], Compression::Zstd),
@@ -260,6 +261,8 @@ impl Unpacking<'_, '_> {
             left: self.left,
         };
         let (head, result) = head_of(&mut stream);
+        // Where something came out before the damage, the files in that are handed over first: the
+        // error comes again when the stream is read on.
         if head.is_empty()
             && let Err(error) = &result
         {
@@ -376,6 +379,8 @@ impl Unpacking<'_, '_> {
             folder => [folder, b"/", name].concat(),
         };
         self.number = self.number.saturating_add(1);
+        // `take` keeps whoever reads the member from what follows it, and the place tells how much
+        // of it was left.
         let end = stream.position.saturating_add(size);
         let mut content = Counted::new((&mut *stream).take(size));
         let result = self.file(&mut content, &path, depth, reading);

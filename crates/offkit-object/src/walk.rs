@@ -177,6 +177,8 @@ impl RunningDescriptor<'_> {
         }
         let mut with_addresses = |item: &mut Item<'_>| {
             if let Item::Image(image) = item {
+                // Code in this process is lent from where it is, so that its address here is the
+                // one that the program knows it by.
                 image.offset = Some(image.stored_bytes().as_ptr().addr() as u64);
             }
             visit(item.take())
@@ -433,6 +435,7 @@ impl Walker<'_> {
         let mut heads = Heads::default();
         let mut places = Joining::new(location);
         let result = parts(reading, &mut |reading, mut part| {
+            // The reader notes faults and has nobody to tell: those come before the part.
             self.report(reading, location);
             if inside.is_passed {
                 self.pass(part.stored.at(0));
@@ -441,6 +444,7 @@ impl Walker<'_> {
             if self.result.is_break() || !self.is_wanted(&place) {
                 return;
             }
+            // Behind the test of the place, which is cheaper than to unpack a beginning.
             if !heads.are_of_interest(&part) {
                 return;
             }
@@ -474,6 +478,7 @@ impl Walker<'_> {
             }
         });
         self.report(reading, location);
+        // Even after an error: what was handed over before it stays.
         self.open_batch(reading, &mut batch, inside);
         if let Err(error) = result {
             self.problem(reading, location, error);
@@ -676,6 +681,8 @@ impl Walker<'_> {
         // Made where it is lent from: an image is 360 bytes, and waited for when it is moved.
         let mut item = Item::Image(DeviceImage::of_format(code, format));
         if let Item::Image(image) = &mut item {
+            // A section of an object or program is no format for images: one that lies there bare
+            // is by itself.
             image.container = if kind.is_host() {
                 ContainerKind::Image
             } else {
@@ -714,6 +721,7 @@ impl Walker<'_> {
         if self.result.is_continue() {
             self.result = (self.visit)(item);
         }
+        // Readers of containers know nothing of the visitor, but end with an exhausted reading.
         if self.result.is_break() {
             reading.stop();
         }

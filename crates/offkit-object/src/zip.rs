@@ -28,6 +28,7 @@ pub use wheel::{with_local_version, with_local_version_name};
 pub(crate) static FORMAT: ContainerFormat = ContainerFormat {
     kind: ContainerKind::Zip,
     standing: Standing::File,
+    // The second is the end of the directory, which is all that an empty zip file has.
     is: |bytes| bytes.starts_with(b"PK\x03\x04") || bytes.starts_with(b"PK\x05\x06"),
     parts,
     replace: |_, _, _, _| {
@@ -138,6 +139,8 @@ impl<'data> Member<'data> {
                 .at(header)
                 .field(String::from_utf8_lossy(path.as_bytes()).into_owned())
         };
+        // Before the method, which for some encryptions is a number of theirs: that would be
+        // reported as an unknown compression.
         if entry.flags().is_encrypted() {
             return Err(wrong(Error::unsupported("zip member is encrypted")));
         }

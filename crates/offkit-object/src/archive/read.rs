@@ -125,6 +125,7 @@ impl<'data> Entries<'data> {
             // The length counts the zeros that pad the name.
             name = until(stored_name.bytes(), 0);
             content = content.from(length);
+            // llvm-ar stores the name of the table itself in this form, too.
             role = bsd_role(name);
         } else if let Some(digits) = field.strip_prefix(b"/").filter(begins_with_digit) {
             let offset = self.number(digits, header.at(1))?;
@@ -145,6 +146,7 @@ impl<'data> Entries<'data> {
         if trim(field) == b"//" {
             self.long_names = content.bytes();
         }
+        // Windows calls both of its tables `/`: that there was one tells that the next is its own.
         self.has_symbols |= matches!(role, Role::GnuSymbols(_));
         self.position = self.after(content_start.saturating_add(stored));
         Ok(Some(Entry { name, role, content }))
@@ -183,6 +185,7 @@ impl<'data> Entries<'data> {
             terminator.is_some_and(|found| found.bytes() == TERMINATOR)
         };
         let padded = end.saturating_add(1);
+        // Where both places look like a header, one does by chance: the format's own place counts.
         if is_header(end) && !is_header(padded) {
             end
         } else {
@@ -192,6 +195,7 @@ impl<'data> Entries<'data> {
 
     fn number(&self, field: &[u8], offset: u64) -> Result<u64, Error> {
         let digits = field.trim_ascii_end();
+        // What is no text becomes an empty one, which is no number either.
         let text = std::str::from_utf8(digits).unwrap_or_default();
         text.parse().map_err(|_| {
             Error::malformed("archive member header has no number where one belongs")

@@ -73,6 +73,8 @@ pub(super) fn replace_all(source: Source<'_>, new: &BTreeMap<u64, &[u8]>) -> Res
                 .map_or(member.content.len(), |new| new.len()),
         };
         let before = member.content_offset.saturating_sub(member.start);
+        // A content of the same size takes the room that the old one took, whatever the writer put
+        // behind it: `push` copies that as well.
         place = if content == member.content.len() {
             place.saturating_add(member.end.saturating_sub(member.start))
         } else {
@@ -80,6 +82,7 @@ pub(super) fn replace_all(source: Source<'_>, new: &BTreeMap<u64, &[u8]>) -> Res
             end.saturating_add(end % 2)
         };
     }
+    // A table may name a place where no member is. That was wrong before, and stays as it was.
     let moved = |old: u64| match places.binary_search_by_key(&old, |(old, _)| *old) {
         Ok(index) => places.get(index).map_or(old, |(_, new)| *new),
         Err(_) => old,
@@ -155,6 +158,7 @@ fn tables_of(members: &[Old<'_>], new_names: &[(u64, Vec<Vec<u8>>)]) -> Result<V
                     symbols = exchange(symbols, *member, names);
                 }
                 let mut content = symbols::write(role, symbols.iter())?;
+                // As llvm-ar pads a table: the size in its header counts these zeros.
                 let unit = if matches!(role, Role::BsdSymbols(_)) { 8 } else { 2 };
                 content.resize(content.len().next_multiple_of(unit), 0);
                 Ok(Some(content))
@@ -175,6 +179,8 @@ fn exchange(symbols: Vec<Symbol>, member: u64, names: &[Vec<u8>]) -> Vec<Symbol>
         name: name.clone(),
         member,
     });
+    // By the order of members, not by what is taken out: the member may have defined nothing
+    // before, and then there is nothing in whose place its symbols could go.
     let place = symbols.iter().position(|symbol| symbol.member >= member);
     let place = place.unwrap_or(symbols.len());
     let (before, after) = symbols.split_at_checked(place).unwrap_or((&symbols, &[]));

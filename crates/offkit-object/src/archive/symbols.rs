@@ -146,6 +146,7 @@ pub(super) fn patch_coff(content: &mut [u8], moved: impl Fn(u64) -> u64) -> Resu
     let count = content
         .first_chunk::<4>()
         .map_or(0, |count| u32::from_le_bytes(*count));
+    // The chunks end where the table does, so that a count that is too large does no harm.
     for offset in content.chunks_exact_mut(4).skip(1).take(count as usize) {
         if let Some(place) = offset.first_chunk_mut::<4>() {
             let new = moved(u32::from_le_bytes(*place).into());
@@ -214,6 +215,8 @@ fn put(role: Role, content: &mut [u8], at: usize, value: u64) -> Result<(), Erro
 
 fn push(role: Role, out: &mut Vec<u8>, value: u64) -> Result<(), Error> {
     let is_wide = word_of(role) == 8;
+    // Cutting the number would name another member. The error also tells `write_chunks` to begin
+    // again with the wide table.
     let narrow = || u32::try_from(value).map_err(|_| too_large());
     match (role, is_wide) {
         (Role::BsdSymbols(_), true) => out.extend(value.to_le_bytes()),

@@ -49,6 +49,7 @@ impl<'a> ThinMembers<'a> {
             goal,
             limits,
             waiting: Vec::new(),
+            // The archive itself as well, so that one which names itself is not read again.
             met: path.canonicalize().into_iter().collect(),
         };
         let archive = ThinMember {
@@ -95,6 +96,7 @@ impl Iterator for ThinMembers<'_> {
             let is_wanted = self
                 .goal
                 .is_none_or(|goal| goal.is_within(&member.location) || member.location.is_within(goal));
+            // By what a name leads to: links and `..` give one file many names.
             // A file that is not there is new: who opens it says so.
             if is_wanted
                 && member

@@ -141,9 +141,12 @@ fn write_table(out: &mut Vec<u8>, role: Role, symbols: &[(usize, Symbol)]) -> Re
         // As llvm-ar has it, the size in the header counts the padding of a table, which it does not for files.
         pad_to_8(&mut table);
     } else {
+        // Of GNU's table the size counts the padding as well, which is a zero here and no line
+        // feed: it lies within the names.
         table.resize(table.len().next_multiple_of(2), 0);
     }
     let member = Member {
+        // As llvm-ar has it: a table is no file that anybody takes out.
         mode: 0,
         ..Member::new(name, &table)
     };
@@ -269,6 +272,8 @@ struct Names {
 impl Names {
     fn add(&mut self, name: &str) {
         // One character of the 16 is the slash at the end.
+        // Readers would take another slash for that one. Members of one name share their place in
+        // the table, as in llvm-ar's archives.
         if name.len() < 16 && !name.contains('/') || self.places.contains_key(name) {
             return;
         }

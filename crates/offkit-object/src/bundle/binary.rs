@@ -66,6 +66,7 @@ pub(super) fn read<'data>(source: Source<'data>, reading: &mut Reading) -> Resul
         let Some(Some((header, raw, id))) = reading.accept(next)? else {
             break;
         };
+        // An ID may be as long as the file, and becomes a part of a location.
         let counted = reading
             .count_image()
             .and_then(|()| reading.count_metadata(id.len()));
@@ -121,6 +122,7 @@ pub(super) fn is_plausible(source: Source<'_>) -> bool {
 /// that lies inside of `source`.
 pub(super) fn extent(source: Source<'_>) -> u64 {
     let Ok(mut headers) = Headers::new(source) else {
+        // Never 0: the search for the next bundle goes on behind this.
         return (MAGIC.len() as u64).min(source.len());
     };
     let mut end = headers.position;
@@ -131,6 +133,7 @@ pub(super) fn extent(source: Source<'_>) -> u64 {
             end = end.max(offset.saturating_add(size));
         }
     }
+    // Images may all be empty, or said to be within the header.
     end.max(headers.position)
 }
 

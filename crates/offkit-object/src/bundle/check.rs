@@ -52,6 +52,7 @@ fn check_entries(source: Source<'_>, reading: &mut Reading) -> Result<(), Error>
     };
     let mut seen = HashMap::new();
     for entry in &entries {
+        // By bytes: as text, all that is not UTF-8 would be the same replacement character.
         if let Some(first) = seen.insert(entry.raw_id, entry.index) {
             let fault = Error::malformed("offload bundle has two entries with one ID")
                 .at(source.at(entry.header))
@@ -78,6 +79,7 @@ fn check_entries(source: Source<'_>, reading: &mut Reading) -> Result<(), Error>
                 .finding(format_args!("{:#x}", entry.offset));
             reading.fault(fault)?;
         }
+        // The furthest end so far, as a long image may reach over several that begin behind it.
         if entry.end() > end {
             end = entry.end();
             before = format!("entry {}", entry.index);

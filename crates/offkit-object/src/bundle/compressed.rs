@@ -129,6 +129,7 @@ impl<'data> CompressedBundle<'data> {
     /// Data that cannot be decompressed, a size other than promised, and a content that is larger than
     /// `limits` allow for so much data. The hash is not compared: see [`hash_of`](Self::hash_of).
     pub fn decompress(&self, limits: &Limits) -> Result<Vec<u8>, Error> {
+        // The header's size is a promise of the same file; what is allowed follows from the data.
         let limit = Reading::strict(limits)
             .for_file_of(self.data.len() as u64)
             .inflation_left();
@@ -139,6 +140,7 @@ impl<'data> CompressedBundle<'data> {
     /// The hash that the header of a bundle with this content has.
     #[must_use]
     pub fn hash_of(content: &[u8]) -> u64 {
+        // LLVM takes `MD5Result::low`, which reads the first half as little endian.
         let digest: [u8; 16] = Md5::digest(content).into();
         let [a, b, c, d, e, f, g, h, ..] = digest;
         u64::from_le_bytes([a, b, c, d, e, f, g, h])
@@ -296,6 +298,7 @@ impl CompressedHeader {
     /// The compressed data of the bundle at the start of `source`; in version 1, everything after the header.
     pub(super) fn data<'data>(&self, source: Source<'data>) -> Result<Source<'data>, Error> {
         let header_size = self.version.header_size();
+        // Where the data end only the caller can find out, who knows what may follow.
         let Some(file_size) = self.file_size else {
             return Ok(source.from(header_size));
         };

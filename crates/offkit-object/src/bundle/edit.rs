@@ -32,6 +32,7 @@ pub(crate) fn edit<'data>(
             Room::Free => replace::next_multiple(bytes.len() as u64, alignment),
         };
         resize(&mut bytes, at)?;
+        // Also of one that stays: a pointer to what is not among these would be refused.
         moves.push((start, at));
         let mut new = match (edits.replacement(number), &found.compressed) {
             (None, _) => Cow::Borrowed(found.source.bytes()),
@@ -64,6 +65,7 @@ pub(crate) fn edit<'data>(
         }
         bytes.extend_from_slice(&new);
     }
+    // Behind the last bundle as well, or the section would be shorter than before.
     if edits.room == Room::Fixed {
         resize(&mut bytes, source.len())?;
     }

@@ -24,6 +24,7 @@ pub(crate) fn extent(rest: Source<'_>) -> Option<u64> {
     }
     let entries = binary::read(rest, &mut Reading::strict(&Limits::default())).ok()?;
     let ends = entries.iter().map(binary::Entry::end);
+    // The search through any bytes asks this: real IDs have a kind and a target, and so a dash.
     ends.max()
         .filter(|_| entries.iter().all(|entry| entry.id.contains('-')))
 }

@@ -40,6 +40,7 @@ impl<'a> EntryId<'a> {
             Some(offset) => target.split_at_checked(offset).unwrap_or((target, "")),
             None => (target, ""),
         };
+        // An environment that is empty leaves its dash, and so does a processor that is left out.
         let triple = triple.trim_end_matches('-');
         let triple = match triple.strip_suffix("-unknown") {
             // Only a fourth component is an environment: that of `spir64-unknown-unknown` is a system.
@@ -83,7 +84,9 @@ fn processor_offset(kind: &str, target: &str) -> Option<usize> {
         let is_processor = match index {
             0 => false,
             1 | 2 => Target::is_processor_name(component),
+            // Before ROCm 6 HIP's IDs had no environment, either.
             3 => Target::is_processor_name(component) || (kind == "sycl" && !is_environment(component)),
+            // Nothing else stands behind an environment, so that processors to come are known, too.
             _ => true,
         };
         if is_processor {

@@ -56,6 +56,8 @@ pub(crate) fn single_parts<'data>(
     let names = short_names(&ids);
     for (entry, name) in entries.into_iter().zip(names) {
         if let Some(image) = entry.image {
+            // By its number in the header, where those without an image count, too, as `replace`
+            // counts them.
             let mut part = Part::new(entry.index, Name::Text(name), image, Content::Entry);
             part.facts = entry_facts(&entry.id);
             visit(reading, part);

@@ -21,6 +21,7 @@ pub(crate) fn replace(source: Source<'_>, id: usize, new: &[u8], limits: &Limits
     let (is_same, new) = match &old.compressed {
         None => (old.source.bytes() == new, Cow::Borrowed(new)),
         Some(compressed) => {
+            // By content: compressed again, the same content need not be the same bytes.
             let is_same = compressed
                 .inflate(&mut reading)
                 .is_ok_and(|content| content == new);
@@ -131,6 +132,7 @@ impl Slot {
     fn fill(&self, old: &[u8], new: &[u8]) -> (Vec<u8>, u64) {
         let at = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX).min(old.len());
         let mut out = old.get(..at(self.start)).unwrap_or_default().to_vec();
+        // A slot behind the end, as for bytes that were shared, has padding before it.
         out.resize(usize::try_from(self.start).unwrap_or(out.len()), 0);
         out.extend_from_slice(new);
         let end = out.len() as u64;
@@ -155,6 +157,8 @@ impl Slot {
 pub(super) fn alignment_of(offsets: impl Iterator<Item = u64>) -> u64 {
     const PAGE: u64 = 4096;
     // The lowest bit that any of them has.
+    // The page's own is always there, so that the shift is one by 12 at most, and offsets that are
+    // all 0 count as aligned to a page.
     let bits = offsets.fold(PAGE, |bits, offset| bits | offset);
     1_u64.checked_shl(bits.trailing_zeros()).unwrap_or(1)
 }

@@ -76,6 +76,7 @@ pub(super) fn find_all<'data>(
                     return Ok(all);
                 }
             }
+            // Behind the first byte, or the magic that was refused would be found again.
             None => match magics.next(position.saturating_add(1)) {
                 Some(next) => position = next,
                 None => return Ok(all),
@@ -97,6 +98,7 @@ fn read_compressed<'data>(
             // The frame tells its size.
             Compression::Zstd => {
                 data = magics.bounded(data, position.saturating_add(header.version.header_size()));
+                // Headers of blocks tell it, without decompressing anything.
                 let size = zstd::frame_size(data.bytes()).map_err(|error| {
                     magics.lose(data.len());
                     error.at(data.at(0))
@@ -188,6 +190,8 @@ impl Search {
 
     fn next(&mut self, source: Source<'_>, from: u64, accept: impl Fn(Source<'_>) -> bool) -> Option<u64> {
         let mut position = from;
+        // Callers only go forward, so that what was found last is next until it is passed, and
+        // where nothing was found nothing is.
         match self.found {
             Some(found) if found >= from => return Some(found),
             None if !self.is_fresh => return None,

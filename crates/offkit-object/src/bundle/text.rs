@@ -42,6 +42,7 @@ impl Comment {
 
     /// An error if `text` cannot be told from the end of an entry.
     fn refuse_marker(self, text: &[u8]) -> Result<(), Error> {
+        // A start within an entry does no harm, as only an end is looked for there.
         match memmem::find(text, &self.marker(END)) {
             None => Ok(()),
             Some(_) => Err(Error::unrepresentable(
@@ -155,6 +156,7 @@ fn line_at(source: Source<'_>, position: u64) -> (Source<'_>, u64) {
     let size = memchr::memchr(b'\n', rest.bytes()).unwrap_or(rest.bytes().len());
     let line = rest.get(0, size as u64).unwrap_or(rest);
     let next = position.saturating_add(size as u64).saturating_add(1);
+    // On Windows, a file that is opened as text gets this before each line feed.
     let line = match line.bytes().strip_suffix(b"\r") {
         Some(shorter) => line.get(0, shorter.len() as u64).unwrap_or(line),
         None => line,

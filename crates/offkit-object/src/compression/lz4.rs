@@ -26,6 +26,8 @@ pub(crate) fn inflate_at_once(bytes: &[u8], size: u64, out: &mut Vec<u8>) -> Opt
     let size = usize::try_from(size).ok()?;
     // Where there is no memory, others say so.
     out.try_reserve_exact(size.saturating_sub(out.len())).ok()?;
+    // What the last image left here is not cleared: the decoder overwrites it, and nothing behind
+    // what came out is kept.
     out.resize(size, 0);
     let result = lz4_flex::block::decompress_into(bytes, out);
     Some(match result {

@@ -9,6 +9,7 @@ pub(super) fn reader<'r>(stream: impl Read + 'r) -> Result<Box<dyn Read + 'r>, E
     /// In KiB; `xz -9` needs 65 MiB.
     const MOST_MEMORY: u32 = 1 << 18;
     Ok(Box::new(Failing {
+        // `true`: several streams may follow each other, as when files of xz are put together.
         inner: XzReader::new_mem_limit(stream, true, MOST_MEMORY),
         failed: None,
     }))

@@ -45,6 +45,8 @@ impl Heads {
     /// What the stream that begins with `bytes` begins with; `None` where it cannot be told.
     pub(crate) fn of(&mut self, bytes: &[u8]) -> Option<&[u8]> {
         self.inflater.reset(false);
+        // Not `Finish`, which promises that there is room for all that comes out: here the room is
+        // small and the stream cut off, and neither is an error.
         self.inflater
             .decompress(bytes, &mut self.head, FlushDecompress::Sync)
             .ok()?;

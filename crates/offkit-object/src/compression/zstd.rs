@@ -31,6 +31,8 @@ pub(crate) fn inflate_at_once(bytes: &[u8], size: u64, out: &mut Vec<u8>) -> Opt
     out.clear();
     // Where there is no memory, streams say so.
     out.try_reserve_exact(usize::try_from(size).ok()?).ok()?;
+    // Into all of the capacity, which memory that was used before may have more of than `size`. So
+    // more than that may come out, and callers compare.
     let result = CONTEXT.with_borrow_mut(|context| context.decompress(out, bytes));
     let result = result.map(drop);
     Some(result.map_err(|code| super::damaged(Compression::Zstd, zstd_safe::get_error_name(code))))

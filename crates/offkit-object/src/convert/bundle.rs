@@ -39,6 +39,7 @@ pub(super) fn items<'data>(
             let kind = OffloadKind::of(producer).unwrap_or(OffloadKind::NONE);
             let format = ImageFormat::detect(&bundled.bytes);
             let mut entry = OffloadEntry::new(ImageKind::of_format(format), kind, &*bundled.bytes);
+            // In the order of LLVM's packager, which has the architecture before the triple.
             if !id.processor.is_empty() {
                 entry.strings.set("arch", id.processor);
             }
@@ -96,8 +97,10 @@ fn id_of(entry: &OffloadEntry<'_>) -> String {
     let kind = match entry.offload_kind.producer(entry.image_kind) {
         Producer::OpenMp => "openmp",
         Producer::Cuda => "cuda",
+        // clang has said so since code object version 4; `hip` alone promises older code objects.
         Producer::Hip => "hipv4",
         Producer::Sycl => "sycl",
+        // An ID must have a kind, and this is the only one that is no offloading language.
         _ => "host",
     };
     let triple = entry.strings.get("triple").unwrap_or_default();

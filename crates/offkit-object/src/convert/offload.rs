@@ -26,9 +26,11 @@ pub(super) fn write<'data>(
                         format!("the string '{}', which has zero bytes", key.escape_debug()),
                     );
                 } else {
+                    // Not `set`: a repeated key would be lost, and nobody told.
                     kept.push(key.to_owned(), value.to_owned());
                 }
             }
+            // Else those of the entry stay, which are borrowed from the file.
             if kept.len() < entry.strings.len() {
                 entry.strings = kept;
             }

@@ -79,6 +79,7 @@ impl<'data> Item<'data> {
             ("arch", image.target.arch_with_features()),
         ];
         for (key, value) in target {
+            // An own string of this key follows below as it is, and must not be there twice.
             if !value.is_empty() && image.strings.get_bytes(key).is_none() {
                 strings.set(key, value);
             }

@@ -12,6 +12,7 @@ const SYMBOLS: &str = "symbols";
 
 /// Strings of a SYCLBIN of version 2 that are none of the format's own.
 pub(super) fn foreign_strings(bytes: &[u8], limits: &Limits, location: &Location, losses: &mut Losses) {
+    // A bare SYCLBIN of version 1 is no offload binary: it has no strings, and loses none.
     let Ok(binary) = OffloadBinary::parse(bytes, limits) else {
         return;
     };
@@ -42,6 +43,7 @@ pub(super) fn items<'data>(
         }
         let symbols = kernels(&module.properties, &place, losses);
         let mut others = module.properties;
+        // Kernels go on in a string of every image, so that their set is no loss.
         if symbols.is_some() {
             others.remove(names::KERNEL_NAMES);
         }
@@ -87,6 +89,7 @@ pub(super) fn property_sets(sets: &PropertySets, location: &Location, losses: &m
 /// The kernels as LLVM lists them, if that says all that the property set says.
 fn kernels(sets: &PropertySets, location: &Location, losses: &mut Losses) -> Option<String> {
     let set = sets.set(names::KERNEL_NAMES)?;
+    // DPC++ writes 1 beside each name. Anything else says more than a list of names can.
     if set.iter().any(|(_, value)| *value != PropertyValue::U32(1)) {
         losses.add(location, "the values beside the kernels' names");
     }
@@ -115,6 +118,8 @@ pub(super) fn from_items<'data>(
         image.location = location.clone();
         image.producer = entry.offload_kind.producer(entry.image_kind);
         image.strings = entry.strings.clone();
+        // A SYCLBIN says target and kernels by properties, which are made of these fields, and has
+        // no place for the strings themselves.
         read_strings(&mut image);
         image_losses(&image, entry.offload_kind, losses);
         images.push(image);

@@ -43,6 +43,7 @@ pub(super) fn edit<'data>(
             Room::Fixed => out.bytes.push(slice(source, offset, start)),
         }
         let place = out.bytes.len();
+        // Of empty ones, too: the program's wrappers still point to them.
         out.moves.push((start, place));
         if let Some(progress) = edits.recompress {
             kept = parallel::map(kept, 1, |entry| {
@@ -123,6 +124,7 @@ impl<'data> Kept<'data> {
         // This is the only comparison: `ThinDraft::check` leaves out images that were compressed anew.
         let read_back = inflate_whole(Compression::Zstd, &compressed, content.len() as u64).ok()?;
         pad_to_8(&mut compressed);
+        // With padding on both sides: without a smaller file it only asks for a newer driver.
         if compressed.len() >= self.payload.len() || read_back != content {
             return None;
         }

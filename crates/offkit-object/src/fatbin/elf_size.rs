@@ -9,5 +9,6 @@ use crate::source::Source;
 pub(super) fn without_padding(bytes: &[u8]) -> Option<usize> {
     let end = usize::try_from(elf::extent(Source::new(bytes))?).ok()?;
     let padding = bytes.get(end..)?;
+    // More is no padding to a multiple of 8, and may be something that no header names.
     (padding.len() < 8 && is_zero(padding)).then_some(end)
 }

@@ -24,6 +24,7 @@ pub(crate) static FORMAT: ContainerFormat = ContainerFormat {
     parts,
     inflate: |stored, _, most| {
         let section = section(stored.bytes());
+        // Nothing tells the size before. The reader of bitstreams bounds it by the file's size.
         match section.len() as u64 > most {
             true => Err(too_large(most)),
             false => Ok(section),

@@ -217,6 +217,7 @@ impl Coff {
             .bytes()
             .first_chunk::<4>()
             .map_or(0, |size| u32::from_le_bytes(*size));
+        // Of a table that is cut off, the names that are there still count.
         rest.get(0, size.into()).unwrap_or(rest)
     }
 }
@@ -224,6 +225,7 @@ impl Coff {
 impl Section {
     /// The section's name; long ones are in the string table.
     pub(super) fn name<'a>(&'a self, strings: &'a [u8]) -> &'a [u8] {
+        // A name of eight bytes fills the field and has no zero byte.
         let short = name_at(&self.name, 0).unwrap_or_default();
         let Some(place) = short.strip_prefix(b"/") else {
             return short;
@@ -240,6 +242,7 @@ impl Section {
         };
         offset
             .and_then(|offset| name_at(strings, offset))
+            // Where it leads nowhere, the reference is all the name there is.
             .unwrap_or(short)
     }
 }

@@ -43,6 +43,8 @@ pub(super) fn size_field(source: Source<'_>, index: usize, size: usize) -> Resul
         bytes: vec![0; 4].into(),
     };
     number.put_u32(0, size as u64)?;
+    // `VirtualSize`. `SizeOfRawData` stays, as it is a multiple of the file's alignment and what
+    // follows in the file does not move.
     Ok((header.saturating_add(8) as u64, number.bytes.into_bytes()))
 }
 
@@ -76,6 +78,7 @@ impl Strings {
     /// The name as it is in a section header, after its addition to the table if it is long.
     fn add(&mut self, name: &str) -> Result<[u8; 8], Error> {
         let mut field = [0; 8];
+        // Readers would take a short name with a slash in front for a place in the table.
         let short = if name.len() <= field.len() && !name.starts_with('/') {
             name.to_owned()
         } else {
@@ -239,6 +242,7 @@ impl<'p, 'data> Plan<'p, 'data> {
 
     fn write(self) -> Result<Output<'data>, Error> {
         let spliced = splice(self.bytes, &self.edits, &self.used(), 1)?;
+        // A copy, as `spliced` is still asked for new places while headers are written.
         let mut out = Out {
             bytes: spliced.bytes.clone(),
         };
@@ -262,6 +266,7 @@ impl<'p, 'data> Plan<'p, 'data> {
             out.put_u32(pointer_at.saturating_add(4), 0)?;
             return Ok(out.bytes);
         }
+        // Sections that are added come behind all others: no symbol changes for these.
         if !self.changes.removed.is_empty() || !self.changes.replaced.is_empty() {
             self.change_symbols(to_usize(symbols)?, &mut out)?;
         }
@@ -319,6 +324,7 @@ impl<'p, 'data> Plan<'p, 'data> {
             .strings_offset()
             .map(|end| (coff.symbols_offset, end.saturating_sub(coff.symbols_offset)));
         let mut used: Vec<Range<usize>> = contents
+            // Without a size they still end what `splice` takes for padding before them.
             .chain(starts.filter(|start| *start != 0).map(|start| (start.into(), 0)))
             .chain(symbols)
             .chain(coff.strings_offset().map(|offset| (offset, self.strings_size)))
@@ -348,6 +354,7 @@ impl<'p, 'data> Plan<'p, 'data> {
             let is_section_symbol =
                 class == CLASS_STATIC && auxiliary > 0 && symbol.get(8..12) == Some(&[0; 4]);
             let old = self.section_of(symbol);
+            // Numbers count from 1; 0 and below are undefined, absolute and debugging symbols.
             let Ok(section) = usize::try_from(old.saturating_sub(1)) else {
                 continue;
             };

@@ -79,6 +79,8 @@ fn edit_sections<'data>(
             false => edit_windows_program(source, changed, room).map(Chunks::from),
         };
     }
+    // Pointers first, at the old places of their tables, which the change of sizes moves. They are
+    // read from `source` and written to a copy: one that two tables name moves once.
     let mut old = source.bytes().to_vec();
     for (index, edited) in changed.iter().filter(|(_, edited)| !edited.stays()) {
         if !is_elf {
@@ -140,6 +142,7 @@ fn move_pointers(source: Source<'_>, index: usize, edited: &Edited<'_>, out: &mu
                 }
             }
         }
+        // The ABIs of hosts of 64 bits keep addends in relocations, never in the word.
         if section.kind == SECTION_RELA {
             let symbols = symbols_of(section.link);
             let count = section
@@ -184,6 +187,7 @@ fn edit_windows_program(
         let header = header.ok_or_else(|| Error::malformed("there is no PE header"))?;
         return super::pe::cut(source, header, changed);
     }
+    // Without room to move in, the new content is as long as the old one, with zeros in it.
     let mut bytes = source.bytes().to_vec();
     for (index, edited) in changed {
         let (start, size, _) = Kind::Coff.place_of(source, *index)?;

@@ -62,6 +62,7 @@ impl Elf {
         Ok(Self {
             is_64: header.is_64,
             is_big_endian: header.big_endian,
+            // Program headers would not follow what `elf_edit` moves.
             is_relocatable: header.kind == TYPE_RELOCATABLE && segments == 0,
             headers_offset: sections.offset,
             names_index: sections.names() as usize,
@@ -148,6 +149,7 @@ pub(super) fn sections<'data>(
                 .unwrap_or_else(|| source.from(u64::MAX));
             reading.fault(kpack::moved(found))?;
         }
+        // LLVM's linker wrapper goes by the type alone, whatever the section is called.
         let content = if section.kind == TYPE_OFFLOADING {
             Some(SectionContent::Container(ContainerKind::OffloadBinary))
         } else {
@@ -158,6 +160,7 @@ pub(super) fn sections<'data>(
         };
         // In programs these belong to the images that are registered when the program starts.
         let is_registered = !elf.is_relocatable && name.starts_with(BUNDLE_PREFIX);
+        // An entry without code is still one of the bundle's; an empty container says nothing.
         let is_empty = section.size == 0 && !matches!(content, SectionContent::BundleEntry(_));
         if section.kind == elf::SHT_NOBITS.0 || is_registered || is_empty {
             continue;

@@ -174,6 +174,8 @@ impl<'p, 'data> Plan<'p, 'data> {
             let start = to_usize(old.offset)?;
             let length = new.len();
             let has_no_bytes = old.kind == elf::SHT_NOBITS.0 || old.kind == elf::SHT_NULL.0;
+            // A section without bytes may have any offset, 0 as well: an edit there would go into
+            // what is not its own.
             if has_no_bytes || start < plan.file_header_size() {
                 return Err(Error::unrepresentable("the section has no place in the file").finding(index));
             }
@@ -215,6 +217,7 @@ impl<'p, 'data> Plan<'p, 'data> {
         // Edits are in the order of the file; those before the table stay before it.
         let position = self.edits.partition_point(|edit| edit.start < start);
         let new_count = added.len().saturating_add(1);
+        // Origins are numbers of edits, and what is inserted at `position` shifts those behind it.
         for (_, origin) in &mut self.headers {
             if let Origin::Edit(number, _) = origin
                 && *number >= position
@@ -260,6 +263,7 @@ impl<'p, 'data> Plan<'p, 'data> {
         let numbers = &self.numbers;
         let renumber = |old: u32| {
             let new = numbers.get(old as usize).copied().flatten();
+            // 0 stands for no section: what the header was linked with is gone.
             new.unwrap_or_default()
         };
         for (header, _) in &mut self.headers {
@@ -289,6 +293,7 @@ impl<'p, 'data> Plan<'p, 'data> {
             is_64: self.elf.is_64,
             is_big_endian: self.elf.is_big_endian,
         };
+        // New sections come behind all others, so that only removal changes numbers.
         if self.numbers.iter().any(Option::is_none) {
             self.renumber_contents(&headers, &mut out)?;
         }
@@ -338,6 +343,7 @@ impl<'p, 'data> Plan<'p, 'data> {
             .sections
             .iter()
             .filter(|section| is_in_file(section) && section.offset > first);
+        // 8 at least, for the table of headers moves, too, and is read in place.
         let largest = moving
             .map(|section| section.align)
             .filter(|align| align.is_power_of_two() && *align <= LARGEST_ALIGN)
@@ -470,6 +476,7 @@ impl<'p, 'data> Plan<'p, 'data> {
 /// Appends the names of new sections to the table of names; where each is.
 fn add_names(table: &mut Vec<u8>, added: &[NewSection<'_>]) -> Result<Vec<u32>, Error> {
     let mut places = Vec::with_capacity(added.len());
+    // In a table that was cut off, the last name would run into the first new one.
     if table.last().is_some_and(|last| *last != 0) {
         table.push(0);
     }
@@ -505,6 +512,7 @@ fn with_relocations(elf: &Elf, removed: &[usize]) -> Vec<usize> {
 /// The bytes of a section in the new file.
 fn range_of(header: &SectionHeader, out: &Out<'_>) -> Result<Range<usize>, Error> {
     let (start, size) = (to_usize(header.offset)?, to_usize(header.size)?);
+    // Whoever goes through it takes a step for each entry, and a damaged size claims any number.
     Ok(start..start.saturating_add(size).min(out.bytes.len()))
 }
 

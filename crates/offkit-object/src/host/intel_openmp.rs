@@ -50,6 +50,7 @@ pub fn intel_openmp_elf(module: &[u8]) -> Result<Vec<u8>, Error> {
             section(MODULE, module, elf::SHT_PROGBITS, 8),
         ],
     )?;
+    // Only now, as sections are added to relocatable objects alone.
     const TYPE_AT: std::ops::Range<usize> = 16..18;
     if let Some(file_type) = file.get_mut(TYPE_AT) {
         file_type.copy_from_slice(&elf::ET_DYN.0.to_le_bytes());

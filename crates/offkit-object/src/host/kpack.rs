@@ -60,6 +60,7 @@ pub(crate) fn redirect(source: Source<'_>, reference: &[u8], limits: &Limits) ->
     let is_fit = elf.is_64 && !elf.is_big_endian;
     let found = section(&elf, source, BUNDLES).zip(section(&elf, source, WRAPPERS));
     let ((index, bundles), (_, wrappers)) = found.filter(|_| is_fit).ok_or_else(unsupported)?;
+    // `rocm-kpack` leaves this section without bytes in the file: then its code is gone already.
     let content = source
         .get(bundles.offset, bundles.size)
         .filter(|_| bundles.is_in_file);
@@ -91,11 +92,13 @@ pub(crate) fn redirect(source: Source<'_>, reference: &[u8], limits: &Limits) ->
     let pointers = linked::pointers_at(source, &pointers.collect::<Vec<_>>())?;
     let mut registered = BTreeMap::new();
     for (number, pointer) in numbers.iter().zip(pointers) {
+        // A pointer to before the section wraps to a number at which no bundle begins.
         let within = pointer.wrapping_sub(bundles.address);
         let bundle = starts.binary_search(&within).map_err(|_| {
             Error::unsupported("a wrapper does not lead to where a bundle begins")
                 .finding(format_args!("a pointer to address {pointer:#x}"))
         })?;
+        // An archive names code by its wrapper's number, and an image has one name in it.
         if registered.insert(bundle, *number).is_some() {
             return Err(Error::unsupported("two wrappers lead to one bundle"));
         }

@@ -64,6 +64,7 @@ pub(super) fn edit<'data>(
         });
     }
     let file = with_sections(source, &changed)?;
+    // Zeros fill the rest then, all that others point to is in its place, and no header changes.
     if room == Room::Fixed {
         return Ok(file);
     }
@@ -103,6 +104,7 @@ fn with_sections<'data>(
         let range = changed.file_range();
         let before = range.start.checked_sub(file.len()).ok_or_else(overlapping)?;
         let before = source.get(file.len(), before).ok_or_else(cut_off)?;
+        // For a section that is cut off, zeros would be written that the file never had.
         let _ = source.get(range.start, changed.header.size).ok_or_else(cut_off)?;
         file.push(before.bytes());
         file.append(changed.edited.bytes.clone());
@@ -131,6 +133,7 @@ pub(super) fn pointers_at(source: Source<'_>, addresses: &[u64]) -> Result<Vec<u
         file: File(Patched::new(Chunks::new())),
     };
     let mut addends = std::collections::HashMap::new();
+    // Packed relocations need not be asked: what they add to is in the word itself.
     if let Some(table) = program.dynamic(tables::DYNAMIC_RELA) {
         let size = program.dynamic(tables::DYNAMIC_RELA_SIZE).unwrap_or_default();
         let count = size.checked_div(size_of::<Rela>() as u64).unwrap_or_default();
@@ -170,6 +173,7 @@ fn cut_off() -> Error {
 
 fn segments(source: Source<'_>, header: &Header) -> Result<Vec<Segment>, Error> {
     let [offset, size, count] = header.segments(source).unwrap_or_default();
+    // The table is read as one slice, and written back by this size.
     if size != SEGMENT_SIZE {
         return Err(Error::malformed("program headers have an unknown size").finding(size));
     }
@@ -301,6 +305,8 @@ impl Program<'_, '_> {
                 _ => self.move_packed(offset, size, &mut found)?,
             }
         }
+        // A program that may lie anywhere has type `ET_DYN`, like a library, and relocations for
+        // all of its pointers.
         if self.header.kind == TYPE_EXECUTABLE {
             self.move_fixed(&mut found)?;
         }
@@ -338,6 +344,7 @@ impl Program<'_, '_> {
         let start = segment.offset.get();
         let table = self.source.records::<Dynamic>(start, count).unwrap_or_default();
         let entries = table.iter().take_while(|entry| entry.tag != tables::DYNAMIC_END);
+        // Gathered, as `move_block` writes to the file while it goes through them.
         let entries = (0_u64..).zip(entries).map(|(number, entry)| {
             let at = start.saturating_add(number.saturating_mul(size));
             (at, entry.tag.get(), entry.value.get())
@@ -350,6 +357,7 @@ impl Program<'_, '_> {
         let count = size.checked_div(size_of::<Rela>() as u64).unwrap_or_default();
         let relocations = self.source.records::<Rela>(table, count).ok_or_else(cut_off)?;
         for (number, relocation) in (0_u64..).zip(relocations) {
+            // Relocations by a symbol follow the symbol, which `move_symbols` moves.
             if relocation.action(self.header.machine) != Some(Action::Relative) {
                 continue;
             }
@@ -569,6 +577,8 @@ impl Program<'_, '_> {
         };
         let end = segment.offset.get().saturating_add(segment.file_size.get());
         let ends_with_section = self.changed.iter().any(|changed| changed.file_range().end == end);
+        // Where more is in memory than in the file, as for `.bss`, a segment that ends sooner would
+        // take that memory away.
         ends_with_section
             && end.saturating_sub(hole.end) < self.page()
             && segment.memory_size == segment.file_size
@@ -639,6 +649,8 @@ impl Program<'_, '_> {
                 .map(|segment| segment.address.get().wrapping_sub(segment.offset.get()))
         };
         let hole_bias = segment_of(&self.segments, hole.segment).unwrap_or_default();
+        // The block counts as kept from here on: `split_segments` maps it with what is before it,
+        // and its pages stay.
         hole.kept_end = new_end;
         hole.start = new_end
             .checked_next_multiple_of(self.page())
@@ -703,6 +715,8 @@ impl Program<'_, '_> {
         // below. A relocation that leads there means that the program's code reads it too, by an address that is nowhere else.
         self.refuse_pointers_to(&old_addresses)?;
 
+        // From the new file, as a symbol table in the block has been changed in it already. Program
+        // headers take only the beginning of the old place, so that zeros go over all of it.
         let content = self.file.0.get(block.start, size).ok_or_else(cut_off)?;
         self.file.put(block.start, &vec![0; content.len()])?;
         self.file.put(start, &content)?;
@@ -732,6 +746,7 @@ impl Program<'_, '_> {
             }
         }
         for (at, tag, value) in self.dynamic_entries() {
+            // Under other tags a value may be a size or flags that only look like an address there.
             if MOVABLE_TABLES.contains(&tag) && old_addresses.contains(&value) {
                 self.file.put_word(at.saturating_add(WORD), readdressed(value))?;
             }

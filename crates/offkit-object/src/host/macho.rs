@@ -154,6 +154,7 @@ fn segments<'data, Header: MachHeader<Endian = Endianness>>(
             .map_err(|error| wrong(source, "segment", error));
         for section in reading.accept(segment)?.flatten().unwrap_or_default() {
             let found = read_section(source, endian, section, path, id, reading)?;
+            // All sections count, so that the number is the section's own.
             id = id.saturating_add(1);
             if let Some(found) = found {
                 visit(reading, found)?;
@@ -170,11 +171,13 @@ fn read_section<'data, S: Section<Endian = Endianness>>(
     id: usize,
     reading: &mut Reading,
 ) -> Result<Option<Found<'data>>, Error> {
+    // `.llvm.offloading` fills the 16 bytes of the field, so that no zero byte ends it.
     let name = name_at(section.sectname(), 0).unwrap_or_default();
     let Some(content) = content_of(name) else {
         return Ok(None);
     };
     let offset = u64::from(section.offset(endian));
+    // Sections that the loader fills with zeros have a size and no range.
     let Some((_, size)) = section.file_range(endian, offset).filter(|(_, size)| *size > 0) else {
         return Ok(None);
     };

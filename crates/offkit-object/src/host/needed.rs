@@ -79,6 +79,7 @@ fn of_windows(bytes: &[u8], needed: &mut Needed) -> Option<()> {
     let mut offset = u64::from(ImageDosHeader::parse(bytes).ok()?.nt_headers_offset());
     let (headers, directories) = ImageNtHeaders64::parse(bytes, &mut offset).ok()?;
     let sections = headers.sections(bytes, offset).ok()?;
+    // Libraries that are loaded late have a table of their own: the program starts without them.
     let imports = directories.import_table(bytes, &sections).ok()??;
     let mut descriptors = imports.descriptors().ok()?;
     while let Some(descriptor) = descriptors.next().ok()? {

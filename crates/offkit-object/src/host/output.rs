@@ -84,6 +84,7 @@ impl<'data> Output<'data> {
     }
 
     fn place(&self, range: &Range<usize>) -> Place<'data> {
+        // Bytes are only ever added at the end, so that starts are in order.
         let before = self.borrowed.partition_point(|other| other.start <= range.start);
         let last = before.checked_sub(1).and_then(|last| self.borrowed.get(last));
         let own = |start: usize| {
@@ -113,6 +114,7 @@ impl<'data> Output<'data> {
         let mut chunks = Chunks::new();
         let mut done = 0;
         for borrowed in &self.borrowed {
+            // A part of `own` cannot move out of it without a copy.
             chunks.copy(self.own.get(done..borrowed.own_before).unwrap_or_default());
             chunks.push(borrowed.bytes);
             done = borrowed.own_before;

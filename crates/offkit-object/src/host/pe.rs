@@ -106,6 +106,8 @@ pub(super) fn cut(
 ) -> Result<Vec<u8>, Error> {
     let file = File(source.bytes().to_vec());
     let optional = header.saturating_add(FILE_HEADER);
+    // Programs of 32 bits have their base and their directories at other places, and pointers of
+    // four bytes with base relocations of another type.
     if file.half(optional)? != OPTIONAL_MAGIC {
         return Err(Error::unrepresentable(
             "only programs of 64 bits are made smaller",
@@ -131,6 +133,7 @@ pub(super) fn cut(
         changed,
     };
     program.check_end()?;
+    // Before anything moves in the file, as section headers say where base relocations are.
     program.move_pointers(source)?;
     program.close_up()
 }
@@ -165,6 +168,7 @@ impl Program<'_> {
 
     /// The place and the size of a table that the header names.
     fn directory(&self, number: u64) -> Result<Option<[u64; 2]>, Error> {
+        // A header may have fewer than the usual 16 directories: section headers follow then.
         if u64::from(self.file.word(self.optional.saturating_add(DIRECTORY_COUNT))?) <= number {
             return Ok(None);
         }
@@ -339,6 +343,7 @@ impl Program<'_> {
                 .ok_or_else(damaged)?;
             self.file.0.drain(start..end);
         }
+        // Last, as the sum counts the size of the file as well.
         self.file.sum_up(self.optional)?;
         Ok(self.file.0)
     }
@@ -353,6 +358,7 @@ impl File {
         if self.word(at)? == 0 {
             return Ok(());
         }
+        // The field counts as 0 in its own sum.
         self.put_word(at, 0)?;
         let (halves, rest) = self.0.as_chunks::<2>();
         let last = rest.first().map(|byte| u64::from(*byte));

@@ -41,10 +41,12 @@ pub(super) const LONGEST_NAME: usize = 1 << 10;
 /// COFF programs may have only the first 8 bytes of a name; no host has another section that begins like these.
 pub(super) fn content_of(name: &[u8]) -> Option<SectionContent> {
     const CONTAINERS: &[(&[u8], ContainerKind)] = &[
+        // Also `.llvm.offloading.relocatable`, where `clang-linker-wrapper -r` keeps them.
         (b".llvm.offloading", ContainerKind::OffloadBinary),
         // 8 bytes that are left of `.hip_fatbin` in PE files, and of `.nv_fatbin` and `__nv_relfatbin` below.
         (b".hip_fat", ContainerKind::Bundle),
         (b".nv_fatb", ContainerKind::Fatbin),
+        // What Mach-O calls it, in the segment `__NV_CUDA`.
         (b"__nv_fatbin", ContainerKind::Fatbin),
         (b"__nv_rel", ContainerKind::Fatbin),
     ];

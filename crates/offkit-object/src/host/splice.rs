@@ -67,6 +67,7 @@ pub(super) fn splice<'a>(
     let mut kept = 0_usize;
     let mut next_edit = edits.iter().peekable();
     while let Some(edit) = next_edit.next() {
+        // Edits over each other or out of order show here, where one begins before `kept`.
         let unchanged = bytes.get(kept..edit.start).ok_or_else(overlapping)?;
         append(&mut out, unchanged, kept, align);
         out.fill_up(out.len().next_multiple_of(edit.align.max(1)));
@@ -125,6 +126,8 @@ impl Occupied {
         } else {
             (&self.shared, edit.end)
         };
+        // Both lists are in order and without overlaps, so that of all ranges that begin before
+        // `end` the last one ends last.
         let before = ranges.partition_point(|range| range.start < end);
         let last = before.checked_sub(1).and_then(|last| ranges.get(last));
         last.is_some_and(|range| range.end > edit.start)
@@ -144,6 +147,7 @@ fn add(ranges: &mut Vec<Range<usize>>, range: Range<usize>) {
 /// Padding behind it is not among them: it was put there for the old size, and keeping it would let a file grow each time
 /// that an image in it changes to another size and back.
 fn after(bytes: &[u8], edit: &Edit<'_>, used: &[Range<usize>]) -> Option<usize> {
+    // An insertion replaces nothing, so that no padding behind it was for an old size.
     if edit.start == edit.end {
         return Some(edit.end);
     }

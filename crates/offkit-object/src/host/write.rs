@@ -188,6 +188,7 @@ pub(super) fn replace_section_at<'data>(
     let kind = Kind::of(bytes)?;
     let (start, size, is_linked) = kind.place_of(source, index)?;
     let length = usize::try_from(new.len()).unwrap_or(usize::MAX);
+    // Nothing moves then, so that it makes no difference whether the file is linked.
     if size == length {
         return overwrite(source, start, size, new);
     }
@@ -282,6 +283,7 @@ impl ObjectFormat {
             _ => {}
         }
         let (is_64, is_big_endian, machine, flags) = match cpu {
+            // x32 is 64-bit code in files of the class for 32 bits.
             HostCpu::X86_64 => (!parts.is_x32(), false, elf::EM_X86_64, 0),
             HostCpu::X86 => (false, false, elf::EM_386, 0),
             HostCpu::Aarch64 => (true, false, elf::EM_AARCH64, 0),
@@ -344,6 +346,7 @@ impl Kind {
     }
 
     fn add<'data>(self, object: &'data [u8], sections: &[NewSection<'data>]) -> Result<Output<'data>, Error> {
+        // Linked programs pass here, too: an edit without changes would refuse them.
         if sections.is_empty() {
             return Ok(object.to_vec().into());
         }
@@ -396,6 +399,7 @@ impl Kind {
                 section.map(|section| {
                     (
                         section.offset.into(),
+                        // As readers hand the content over: the file's padding would count as more.
                         coff.size_of(section).into(),
                         coff.is_linked,
                     )

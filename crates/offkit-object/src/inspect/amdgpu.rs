@@ -27,6 +27,7 @@ const NOTE_METADATA: u32 = 32;
 
 /// The version of the code object: `e_ident[EI_ABIVERSION]` counts from 0 for version 2.
 fn version(header: &Header) -> Option<u8> {
+    // LLVM gives the number this meaning for HSA only.
     (header.os_abi == OS_ABI_HSA).then(|| header.abi_version.saturating_add(2))
 }
 
@@ -103,6 +104,7 @@ pub(super) fn inspect(source: Source<'_>, findings: &mut Findings) -> Result<(),
         findings.detail("generic version", generic);
     }
     let result = read_notes(&elf, findings);
+    // Behind the notes, which name kernels first, and whatever is wrong with these.
     read_symbols(&elf, findings);
     result
 }
@@ -261,6 +263,7 @@ fn read_metadata_v2(source: Source<'_>, findings: &mut Findings) -> Result<(), E
     findings.count(source.len())?;
     let mut kernel: Option<InspectedKernel> = None;
     for line in yaml::section(source.bytes(), "Kernels") {
+        // Arguments have a `Name`, too, one list deeper.
         if line.starts_item(1) && line.key == "Name" {
             let next = InspectedKernel::new(findings.text(line.value.as_bytes())?);
             findings.inspection.kernels.extend(kernel.replace(next));
@@ -292,6 +295,7 @@ fn read_symbols(elf: &Elf<'_>, findings: &mut Findings) {
         .iter()
         .filter(|symbol| symbol.is_object() && symbol.is_defined())
         .filter_map(|symbol| symbol.name.strip_suffix(DESCRIPTOR));
+    // Metadata that could be read has them all, and knows more of each than its name.
     if findings.inspection.kernels.is_empty() {
         for name in described {
             findings.kernel(name.to_owned());

@@ -195,6 +195,7 @@ impl<'data> File<'data> {
                 Item::Block(BLOCK_MODULE) => {
                     let mut module = Module::default();
                     let result = self.module(&mut module, findings);
+                    // The table comes behind the module; older modules have their names inside.
                     if module.version >= VERSION_WITH_STRING_TABLE {
                         self.unnamed.push(module);
                         result
@@ -247,6 +248,7 @@ impl<'data> File<'data> {
             let item = self.stream.next()?;
             let result = match item {
                 Item::End => {
+                    // Only here, where both the constants and the metadata that names one are read.
                     let version = module.annotations.code_object_version();
                     if let Some(version) = version
                         .and_then(|value| module.integers.get(&value))
@@ -272,6 +274,7 @@ impl<'data> File<'data> {
             if let Err(error) = result {
                 findings.problem(error);
             }
+            // A reader that met an error stopped somewhere within its block.
             self.stream.leave(depth);
         }
     }
@@ -280,11 +283,14 @@ impl<'data> File<'data> {
     fn constants(&mut self, module: &mut Module) -> Result<(), Error> {
         const SET_TYPE: u64 = 1;
         const INTEGER: u64 = 4;
+        // All values have one numbering. Global values come first, as LLVM writes them before any
+        // constants.
         let mut number = (module.globals.len() as u64).saturating_add(module.constants);
         self.stream.enter();
         loop {
             match self.stream.next()? {
                 Item::End => return Ok(()),
+                // Neither is a constant, so that neither takes a number.
                 Item::Block(_) | Item::Record(SET_TYPE) => continue,
                 Item::Record(record) => {
                     // The lowest bit is the sign.
@@ -447,6 +453,8 @@ impl<'data> File<'data> {
 
 /// The value behind a key, to its zero.
 fn attribute<'a>(bytes: &'a [u8], key: &[u8]) -> Option<&'a [u8]> {
+    // Looked for, not stepped to: attributes of other kinds stand before it, of sizes that are not
+    // known here.
     let at = memchr::memmem::find(bytes, key)?;
     let value = bytes.get(at.saturating_add(key.len())..)?;
     value.split(|byte| *byte == 0).next()

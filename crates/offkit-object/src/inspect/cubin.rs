@@ -56,6 +56,7 @@ const NOTE_TOOLKIT: u32 = 2000;
 pub(super) fn header_target(source: Source<'_>) -> Option<Target> {
     let header = Header::read(source)?;
     let mut target = target(&header);
+    // Files up to CUDA 12 have it in their flags, and their sections need no look.
     if header.os_abi != OS_ABI_OLD
         && let Some(section) = header
             .sections(source)
@@ -251,6 +252,7 @@ impl Cubin {
                 let place = place();
                 findings.count(section.data.len())?;
                 for (kind, value) in attributes(elf.fields(section.data)) {
+                    // There is one for each argument, and resources have nothing of them.
                     if kind == ATTRIBUTE_PARAMETER && !findings.has_details {
                         continue;
                     }
@@ -289,6 +291,7 @@ impl Cubin {
 
     /// Attributes of one kernel.
     fn add_of_kernel(&mut self, place: Option<usize>, kind: u8, value: Fields<'_>) {
+        // It says nothing of the kernel, and so counts from the section of any function.
         if kind == ATTRIBUTE_API_VERSION {
             self.api_version = value.word(0);
         }
@@ -332,6 +335,7 @@ impl Cubin {
                 spills,
                 ..
             } = kernel.resources;
+            // ptxas writes the last parameter first.
             facts.parameters.sort_unstable();
             if !facts.parameters.is_empty() {
                 let mut sizes = String::new();
@@ -377,6 +381,7 @@ impl Facts {
                 STACK_UNKNOWN => Stack::Unknown,
                 bytes => Stack::Bytes(bytes.into()),
             }),
+            // That an older ptxas notes none means nothing; those that are there count anyway.
             spills: (spills_are_noted || self.spilled != [0, 0]).then_some(Spills::Bytes { stores, loads }),
         }
     }

@@ -62,6 +62,7 @@ pub(super) struct Symbol<'data> {
 
 impl Symbol<'_> {
     pub(super) fn is_defined(&self) -> bool {
+        // Absolute and common symbols have reserved numbers, and are defined, too.
         self.section != 0
     }
 
@@ -75,6 +76,7 @@ impl Symbol<'_> {
 
     /// Whether other files may refer to it, or it refers to another file.
     pub(super) fn is_shared(&self) -> bool {
+        // Others see a protected symbol as well; they only cannot put another in its place.
         self.is_global() && !matches!(self.other & 3, VISIBILITY_INTERNAL | VISIBILITY_HIDDEN)
     }
 
@@ -112,6 +114,7 @@ impl<'data> Elf<'data> {
             source,
             sections: Vec::new(),
         };
+        // Noted only: the header by itself still says what the code is for.
         let result = elf.read_sections(findings);
         if let Err(error) = result {
             findings.problem(error);
@@ -297,6 +300,7 @@ impl<'data> Elf<'data> {
             if section.kind != SECTION_NOTES {
                 continue;
             }
+            // Sections may share their bytes: each is paid for by itself.
             if let Err(error) = findings.count(section.data.len()) {
                 findings.problem(error);
                 break;

@@ -69,6 +69,7 @@ impl Findings {
 
     /// The same, where it lies: of most names it is the beginning that counts, or nothing.
     pub(super) fn name<'data>(&mut self, bytes: &'data [u8]) -> Result<Cow<'data, str>, Error> {
+        // By number, too, as very many empty names take memory and no bytes of the image.
         self.reading.count_strings(1)?;
         self.reading.count_metadata(bytes.len() as u64)?;
         // Looking for what is not text takes far longer than seeing that all is.

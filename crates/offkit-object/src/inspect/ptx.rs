@@ -116,6 +116,7 @@ fn add<'data>(
 ) -> Result<(), Error> {
     let has = |word| statement.words.contains(&word);
     let function = has(".func");
+    // `seen` is asked last everywhere below: a declaration must not hide the definition behind it.
     // A variable is defined where it stands; a function without a body is only declared.
     let (defined, Some(name)) = (statement.has_body || !function, statement.name()) else {
         return Ok(());
@@ -124,6 +125,7 @@ fn add<'data>(
         if statement.has_body && seen.insert(name) {
             let mut kernel = InspectedKernel::new(findings.text(name.as_bytes())?);
             match statement.parameters.as_slice() {
+                // Where the size of one is not known, only their number is right.
                 sizes if sizes.is_empty() || sizes.contains(&0) => {
                     kernel.add("arguments", sizes.len() as u64)
                 }
@@ -165,6 +167,7 @@ fn add_bounds(statement: &Statement<'_>, kernel: &mut InspectedKernel) {
             .unwrap_or_default()
             .iter()
             .take(3)
+            // Dimensions of 1 at the end may be left out, and the next directive follows.
             .take_while(|word| word.starts_with(|c: char| c.is_ascii_digit()))
             .copied()
             .collect();
@@ -295,6 +298,7 @@ impl<'data> Statements<'data> {
                 let length = rest.iter().position(|byte| !is_word(*byte));
                 let word = rest.get(..length.unwrap_or(rest.len())).unwrap_or_default();
                 self.skip(word.len());
+                // Letters of words are ASCII, so that this never fails.
                 return Some(Token::Word(std::str::from_utf8(word).unwrap_or_default()));
             } else {
                 self.skip(1);
@@ -354,6 +358,7 @@ impl<'data> Iterator for Statements<'data> {
             };
             match token {
                 Token::Word(word) if parentheses == 0 && !initializer => {
+                    // Numbers and options behind such a directive are its own.
                     if is_header(&statement.words) && word.starts_with('.') {
                         self.at = before;
                         return Some(statement);

@@ -64,6 +64,7 @@ pub(super) fn inspect(source: Source<'_>, findings: &mut Findings) -> Result<(),
         let name = findings.text(&symbol.name.bytes())?;
         findings.inspection.exports.push(name);
     }
+    // Last, so that a limit which is reached costs details rather than names.
     describe(&outline, findings)
 }
 
@@ -77,6 +78,7 @@ fn kernel(entry_point: &EntryPoint<'_>, findings: &mut Findings) -> Result<Inspe
             ExecutionMode::MaxWorkgroupSizeINTEL => "maximum work-group size",
             _ => continue,
         };
+        // A size has three dimensions; a damaged mode may have thousands of values.
         let values: Vec<_> = values.iter().take(3).map(u32::to_string).collect();
         kernel.add(name, values.join(" x "));
     }

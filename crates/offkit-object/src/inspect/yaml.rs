@@ -33,6 +33,7 @@ pub(super) fn section<'data>(text: &'data [u8], name: &str) -> impl Iterator<Ite
             lists.clear();
             return None;
         }
+        // Not at the same column: there the other keys of the same item stand.
         while lists.last().is_some_and(|column| *column > line.indent) {
             lists.pop();
         }
@@ -56,6 +57,7 @@ fn parse(text: &str) -> Option<Line<'_>> {
         Some(rest) => (Some(0), rest.trim_start_matches(' ')),
         None => (None, content),
     };
+    // A colon without a space is part of the text, as YAML has it: names of C++ have `::`.
     let (key, value) = match content.split_once(": ") {
         Some((key, value)) => (key, value.trim_start()),
         None => (content.strip_suffix(':')?, ""),

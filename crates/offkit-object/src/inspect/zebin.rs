@@ -26,6 +26,7 @@ pub(super) fn inspect(source: Source<'_>, findings: &mut Findings) -> Result<(),
         if note.owner != b"IntelGT" {
             continue;
         }
+        // All but the version, which is a text of any length, are numbers of 32 bits.
         let number = elf.fields(note.data).word(0);
         match (note.kind, number) {
             (NOTE_PRODUCT_FAMILY, Some(number)) => findings.detail("product family", number),
@@ -76,6 +77,7 @@ pub(super) fn inspect(source: Source<'_>, findings: &mut Findings) -> Result<(),
             }
         }
     }
+    // Intel's files have the full table only: the driver links by it.
     for symbol in elf.symbols(false, findings) {
         if !symbol.is_shared() {
         } else if symbol.is_defined() && symbol.is_function() {
@@ -184,6 +186,7 @@ impl Described<'_> {
     }
 
     fn finish(mut self, findings: &mut Findings) {
+        // Stable, so that the pieces of one argument stay in the order in which they are passed.
         self.arguments.sort_by_key(|(number, ..)| *number);
         let mut shown: Vec<(Option<u64>, &str, u64)> = Vec::new();
         for (number, kind, size) in self.arguments {

@@ -21,6 +21,7 @@ pub(super) struct Position(AtomicU64);
 
 impl Position {
     pub(super) fn set(&self, position: u64) {
+        // Relaxed: no data hang on it, only how far ahead it is worth to go.
         self.0.store(position, Ordering::Relaxed);
     }
 }
@@ -60,13 +61,18 @@ fn go_through(source: Source<'_>, reader: &Position) {
         // What the reader has passed must stay out of memory.
         next = next.max(position);
         if next > position.saturating_add(DISTANCE) {
+            // Far less than a reader needs for `DISTANCE`, so that it does not catch up meanwhile.
             std::thread::sleep(Duration::from_micros(100));
             continue;
         }
         let here = source.from(next).bytes();
+        // Zeros between binaries, or damage. This thread only guesses where binaries are; the
+        // reader, which knows, goes on without it.
         let Some(rest) = here.strip_prefix(&MAGIC) else {
             return;
         };
+        // One byte of each line of the cache brings in all of it. `black_box` keeps the compiler
+        // from leaving out loads whose result nobody uses.
         let looked_at = here.iter().take(LOOKED_AT).step_by(64);
         black_box(looked_at.fold(0_u8, |all, byte| all | byte));
         let size = rest.get(4..12).and_then(|field| field.try_into().ok());

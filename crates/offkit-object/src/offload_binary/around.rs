@@ -20,6 +20,7 @@ const FARTHEST: usize = 1 << 16;
 pub fn around(memory: &[u8], image: Range<usize>) -> Option<Range<usize>> {
     let first = image.start.saturating_sub(FARTHEST);
     let before = memory.get(first..image.start)?;
+    // From the image backwards: other binaries, which end before it, may lie further in front.
     memmem::rfind_iter(before, &MAGIC).find_map(|at| {
         let start = first.checked_add(at)?;
         let source = Source::new(memory.get(start..)?);

@@ -10,6 +10,8 @@ use crate::reading::Reading;
 use crate::source::Source;
 
 pub(crate) fn check(source: Source<'_>, reading: &mut Reading) -> Result<(), Error> {
+    // Apart from `reading`, which gets only what breaks the rules below: what reading itself minds
+    // was reported when the file was read.
     let mut quiet = Reading::tolerant(reading.limits());
     let mut sequence = Sequence::new(source);
     while let Some(binary) = sequence.next(&mut quiet)? {
@@ -66,6 +68,7 @@ fn check_binary(found: &Found<'_>, reading: &mut Reading) -> Result<(), Error> {
         Range::new(entries_at, count.saturating_mul(entry_size), "the entries"),
     ];
     let entries: &[raw::Entry] = whole.records(entries_at, count).unwrap_or_default();
+    // In step, as no entry was left out: a binary with a fault in it does not come here.
     for (number, (entry, raw)) in found.binary.entries.iter().zip(entries).enumerate() {
         check_entry(found, number, entry, raw, reading)?;
         let strings_at = raw.strings_offset.get();
@@ -92,6 +95,7 @@ fn check_binary(found: &Found<'_>, reading: &mut Reading) -> Result<(), Error> {
                 (string.value_offset.get(), value.len(), found.version == 1),
             ];
             for (start, size, is_ended) in texts {
+                // Shared, as LLVM stores a string that ends another one within that.
                 let size = (size as u64).saturating_add(u64::from(is_ended));
                 ranges.push(Range::new(start, size, what()).shared());
             }

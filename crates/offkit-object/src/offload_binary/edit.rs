@@ -23,9 +23,12 @@ pub(super) fn edit<'data>(
     let mut current = sequence.next(&mut reading)?;
     let mut is_first = true;
     while let Some(binary) = current {
+        // One ahead, as parts are counted: whether a binary is alone decides if it is one part.
         let next = sequence.next(&mut reading)?;
         let is_alone = is_first && next.is_none();
         is_first = false;
+        // LLVM's readers refuse a binary that is not at a multiple of 8, and the one before may
+        // have been copied without the zeros that followed it.
         pad_to_8(&mut out);
         match &binary {
             Binary::Compressed(old) => {

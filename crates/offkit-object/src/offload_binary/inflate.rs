@@ -138,6 +138,8 @@ pub(super) fn inflated_all(source: Source<'_>, limit: u64) -> Result<Cow<'_, [u8
     if !source.bytes().starts_with(&MAGIC) {
         return Ok(Cow::Borrowed(source.bytes()));
     }
+    // Tolerant, and what it notes is dropped: the caller reads what comes out of here, and finds
+    // the same damage in there.
     let mut reading = Reading::tolerant(&Limits::default());
     let mut sequence = Sequence::new(source);
     let mut out = Vec::new();
@@ -149,6 +151,7 @@ pub(super) fn inflated_all(source: Source<'_>, limit: u64) -> Result<Cow<'_, [u8
         };
         let start = compressed.whole.at(0).saturating_sub(source.at(0));
         let whole = compressed.inflate(left)?;
+        // All of them are held together in the end, so that the limit is one for all.
         left = left.saturating_sub(whole.len() as u64);
         let before = source.get(copied, start.saturating_sub(copied));
         out.extend_from_slice(before.map(Source::bytes).unwrap_or_default());

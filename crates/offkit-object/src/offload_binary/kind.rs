@@ -33,6 +33,7 @@ impl ImageKind {
     #[must_use]
     pub fn of_format(format: ImageFormat) -> Self {
         match format {
+            // clang has one kind for all of these, and tells them apart by the triple.
             ImageFormat::Elf | ImageFormat::Amdgpu | ImageFormat::Zebin => Self::OBJECT,
             ImageFormat::Bitcode => Self::BITCODE,
             ImageFormat::Cubin => Self::CUBIN,
@@ -56,6 +57,7 @@ impl ImageKind {
             Self::CUBIN => Some(ImageFormat::Cubin),
             Self::PTX => Some(ImageFormat::Ptx),
             Self::SPIRV => Some(ImageFormat::Spirv),
+            // Fatbinaries and SYCLBIN among them: those are containers, and entered by their bytes.
             _ => None,
         }
     }

@@ -46,6 +46,8 @@ fn all_parts<'data>(
                 visit(reading, part);
                 number = number.saturating_add(1);
             }
+            // Of a binary of version 2 all entries together are the SYCLBIN. In one of version 1 it
+            // is the only entry, and among other binaries an entry like theirs.
             Binary::Plain(outline) if outline.is_syclbin() && (is_alone || outline.version >= 2) => {
                 let content = Content::Container(ContainerKind::SyclBin);
                 visit(
@@ -127,6 +129,8 @@ fn in_strings<'data>(
     let text = |bytes| std::str::from_utf8(bytes).unwrap_or_default();
     let target = Target::new(text(triple), text(arch));
     if strings.is_empty() {
+        // Only what was read without a fault may be recalled: the next entry with the same bytes
+        // has the same fault, and it is to be told of that one as well.
         if !reading.is_exhausted() && !reading.has_problems() {
             let metadata = reading.metadata().saturating_sub(counted);
             keep(entry, &target, metadata, reading);

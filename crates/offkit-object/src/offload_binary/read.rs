@@ -62,6 +62,7 @@ impl<'data> Outline<'data> {
         let source = whole.unwrap_or(source);
         let entries = match Compressed::at_start_of(source, header) {
             Ok(None) => read_entries(source, header),
+            // Whoever can unpack one has looked for it before.
             Ok(Some(compressed)) => Err(compressed.refused()),
             Err(error) => Err(error),
         };
@@ -75,6 +76,7 @@ impl<'data> Outline<'data> {
 
     /// Whether one of the first entries has an image in exactly that part of the binary.
     pub(super) fn has_image_at(&self, place: &Range<usize>) -> bool {
+        // Many places in the memory may look like a header, and each may name the same long table.
         const MOST: usize = 1 << 12;
         let (start, size) = (place.start as u64, place.len() as u64);
         let mut entries = self.entries.iter().take(MOST);
@@ -222,6 +224,8 @@ pub(crate) fn is_syclbin(bytes: &[u8]) -> bool {
         let entry: &Entry = source.record(header.entries_offset.get())?;
         let image = source.from(entry.image_offset.get());
         let is_one = entry.image_kind.get() == ImageKind::SYCLBIN.0 || begins_syclbin(image.bytes());
+        // Without entries the record above was made of whatever lies there. In version 1 the number
+        // is the size of the only one.
         let has_entry = header.version.get() == 1 || header.entries_size_or_count.get() > 0;
         let rest = source.from(header.size.get()).bytes();
         Some(is_one && has_entry && is_zero(rest))
@@ -389,6 +393,8 @@ fn until_zero<'data>(
     field: &'static str,
     reading: &mut Reading,
 ) -> Result<&'data [u8], Error> {
+    // `from` takes a place behind the end for the end, and the fault would be that of a string
+    // without a zero byte.
     source.need(offset, 0, "Invalid string offset", field)?;
     let rest = source.from(offset).bytes();
     let length = find_zero(rest);

@@ -24,6 +24,7 @@ pub(super) fn recall(
     let counted = reading.count_strings(usize::try_from(entry.string_count()).unwrap_or(usize::MAX));
     let counted = counted.and_then(|()| reading.count_metadata(metadata));
     let counted = counted.map_err(|error| error.within(entry.title()));
+    // As when strings are read: an entry beyond the limit is handed over, and says nothing.
     if reading.accept(counted)?.is_none() {
         *target = Target::default();
     }

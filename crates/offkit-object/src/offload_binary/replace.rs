@@ -38,6 +38,8 @@ pub(crate) fn replace(source: Source<'_>, id: usize, new: &[u8], limits: &Limits
             let replaced = match (&binary, found) {
                 (Binary::Compressed(compressed), _) => {
                     let old = super::inflated(compressed.whole, compressed.inflated_size)?;
+                    // Compressed anew, the same content may come to other bytes: other tools have
+                    // other levels.
                     if *old == *new {
                         return Ok(source.bytes().to_vec());
                     }
@@ -237,6 +239,8 @@ impl Change {
             )
             .at(whole.at(start)));
         }
+        // Empty parts too, though they overlap nothing: one within the padding would count as a
+        // part of it, and keep its place in the midst of a larger image.
         let behind = others
             .iter()
             .map(|(offset, _)| *offset)

@@ -54,6 +54,7 @@ impl<'data> Sequence<'data> {
             let zeros = leading_zeros(rest.bytes());
             let here = rest.from(zeros);
             if here.len() == 0 {
+                // Zeros are padding behind a binary, but by themselves no sequence of binaries.
                 if is_first {
                     let header = read_header(rest).map(|_| ());
                     reading.accept(header)?;
@@ -130,6 +131,8 @@ impl<'data> Sequence<'data> {
 #[inline]
 fn read_any<'data>(here: Source<'data>, reading: &mut Reading) -> Result<Binary<'data>, Error> {
     let header = read_header(here)?;
+    // First, as the number of entries in the header is that of the binary before it was compressed:
+    // there is no table here that has so many.
     match Compressed::at_start_of(here, header)? {
         Some(compressed) => Ok(Binary::Compressed(compressed)),
         None => Outline::of(here, header, reading).map(Binary::Plain),

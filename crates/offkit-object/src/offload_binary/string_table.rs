@@ -23,11 +23,13 @@ impl<'strings> StringTable<'strings> {
         let mut offsets = HashMap::from([([].as_slice(), 0)]);
         let mut previous: &[u8] = &[];
         for string in ordered.into_iter().filter(|string| !string.is_empty()) {
+            // `previous` stays the longest one: all that end it follow it at once in this order.
             if !previous.ends_with(string) {
                 bytes.extend_from_slice(string);
                 bytes.push(0);
                 previous = string;
             }
+            // The zero byte that was written last, which ends this string in either case.
             let end = bytes.len().saturating_sub(1);
             offsets.insert(string, end.saturating_sub(string.len()) as u64);
         }

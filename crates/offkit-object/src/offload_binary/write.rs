@@ -109,8 +109,10 @@ fn lay_out<'data>(entries: Vec<Pending<'data, '_>>, version: u32) -> Chunks<'dat
         },
     );
     let entries_offset = layout.add(entries.len(), size_of::<Entry>());
+    // A layout within the layout: each entry takes its share of this room further down.
     let mut string_entries = Layout::starting_at(layout.add(strings().count(), string_entry_size));
     let table_offset = layout.add(1, table.bytes().len());
+    // As LLVM does: the first image is aligned, and the others follow it without padding.
     layout.align();
     let mut images = Layout::starting_at(layout.end());
     for entry in &entries {

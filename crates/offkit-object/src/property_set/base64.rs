@@ -58,6 +58,7 @@ pub(super) fn decode(text: &[u8]) -> Result<Vec<u8>, (String, usize)> {
     }
     let mut bytes = Vec::with_capacity(text.len());
     for chunk in text.chunks(4) {
+        // All groups before this one were whole: three bytes of four characters each.
         let position = (bytes.len() / 3).saturating_mul(4);
         let bits = chunk
             .iter()

@@ -94,6 +94,8 @@ fn parse_line(line: &[u8]) -> Result<Line<'_>, Fault> {
             error.valid_up_to(),
         )
     })?;
+    // Names and keys with these could be read, but not written again: the text would come back as
+    // something else.
     if let Some(column) = line.find(['\0', '\r']) {
         return Err(Fault::new(
             format!("invalid line: {}", excerpt(line)),

@@ -99,6 +99,7 @@ static ELF_X86_64: Machine = Machine {
     load: Template(&[0x48, 0x8b, 0x3d, 0, 0, 0, 0], &[(3, elf(elf::R_X86_64_PC32))]),
     // mov [rip + …], rax
     store: Template(&[0x48, 0x89, 0x05, 0, 0, 0, 0], &[(3, elf(elf::R_X86_64_PC32))]),
+    // Functions by `PLT32`: in another library only the linker's table reaches them.
     // call …
     call: Template(&[0xe8, 0, 0, 0, 0], &[(1, elf(elf::R_X86_64_PLT32))]),
     // jmp …
@@ -106,6 +107,7 @@ static ELF_X86_64: Machine = Machine {
     ret: &[0xc3],                                                         // ret
     second: |number| [&[0x48, 0xbe], &number.to_le_bytes()[..]].concat(), // movabs rsi, …
     addend: -4,
+    // `int3`: whatever runs off the end of a function stops there.
     padding: 0xcc,
     pointer: elf(elf::R_X86_64_64),
 };
@@ -136,6 +138,8 @@ static COFF_X86_64: Machine = Machine {
     jump: Template(&[0xe9, 0, 0, 0, 0], &[(1, coff(pe::IMAGE_REL_AMD64_REL32))]),
     ret: &[0xc3],                                                         // ret
     second: |number| [&[0x48, 0xba], &number.to_le_bytes()[..]].concat(), // movabs rdx, …
+    // COFF's relocation counts from the end of the field by itself. `object` takes addends as ELF
+    // has them, and adds the 4 again.
     addend: -4,
     padding: 0xcc,
     pointer: coff(pe::IMAGE_REL_AMD64_ADDR64),
@@ -165,6 +169,7 @@ static ELF_AARCH64: Machine = Machine {
             (4, elf(elf::R_AARCH64_LDST64_ABS_LO12_NC)),
         ],
     ),
+    // The address in `x8`, which nobody expects to keep its value: `x0` has what is stored.
     store: Template(
         &[
             0x08, 0x00, 0x00, 0x90, // adrp x8, …
@@ -192,6 +197,7 @@ static ELF_AARCH64: Machine = Machine {
         instructions.collect()
     },
     addend: 0,
+    // Four zeros are an instruction that is never defined (`udf`).
     padding: 0,
     pointer: elf(elf::R_AARCH64_ABS64),
 };

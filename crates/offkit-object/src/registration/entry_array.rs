@@ -13,11 +13,14 @@ const SECTION: &str = "llvm_offload_entries";
 pub(super) fn entry_array(object: &mut HostObject) -> (Place, Place) {
     let (start, stop) = (format!("__start_{SECTION}"), format!("__stop_{SECTION}"));
     if object.is_coff() {
+        // clang puts the entries of Windows into `$OE`, which sorts between these two.
         let start = object.boundary(&start, &format!("{SECTION}$OA"), false);
         let stop = object.boundary(&stop, &format!("{SECTION}$OZ"), true);
         return (start, stop);
     }
     object.section(SECTION, object::SectionKind::Data, Vec::new(), 8);
+    // Hidden, as each library has a table of its own: the loader must not bind all of them to the
+    // first that it finds.
     (
         object.hidden_symbol(&start).into(),
         object.hidden_symbol(&stop).into(),

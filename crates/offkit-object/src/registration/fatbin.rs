@@ -78,6 +78,7 @@ pub(super) fn add(
     table.u32(language.magic);
     table.u32(1);
     table.pointer(container);
+    // Unused in version 1 of CUDA's wrapper, whose form HIP has taken over.
     table.u64(0);
     let size = table.end().offset;
     object.finish_table(table);
@@ -102,6 +103,8 @@ pub(super) fn add(
         &format!(".{name}.fatbin_unreg"),
         &[Load(handle), Jump(unregister)],
     );
+    // The handle goes through its variable between the calls: on x86 a function returns in another
+    // register than the first argument's.
     let mut instructions = vec![
         Enter,
         Address(wrapper),
@@ -110,6 +113,7 @@ pub(super) fn add(
         Load(handle),
         Call(register_globals),
     ];
+    // Since 10.1 CUDA's runtime wants to hear that all kernels are registered.
     if let Some(end) = end {
         instructions.extend([Load(handle), Call(end)]);
     }

@@ -68,6 +68,8 @@ pub(super) fn add(object: &mut HostObject, language: &Language, entries: (Place,
     });
     let fixups = fixups.collect();
     let mut bytes = template.bytes.to_vec();
+    // The code is the same for both languages but for the number that marks their entries: the
+    // table has those of all languages.
     let (at, shift) = template.kind;
     let kind = u32::from(language.kind.0).checked_shl(shift).unwrap_or_default();
     for (byte, kind) in bytes.iter_mut().skip(at).zip(kind.to_le_bytes()) {

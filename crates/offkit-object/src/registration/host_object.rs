@@ -148,6 +148,7 @@ impl HostObject {
 
     /// A place with the text and a zero byte behind it; the same for the same text.
     pub(super) fn text(&mut self, text: &str) -> Result<Place, Error> {
+        // All images of a program have the same targets, options and names of property sets.
         if let Some(place) = self.texts.get(text) {
             return Ok(*place);
         }
@@ -184,6 +185,8 @@ impl HostObject {
         let id = self
             .object
             .add_section(Vec::new(), name.as_bytes().to_vec(), SectionKind::ReadOnlyData);
+        // The other section is an ordinary one: by this type a later link would find the images in
+        // it, and link them once more.
         if !self.target.is_coff() && name == ".llvm.offloading" {
             *self.object.section_flags_mut(id) = SectionFlags::Elf {
                 sh_type: elf::SectionType(TYPE_OFFLOADING),
@@ -348,6 +351,8 @@ impl HostObject {
 
     /// Runs a function when the program or library is loaded; lower priorities before higher ones.
     pub(super) fn constructor(&mut self, function: Place, priority: u16) {
+        // Linkers order these sections by their names: by the number in ELF, as text in COFF, where
+        // five digits make both the same.
         let name = match self.target {
             HostTarget::ElfX86_64 | HostTarget::ElfAarch64 => format!(".init_array.{priority}"),
             // As LLVM names them for these priorities: before all that C++ has.
@@ -365,6 +370,8 @@ impl HostObject {
 
     fn function_pointer(&mut self, name: &str, elf_type: elf::SectionType, function: Place) {
         let mut pointer = growing(&mut self.object, name, SectionKind::ReadOnlyDataWithRel);
+        // Writable: in a program that may be anywhere, the loader puts the address in. By the type
+        // the linker tells the loader of them.
         if !self.target.is_coff() {
             *self.object.section_flags_mut(pointer.section) = SectionFlags::Elf {
                 sh_type: elf_type,
@@ -485,6 +492,7 @@ impl Embedded {
 
     /// Adds a binary of version 1, which has one image.
     pub(super) fn push(&mut self, binary: &[u8]) -> Result<(), Error> {
+        // What this crate writes has its entry right behind the header; nothing else comes here.
         const ENTRY: u64 = 32;
         let entry = Source::new(binary).record::<Entry>(ENTRY);
         let entry = entry.ok_or_else(|| Error::malformed("offload binary is too short"))?;

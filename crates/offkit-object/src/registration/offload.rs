@@ -47,6 +47,8 @@ pub(super) fn add(
 pub(super) fn binary(images: &[DeviceImage<'_>]) -> Result<Vec<u8>, Error> {
     let entries = images.iter().map(|image| {
         let mut entry = entry(image, OffloadKind::SYCL)?;
+        // The image's own strings win over what was made of its target, but not over `symbols`: an
+        // older tool may have written that as lines.
         for (key, value) in image.strings.iter() {
             entry.strings.set_bytes(key.to_owned(), value.to_vec());
         }

@@ -28,6 +28,8 @@ pub(super) fn add(
 
     let tables = &mut object.tables;
     let device_images = tables.end();
+    // Into the offload binaries, as LLVM's linker points: the runtime takes what is between two
+    // pointers for the image itself.
     for (begin, end) in &ranges {
         tables.pointer(code.after(*begin));
         tables.pointer(code.after(*end));

@@ -69,6 +69,7 @@ pub(super) fn add(
     form: Form,
     images: &[DeviceImage<'_>],
 ) -> Result<(), Error> {
+    // Taken apart: the section swallows the bytes, and only then there is a place to point to.
     let mut embedded = embedded(images)?;
     let ranges = std::mem::take(&mut embedded.images);
     let code = object.offload_section(registration, embedded.bytes);
@@ -221,6 +222,7 @@ impl Form {
             ImageFormat::Spirv => FORMAT_SPIRV,
             ImageFormat::Bitcode => FORMAT_BITCODE,
             ImageFormat::Elf | ImageFormat::Zebin | ImageFormat::Amdgpu | ImageFormat::Cubin => FORMAT_NATIVE,
+            // Runtimes look at the first bytes then, as they do for nearly all images of compilers.
             _ => FORMAT_NONE,
         }
     }
@@ -326,7 +328,10 @@ fn property_set(object: &mut HostObject, set: &PropertySet) -> Result<(Place, Pl
     for (name, value) in set.iter() {
         let name = object.text(name)?;
         let (value, value_type, size) = match value {
+            // A number has no bytes to point to: it stands where other values have their size.
             PropertyValue::U32(number) => (None, TYPE_U32, u64::from(*number)),
+            // The value is that of the text form. Runtimes take its first 8 bytes for the length in
+            // bits, whatever they are.
             PropertyValue::Bytes(array) => {
                 let bytes = [&array.bits().to_le_bytes(), array.bytes()].concat();
                 let place = object.constants.aligned(&bytes);

@@ -77,11 +77,13 @@ impl<'o> Old<'o> {
         }
         // As rsync does it: blocks of the old file at multiples of their size, and the same window of the new one at
         // every byte.
+        // Of fewer bytes than a block nothing more is found: they are new.
         let mut rolling = Rolling::over(new.get(at..at.checked_add(BLOCK)?)?);
         let mut place = at;
         loop {
             if let Some(offset) = self.blocks.get(&rolling.hash) {
                 let size = self.common(new, place, *offset);
+                // With less than a block in common only the hashes were the same.
                 if size >= BLOCK {
                     return Some((place, *offset, size));
                 }

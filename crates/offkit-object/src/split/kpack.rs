@@ -48,6 +48,7 @@ pub fn write<'m>(
         frames.extend(frame);
         let entry = map([
             ("type", "hsaco".into()),
+            // Over all libraries, as the frames stand in one list however the table groups them.
             ("ordinal", count.into()),
             ("original_size", (image.len() as u64).into()),
         ]);
@@ -162,6 +163,7 @@ pub fn host_file(
 /// The number of the wrapper of an image in a bundle; `None` for another image.
 fn wrapper_of(image: &DeviceImage<'_>, wrappers: &BTreeMap<usize, u64>) -> Result<Option<u64>, Error> {
     let parts: Vec<_> = image.location.parts().collect();
+    // Section, number of the bundle, architecture. Images at other depths are in no such section.
     let [section, bundle, _] = parts.as_slice() else {
         return Ok(None);
     };

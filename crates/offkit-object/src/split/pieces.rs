@@ -95,6 +95,7 @@ impl<'l> Pieces<'l> {
                 )
                 .finding(place));
             }
+            // The content is lent from the tar file, so that it always has a place in it.
             let range = range_within(&tar, content).unwrap_or_default();
             let file = whole.get(range.start as u64, range.len() as u64).unwrap_or(whole);
             let inner = depth.saturating_add(1);
@@ -186,6 +187,7 @@ impl<'l> Pieces<'l> {
             let content = container::inflated(&part, coding, self.reading.inflation_left(), &|_| {})?;
             self.reading.count_inflated(content.len() as u64);
             let is_image = container::format_of(part.content, &content).is_none();
+            // The header in front of a container's stream is not compressed and no part of a piece.
             let stream = if is_image {
                 part.stored
             } else {
@@ -283,6 +285,7 @@ pub(super) fn compressed_parts(
     let mut tree = Node::default();
     for place in places {
         // The tree begins where `whole` is.
+        // The bytes know nothing of the way to them, which every place begins with.
         let below = place.parts().skip(depth);
         let file = Location::of_file(whole.file());
         tree.add(&below.fold(file, |place, part| place.join(&*part)));
@@ -336,6 +339,7 @@ fn add_compressed(
                 add_compressed(part.stored, part.content, node, &place, limits, inner, found);
             }
             Some(coding) if node.goes => {
+                // Without a size, `join` could not bound what comes out before it is there.
                 if let Some(inflated) = coding.size
                     && let Ok(stream) = container::stream(&part)
                 {

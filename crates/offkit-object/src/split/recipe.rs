@@ -66,6 +66,7 @@ pub(super) struct Level {
     pub(super) far: bool,
 }
 
+// Those that a join can compress by. Names are part of the format, and must not change.
 const METHODS: [(&str, Compression); 3] = [
     ("deflate", Compression::Deflate),
     ("zlib", Compression::Zlib),
@@ -155,6 +156,7 @@ pub(super) fn read(mut bytes: &[u8]) -> Result<(u64, Vec<Step>), Error> {
             "not a recipe of a split file",
         ));
     }
+    // Nothing of another version is read: one step that means something else makes another file.
     if number(version)? != VERSION {
         return Err(Error::unsupported("the recipe is of a later version")
             .expecting(VERSION.to_string())
@@ -181,6 +183,7 @@ fn step_of(value: &ValueRef<'_>) -> Result<Step, Error> {
             offset: number(offset)?,
             size: number(size)?,
         }),
+        // Binary, never text: bytes of a file need not be UTF-8.
         (1, [ValueRef::Binary(bytes)]) => Ok(Step::Bytes(bytes.to_vec())),
         (2, [pack, name, location, skip, size]) => Ok(Step::Image(TakenImage {
             pack: number(pack)?,

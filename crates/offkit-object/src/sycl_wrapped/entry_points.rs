@@ -34,6 +34,8 @@ fn read<'data>(words: &'data [[u8; 4]], position: &mut usize) -> Option<HashSet<
             let end = memchr::memchr(0, operands)?;
             names.insert(operands.get(..end)?);
         } else if !BEFORE.contains(&opcode) {
+            // The order of a module's parts is fixed: behind the first other instruction there are
+            // no entry points any more.
             break;
         }
         // It would be read again for ever.

@@ -214,6 +214,7 @@ impl<'data> ImageReader<'_, 'data> {
         entries: &[&str],
         code: Source<'data>,
     ) -> Result<(), Error> {
+        // Nearly always, and it costs no look at the code, which stays on the disk.
         if more.exports.is_empty() && entries.iter().all(|name| name.starts_with(TYPE_NAME)) {
             more.kernels = entries.iter().copied().map(str::to_owned).collect();
             return Ok(());
@@ -230,6 +231,7 @@ impl<'data> ImageReader<'_, 'data> {
             // Many images may share their code.
             let counted = self.reading.count_metadata(looked_at).map(|()| found);
             let counted = counted.map_err(|error| error.at(code.at(0)));
+            // Of code that is no SPIR-V, or is compressed, there is no telling: all stay kernels.
             kernels = self.reading.accept(counted)?.flatten();
         }
         let (kernels, functions): (Vec<_>, Vec<_>) = others.into_iter().partition(|name| {
@@ -329,6 +331,8 @@ impl<'data> ImageReader<'_, 'data> {
                 }
                 any = Some(name);
             }
+            // A pointer that is wrong makes a table of any size. Where it has left the file, none
+            // of its elements can be read, and each would be a fault of its own.
             if self.reading.is_exhausted() || self.memory.get(address, 1).is_none() {
                 break;
             }
@@ -458,6 +462,7 @@ impl<'data> ImageReader<'_, 'data> {
     fn text_of(&mut self, address: u64, at: u64, field: &'static str) -> Result<&'data str, Error> {
         let pointer = self.pointer(address, at, field)?;
         if let Some(text) = self.repeated.get(pointer) {
+            // It counts as if it were read: what is made of it costs as much again.
             self.reading.count_metadata(text.len() as u64)?;
             return Ok(text);
         }
@@ -504,6 +509,7 @@ impl<'data> ImageReader<'_, 'data> {
 /// The sets of properties; of a repeated name the last value counts.
 fn in_sets(properties: &[Property<'_>]) -> PropertySets {
     let mut sets = PropertySets::new();
+    // A set is looked up once for all its properties, which come one behind the other.
     for properties in properties.chunk_by(|one, next| one.set == next.set) {
         let Some(Property { set, .. }) = properties.first() else {
             continue;

@@ -132,6 +132,7 @@ impl<'data> Memory<'data> {
             let word = running.bytes(address, 8)?.first_chunk();
             return word.map(|word| u64::from_le_bytes(*word));
         }
+        // The relocation wins: what linkers leave in the word below it is often 0.
         self.relocated.value(address).or_else(|| self.word(address))
     }
 
@@ -166,6 +167,7 @@ impl<'data> Memory<'data> {
         // Nearly all pointers are in one region.
         let mut last: Option<Region<'_>> = None;
         let mut consider = |pointer: u64| {
+            // A descriptor is a word and then the pointer to its images, and is aligned to a word.
             let Some(address) = pointer.checked_sub(8).filter(|address| address.is_multiple_of(8)) else {
                 return;
             };
@@ -298,6 +300,7 @@ impl<'data> Memory<'data> {
                 );
                 reading.accept(whole)?;
             }
+            // Of a file that is cut off, what is there may still have whole images.
             let size = size.min(rest.len());
             if let Some(bytes) = rest.get(0, size) {
                 let address = segment.address.get();
@@ -323,6 +326,7 @@ impl<'data> Memory<'data> {
     fn relocate(&mut self, dynamic: Source<'data>, machine: u16, reading: &mut Reading) -> Result<(), Error> {
         let entries = records_of::<Dynamic>(dynamic)
             .iter()
+            // Linkers leave spare entries behind the end, for tools that add some later.
             .take_while(|entry| entry.tag != tables::DYNAMIC_END);
         let value = |tag: u64| {
             let found = entries.clone().find(|entry| entry.tag == tag);
@@ -339,6 +343,7 @@ impl<'data> Memory<'data> {
             });
             Some(table)
         };
+        // Packed ones first: a program may have no others, and then there is nothing more to do.
         let packed = table(self, tables::DYNAMIC_RELR, tables::DYNAMIC_RELR_SIZE);
         self.packed = reading.accept(packed.transpose())?.flatten();
         let relocations = table(self, tables::DYNAMIC_RELA, tables::DYNAMIC_RELA_SIZE);

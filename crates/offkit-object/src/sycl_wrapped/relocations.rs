@@ -29,6 +29,7 @@ impl<'data> Relocations<'data> {
         let mut next = 0;
         let count = table.iter().take_while(|relocation| {
             let address = relocation.offset.get();
+            // Strictly ascending, so that a search finds the only one that there is for an address.
             let is_in_order = address >= next && relocation.action(machine) == Some(Action::Relative);
             next = address.saturating_add(1);
             is_in_order
@@ -55,6 +56,7 @@ impl<'data> Relocations<'data> {
     pub(super) fn value(&self, address: u64) -> Option<u64> {
         let in_order = self.in_order.get(self.position(address));
         if let Some(relocation) = in_order.filter(|relocation| relocation.offset == address) {
+            // The loader adds where the file is loaded: the addend alone is an address of the file.
             return Some(relocation.addend.get().cast_unsigned());
         }
         let others = &self.others;

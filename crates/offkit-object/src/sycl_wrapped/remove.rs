@@ -44,6 +44,7 @@ pub(crate) fn remove(source: Source<'_>, ids: &[usize], limits: &Limits) -> Resu
             .collect();
         for number in &gone {
             let image = descriptor.image_address(*number as u64);
+            // The list of images knows them by where their code is, not by number.
             let code = memory.pointer(image.saturating_add(descriptor.version.code()));
             gone_codes.insert(code.unwrap_or_default());
         }
@@ -169,6 +170,8 @@ impl Program {
         let relocations = source.records::<Rela>(table, count).ok_or_else(cut_off)?;
         for (number, relocation) in (0_u64..).zip(relocations) {
             let address = relocation.offset.get();
+            // Of any other kind the word depends on a symbol, or on what is not known here: `copy`
+            // refuses to move it.
             if relocation.action(machine) == Some(Action::Relative) {
                 let at = table
                     .saturating_add(number.saturating_mul(size_of_one))

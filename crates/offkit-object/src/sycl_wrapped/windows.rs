@@ -41,6 +41,8 @@ impl<'data> Program<'data> {
         };
         for section in table.iter() {
             let address = base.saturating_add(section.virtual_address.get(LE).into());
+            // The smaller of the two sizes that a section has: the one in the file is rounded up,
+            // the one in memory counts zeros that the file does not have.
             let (offset, size) = section.pe_file_range();
             let rest = source.from(offset.into());
             if let Some(content) = rest.get(0, u64::from(size).min(rest.len())) {

@@ -74,6 +74,7 @@ fn check_tables(source: Source<'_>, reading: &mut Reading) -> Result<(), Error> 
         let what = format!("the metadata of {kind} {number}");
         texts.push(Range::new(text.offset.get(), text.size.get(), what));
     }
+    // Apart, as offsets count from where each of the two tables begins.
     check_ranges(file.metadata, texts, reading)?;
     check_ranges(file.images, images, reading)?;
     let lists = [

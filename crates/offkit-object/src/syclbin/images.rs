@@ -82,6 +82,7 @@ impl<'data> AbstractModule<'data> {
         module
             .properties
             .insert_symbols(names::EXPORTED_SYMBOLS, image.exports);
+        // An image may have come with these as properties; a module that has one is refused.
         for name in metadata::OWN_SETS {
             module.properties.remove(name);
         }

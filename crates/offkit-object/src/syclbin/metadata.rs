@@ -103,6 +103,7 @@ pub(super) fn write_ir(module: &IrModule<'_>) -> Result<String, Error> {
 /// A native image without its bytes.
 pub(super) fn read_native(text: Source<'_>, reading: &mut Reading) -> Result<NativeImage<'static>, Error> {
     let mut sets = parse_text(text, reading)?;
+    // The format's description has the second name, and all known writers the first.
     let name = [
         names::SYCLBIN_NATIVE_IMAGE_METADATA,
         names::SYCLBIN_NATIVE_IMAGE_MODULE_METADATA,
@@ -127,6 +128,7 @@ pub(super) fn write_native(image: &NativeImage<'_>) -> Result<String, Error> {
 
 /// Removes a property, and its set when that was all of it.
 fn take(sets: &mut PropertySets, set: &str, key: &str) -> Option<PropertyValue> {
+    // Looked for first, as `set_mut` makes a set that is not there.
     sets.set(set)?;
     let properties = sets.set_mut(set);
     let value = properties.remove(key);

@@ -17,6 +17,7 @@ pub(crate) fn outline(
     source: Source<'_>,
     reading: &Reading,
 ) -> Option<(SyclBinVersion, BundleState, PropertySets)> {
+    // With limits of its own: all that is read here is read again for the parts, and counts there.
     let mut reading = Reading::tolerant(reading.limits());
     let (source, version) = if has_magic(source.bytes()) {
         (source, SyclBinVersion::V1)
@@ -93,6 +94,7 @@ pub(crate) fn parts<'data>(
 /// Every image gets its own copy of the module's properties and symbol names.
 fn count_copies(module: &AbstractModule<'_>, reading: &mut Reading) -> Result<(), Error> {
     let images = module.image_count();
+    // Twice, as kernels, imports and exports are properties, and come as lists of names besides.
     let properties = module.properties.property_count().saturating_mul(2);
     reading.count_properties(properties.saturating_mul(images))?;
     reading.count_metadata(module.properties.byte_size().saturating_mul(images as u64))

@@ -60,6 +60,7 @@ fn replace_bare(source: Source<'_>, id: usize, new: &[u8], limits: &Limits) -> R
     let before = source.get(0, table_start).map(Source::bytes).unwrap_or_default();
     let mut out = [before, &table].concat();
     pad_to_8(&mut out);
+    // The zeros behind the old table go with it; those behind the new one are written already.
     let after = table_start.saturating_add(align_to_8(file.images.len()));
     out.extend_from_slice(source.from(after).bytes());
 

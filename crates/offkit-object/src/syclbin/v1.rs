@@ -93,6 +93,8 @@ pub(crate) fn find_parts<'data>(
         &header.native_image_count,
     ]
     .map(|count| u64::from(count.get()));
+    // Each list must be there as a whole, even for a tolerant reading: where the tables begin
+    // follows from the sizes of all of them.
     let mut offset = size_of::<FileHeader>() as u64;
     let mut list = |count: u64, size: usize, field: &'static str| {
         let bytes = count.saturating_mul(size as u64);

@@ -156,6 +156,8 @@ impl<'data> Parts<'data> {
             ));
         }
         let version = entry.strings.get(FORMAT_VERSION).unwrap_or_default();
+        // A fault, but no reason to stop: the parts of a later version may be read as far as they
+        // are known. Files without this string are of version 2.
         if !version.is_empty() && version != VERSION {
             let version = version.escape_debug();
             reading.fault(
@@ -265,6 +267,7 @@ pub(super) fn write<'data>(program: &SyclBin<'data>) -> Result<Chunks<'data>, Er
             );
         }
     }
+    // `Pending` borrows the strings: they need a place of their own before the first one is made.
     let (strings, images): (Vec<_>, Vec<_>) = entries.into_iter().unzip();
     let entries = strings.iter().zip(images).map(|(strings, image)| Pending {
         image_kind: ImageKind::SYCLBIN,

@@ -92,6 +92,7 @@ impl Losses {
             let count = match choose(staying, &device) {
                 Some(verdict) if verdict.is_native() => &mut loss.native,
                 Some(verdict) => {
+                    // The oldest driver for all of the code is the newest that any of it needs.
                     loss.least_driver = loss.least_driver.max(verdict.least_driver);
                     &mut loss.compiled
                 }
@@ -118,6 +119,7 @@ fn names(image: &DeviceImage<'_>, limits: &Limits) -> Vec<String> {
 
 /// The same by the first bytes of the image; `None` where these do not tell.
 fn names_in_front(image: &DeviceImage<'_>) -> Option<Vec<String>> {
+    // Where nothing has to be unpacked, the whole image tells more surely.
     let is_told = !image.kernels.is_empty() || image.code.at_hand().is_some();
     let Storage::Compressed(method) = image.storage() else {
         return None;
@@ -156,6 +158,7 @@ fn without(
 ) -> BTreeSet<String> {
     let mut left: BTreeSet<String> = ones.iter().flat_map(|image| names(image)).collect();
     for image in others {
+        // Each more may have to be unpacked, and mostly the first ones have all the names.
         if left.is_empty() {
             break;
         }

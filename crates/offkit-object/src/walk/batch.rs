@@ -46,6 +46,8 @@ impl Inflated {
     pub(super) fn into_bytes(self) -> Vec<u8> {
         match self {
             Self::Bytes(bytes) => bytes,
+            // For an image, which may be kept when the place outside is gone. Containers, which
+            // nearly all large members are, are read where they are.
             Self::Kept(kept) => kept.bytes().to_vec(),
         }
     }

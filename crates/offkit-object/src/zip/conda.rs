@@ -52,6 +52,7 @@ pub(super) fn update_paths(
         };
         let after = inflated(&archive.content(*number, u64::MAX)?)?;
         let changed = changed_files(&before, &after)?;
+        // Hashes are of the files within: packed in another way, these are what they were.
         if changed.is_empty() {
             continue;
         }
@@ -102,6 +103,8 @@ fn with_hashes(list: &[u8], changed: &BTreeMap<String, (String, usize)>) -> Resu
     let mut list: Value = serde_json::from_slice(list).map_err(|error| wrong(&error))?;
     let paths = list.get_mut("paths").and_then(Value::as_array_mut);
     let paths = paths.ok_or_else(|| wrong(&"no list of paths"))?;
+    // A package lists all its files. Where one is not found, the list was not understood, and would
+    // keep the old hash under some other name.
     let mut left = changed.len();
     for entry in paths.iter_mut().filter_map(Value::as_object_mut) {
         let path = entry.get("_path").and_then(Value::as_str);

@@ -289,6 +289,7 @@ impl<'data> Archive<'data> {
         let mut order: BTreeMap<u64, usize> = BTreeMap::new();
         for (number, member) in self.members.iter().enumerate() {
             let [_, _, at] = member.numbers;
+            // Two members of one place could not both be right when only one of them changes.
             if order.insert(at, number).is_some() {
                 return Err(Error::unrepresentable("members of the zip file share their bytes").at(at));
             }
@@ -407,6 +408,7 @@ impl<'data> Archive<'data> {
             out.extend_from_slice(locator.as_bytes());
         }
         let mut last = self.end.clone();
+        // Numbers that fit stand here even beside zip64, as readers that do not know it find them.
         let number = |number: u64| u32::try_from(number).unwrap_or(ELSEWHERE);
         last.count = u16::try_from(count).unwrap_or(u16::MAX).into();
         last.count_here = last.count;
@@ -481,6 +483,7 @@ impl<'data> Archive<'data> {
             let [size, stored_size] = sizes.map(|size| U32::new(u32::try_from(size).unwrap_or(ELSEWHERE)));
             (local.size, local.stored_size) = (size, stored_size);
         }
+        // The local header's own fields: times of Unix are longer there than in the directory.
         let (_, extra) = without_wide(extra);
         let extra = with_wide(&wide, &extra)?;
         local.extra_size = narrow(&extra)?;
@@ -537,6 +540,7 @@ fn with_wide(wide: &[u8], others: &[u8]) -> Result<Vec<u8>, Error> {
         return Ok(others.to_vec());
     }
     let size = narrow(wide)?;
+    // In front, where Python's `zipfile` puts it as well.
     Ok([WIDE_FIELD.to_le_bytes().as_slice(), size.as_bytes(), wide, others].concat())
 }
 

@@ -86,6 +86,7 @@ impl Wheel {
         let old = str::from_utf8(&old)
             .map_err(|error| Error::malformed("the wheel's RECORD is not UTF-8").finding(error))?;
         let mut rows = Vec::new();
+        // The list itself is never among them: it has neither hash nor size in its own line.
         for number in changed {
             let content = archive.content(*number, u64::MAX)?;
             let name = self.names.get(*number).map(String::as_str).unwrap_or_default();
@@ -162,6 +163,7 @@ pub fn with_local_version(wheel: &[u8], label: &str, limits: &Limits) -> Result<
     let metadata = found.names.iter().position(|name| *name == metadata_name);
     let metadata = metadata.ok_or_else(|| Error::malformed("the wheel has no METADATA"))?;
     let text = archive.content(metadata, limits.max_metadata_bytes)?;
+    // Before the list, which gets the hash of the new text.
     archive.replace(metadata, with_version(&text, separator, label)?);
     found.write_record(&mut archive, &[metadata], &renamed, limits)?;
     for (number, name) in found.names.iter().enumerate() {

@@ -33,6 +33,7 @@ pub(crate) fn front(
             asked_at = out.len().saturating_add(PIECE);
         }
     }
+    // Asked once more for what it learns from the last bytes; its answer is of no use any more.
     is_enough(out);
     Ok(())
 }
@@ -87,10 +88,13 @@ impl<'data> Block<'data> {
 /// Repeats `length` bytes from `distance` before the end. They may reach into those that are only being repeated, which
 /// then come again and again.
 fn repeat(out: &mut Vec<u8>, distance: usize, length: usize) -> io::Result<()> {
+    // The format forbids a distance of 0, with which each turn below would copy nothing, for ever.
     let start = out.len().checked_sub(distance).filter(|_| distance > 0);
     let start = start.ok_or(ErrorKind::InvalidData)?;
     let mut left = length;
     while left > 0 {
+        // All from `start` on, with what was repeated already: what can be copied doubles with each
+        // turn, so that a long run of one byte takes few of them.
         let count = left.min(out.len().saturating_sub(start));
         out.extend_from_within(start..start.saturating_add(count));
         left = left.saturating_sub(count);

@@ -77,6 +77,7 @@ impl Annotations {
                 },
                 KIND | ATTACHMENT | GLOBAL_ATTACHMENT | INDEX_OFFSET | INDEX => {}
                 STRINGS => self.strings(operands, stream)?,
+                // Whatever else there is takes a number, known here or not.
                 _ => {
                     match (record, operands) {
                         (OLD_STRING, text) => {
@@ -87,6 +88,7 @@ impl Annotations {
                         (VALUE, [_, value]) => {
                             self.values.insert(self.next, *value);
                         }
+                        // Others can be in neither list, and would only take memory.
                         (NODE, node) if (3..=LARGEST_NODE).contains(&node.len()) => {
                             self.nodes.insert(self.next, node.to_vec());
                         }
@@ -122,6 +124,7 @@ impl Annotations {
         let nodes = self.kernel_list.iter().filter_map(|node| self.nodes.get(node));
         let kernels = nodes.filter_map(|node| {
             let (function, pairs) = node.split_first()?;
+            // The value is not asked: the key is written for kernels only, and always with 1.
             let is_kernel = pairs.chunks(2).any(|pair| {
                 pair.first()
                     .and_then(|key| key.checked_sub(1))

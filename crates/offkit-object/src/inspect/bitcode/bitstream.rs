@@ -140,6 +140,7 @@ impl<'data> Bitstream<'data> {
         let after = self.at.saturating_add(count.into());
         let left = self.fields_left.checked_sub(1);
         self.fields_left = left.unwrap_or_default();
+        // By the end of the block: what is behind it must not be read as a part of it.
         if after > self.limit() || left.is_none() {
             return Err(self.cut_off());
         }
@@ -268,6 +269,7 @@ impl<'data> Bitstream<'data> {
                     let Some(scope) = self.scopes.pop() else {
                         return Err(self.malformed("bitcode has an end without a block"));
                     };
+                    // Where the length says, as when the block is passed over.
                     self.at = scope.end;
                     return Ok(Item::End);
                 }
@@ -336,6 +338,7 @@ impl<'data> Bitstream<'data> {
                 .finding(format_args!("an end at {:#x}", self.source.at(end >> 3))));
         }
         let width = u32::try_from(width).unwrap_or(u32::MAX);
+        // The four numbers that are no abbreviations take two bits.
         if !(2..=32).contains(&width) {
             return Err(self
                 .malformed("bitcode block has an impossible width of abbreviations")
@@ -445,6 +448,8 @@ impl<'data> Bitstream<'data> {
     /// Allows for the operands of a record, of which each takes eight bytes.
     fn allow(&mut self, operands: u64) -> Result<(), Error> {
         const MOST_OF_A_RECORD: u64 = 1 << 24;
+        // One record is in memory at a time, so that its own bound is that of the memory; the
+        // allowance bounds the work for all of them.
         match self.allowance.checked_sub(operands) {
             Some(left) if operands <= MOST_OF_A_RECORD => {
                 self.allowance = left;

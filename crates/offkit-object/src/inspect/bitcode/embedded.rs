@@ -49,6 +49,7 @@ fn constants(stream: &mut Bitstream<'_>, found: &mut Vec<Vec<u8>>) -> Result<(),
         match stream.next()? {
             Item::End => return Ok(()),
             Item::Record(record @ (CONSTANT_STRING | CONSTANT_TEXT)) => {
+                // Compared before it is copied: nearly all of these are texts of the program.
                 let start = stream.operands.iter().copied();
                 if start.take(MAGIC.len()).eq(MAGIC.map(u64::from)) {
                     let mut bytes = bytes_of(&stream.operands);

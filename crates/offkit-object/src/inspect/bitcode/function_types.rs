@@ -155,7 +155,9 @@ impl Module {
                     is_variadic: *is_variadic != 0,
                 },
                 (23, _) => of_text("bfloat"),
+                // A type of a target has its name in a record before it, as a struct has.
                 (26, _) => Type::Plain(short(format!("target({:?})", std::mem::take(&mut name)))),
+                // One that is not known here takes a number, too, or all behind it would be wrong.
                 (other, _) => Type::Plain(format!("type {other}")),
             };
             // Types are numbered in order. A name and the count are records without a number.
@@ -216,6 +218,7 @@ impl Module {
         };
         let told = parameters.iter().take(MOST_PARAMETERS);
         let mut told: Vec<String> = told.map(|parameter| self.text(*parameter).to_owned()).collect();
+        // The count is told, so that types of other numbers of parameters never agree.
         if parameters.len() > MOST_PARAMETERS {
             told.push(format!("… {} in all", parameters.len()));
         }

@@ -30,9 +30,11 @@ pub(crate) struct SectionNames {
 impl SectionNames {
     /// Whether more bytes than these first ones would tell nothing more.
     pub(crate) fn are_in(&mut self, front: &[u8]) -> bool {
+        // Also where too few bytes are there: `kernels` tells nothing then, and all is unpacked.
         let Some(table) = table_in(front) else {
             return true;
         };
+        // Not from 0, where the table itself begins with what its end is known by.
         let from = self.searched.max(1);
         let found = table.get(from..).and_then(|rest| memmem::find(rest, BEGINNING));
         self.end = found.map(|at| at.saturating_add(from));
