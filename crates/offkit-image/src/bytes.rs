@@ -68,6 +68,8 @@ impl<'data> Bytes<'data> {
         match &self.0 {
             Held::Borrowed(bytes) => bytes.get(part).unwrap_or_default().into(),
             Held::Shared(file, range) => {
+                // Neither end may leave this part: the file goes on around it with bytes that
+                // belong to others, and a slice of the whole would give these.
                 let start = range.start.saturating_add(part.start).min(range.end);
                 let end = range.start.saturating_add(part.end);
                 let is_part = part.start <= part.end && end <= range.end;
@@ -105,6 +107,7 @@ impl Deref for Bytes<'_> {
     fn deref(&self) -> &[u8] {
         match &self.0 {
             Held::Borrowed(bytes) => bytes,
+            // `shared` checks no range, so that a wrong one comes to light here: as no bytes.
             Held::Shared(file, range) => (**file).as_ref().get(range.clone()).unwrap_or_default(),
         }
     }
@@ -297,6 +300,7 @@ impl<'data> Code<'data> {
         match &self.form {
             Form::Plain | Form::Within(_) => Ok(&self.stored),
             Form::Compressed(compressed) => {
+                // A failure is kept too: who asks again does not pay for the same damage again.
                 let inflated = compressed
                     .inflated
                     .get_or_init(|| (compressed.inflate)(compressed.method, &self.stored, compressed.size));
@@ -378,6 +382,7 @@ impl<'data> Code<'data> {
     }
 
     fn map<'other>(self, stored: impl FnOnce(Bytes<'data>) -> Bytes<'other>) -> Code<'other> {
+        // The bytes do not change by moving: what was unpacked and found in them stays with them.
         Code {
             stored: stored(self.stored),
             form: self.form,
@@ -399,6 +404,7 @@ impl<'data, B: Into<Bytes<'data>>> From<B> for Code<'data> {
 /// The same bytes in the file, and the same number of them after unpacking.
 impl PartialEq for Code<'_> {
     fn eq(&self, other: &Self) -> bool {
+        // What is cheap first: to compare the bytes may read all pages of both from the disk.
         (self.storage(), self.size()) == (other.storage(), other.size()) && self.stored == other.stored
     }
 }
@@ -416,6 +422,8 @@ pub fn offset_within(whole: &[u8], part: &[u8]) -> Option<u64> {
 #[must_use]
 #[inline]
 pub fn range_within(whole: &[u8], part: &[u8]) -> Option<Range<usize>> {
+    // No pointer is made of these numbers, which may be of different allocations. A part without
+    // bytes may dangle, and is an empty range at most.
     let start = part.as_ptr().addr().checked_sub(whole.as_ptr().addr())?;
     let end = start.checked_add(part.len())?;
     (end <= whole.len()).then_some(start..end)

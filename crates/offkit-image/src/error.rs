@@ -54,6 +54,7 @@ impl Error {
     /// A failure of that sort, with the peer's text where a peer tool has one.
     #[must_use]
     pub fn new(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
+        // On the heap: every result of a reader has room for an error, and nearly all go well.
         Self(Box::new(Details {
             kind,
             message: message.into(),

@@ -73,6 +73,7 @@ impl ImageFormat {
                 Some(MACHINE_CUDA) => Self::Cubin,
                 Some(MACHINE_INTEL_GPU) => Self::Zebin,
                 Some(MACHINE_AMDGPU) => Self::Amdgpu,
+                // Also where the file ends before the machine: it is nothing else either.
                 _ => Self::Elf,
             };
         }

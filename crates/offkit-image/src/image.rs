@@ -72,6 +72,7 @@ impl<'data> DeviceImage<'data> {
     /// An image of which nothing is known but its code, and the format that it shows if it is not still compressed.
     pub fn new(code: impl Into<Code<'data>>) -> Self {
         let code = code.into();
+        // A listing of many images must not unpack each of them only to learn its format.
         let format = code.at_hand().map_or(ImageFormat::Unknown, ImageFormat::detect);
         Self::of_format(code, format)
     }

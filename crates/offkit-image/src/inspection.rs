@@ -74,6 +74,7 @@ impl InspectedKernel {
             .map(|detail| &detail.value)
         {
             Some(DetailValue::Number(count)) => usize::try_from(*count).ok(),
+            // `split` makes one piece of an empty text, which would be one argument.
             Some(DetailValue::Text(sizes)) if sizes.is_empty() => Some(0),
             Some(DetailValue::Text(sizes)) => Some(sizes.split(',').count()),
             None => None,

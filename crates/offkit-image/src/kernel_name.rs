@@ -98,6 +98,7 @@ impl<'a> KernelName<'a> {
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         match is_word {
+            // In a mangled name the prefix is a part of the word.
             true => word.strip_prefix(SYCL_PREFIX).unwrap_or(word),
             false => "",
         }
@@ -140,6 +141,7 @@ fn unprefixed(kernel: &str) -> String {
 fn mangled(symbol: &str) -> Option<&str> {
     // Some systems put more underscores before it.
     let plain = symbol.trim_start_matches('_');
+    // Without any underscore it is a name like all others that begin with this letter.
     plain.strip_prefix('Z').filter(|_| plain.len() < symbol.len())
 }
 
@@ -153,6 +155,7 @@ fn last_word(mangled: &str) -> Option<&str> {
     }
     let mut last = None;
     loop {
+        // The letter stands before names of what is local to a file.
         rest = rest.strip_prefix('L').unwrap_or(rest);
         if let Some(after) = rest.strip_prefix("St") {
             // `std`: the name follows.
@@ -165,6 +168,7 @@ fn last_word(mangled: &str) -> Option<&str> {
         }
         let (length, after) = rest.split_at_checked(digits)?;
         let (word, after) = after.split_at_checked(length.parse().ok()?)?;
+        // It is demangled to `(anonymous namespace)`, whose bracket ends the name without types.
         if word.starts_with("_GLOBAL__N") {
             return None;
         }

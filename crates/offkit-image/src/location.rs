@@ -62,6 +62,7 @@ impl Location {
     /// The location of a file that is a member of this archive, with a part for each folder of its name.
     #[must_use]
     pub fn join_member(&self, name: &str) -> Self {
+        // Thin archives have names such as `/a` and `a//b`, whose empty pieces are no folders.
         let parts = name.split('/').filter(|part| !part.is_empty());
         parts.fold(self.clone(), |place, part| place.join(part))
     }
@@ -143,6 +144,7 @@ impl Location {
             .into_iter()
             .flatten()
             .map(|part| match part.contains('%') {
+                // Parts are escaped here or were checked when they were read: none is wrong.
                 true => Cow::Owned(unescape(part).unwrap_or_default()),
                 false => Cow::Borrowed(part),
             })
@@ -186,6 +188,7 @@ impl Location {
         // Comparing with an empty text that lies nowhere can be slow.
         let has_path = || {
             let rest = || self.path.strip_prefix(other.path.as_str());
+            // A whole part has to end there: `0/irs` begins with `0/ir`, and does not lie in it.
             other.path.is_empty() || rest().is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
         // Locations of one walk share the file's name, so that most are the same without a look at the text.

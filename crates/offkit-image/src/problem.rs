@@ -25,6 +25,7 @@ impl Problem {
     /// A file that could not be read, such as a member of a thin archive.
     #[must_use]
     pub fn of_member(location: Location, reason: &dyn std::error::Error) -> Self {
+        // An `Error` has no cause of its own: what is not in the text is lost.
         let mut message = reason.to_string();
         let mut next = reason.source();
         while let Some(cause) = next {

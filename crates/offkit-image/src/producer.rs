@@ -27,6 +27,7 @@ impl Producer {
     /// The one that clang's tools take by this name: `openmp`, `cuda`, `hip`, `sycl` or `none`.
     #[must_use]
     pub fn from_clang_name(name: &str) -> Option<Self> {
+        // Not `from_name`: clang's tools refuse `host` and `unknown`, words of this crate.
         let mut named = [Self::None, Self::OpenMp, Self::Cuda, Self::Hip, Self::Sycl].into_iter();
         named.find(|producer| producer.name() == name)
     }

@@ -113,6 +113,7 @@ impl PropertyValue {
     /// The bytes as little-endian 32-bit numbers, if they are a multiple of 4 bytes.
     #[must_use]
     pub fn as_u32s(&self) -> Option<Vec<u32>> {
+        // A rest says that the property is something else: nobody writes parts of a number.
         let (words, []) = self.as_bytes()?.as_chunks::<4>() else {
             return None;
         };
@@ -297,6 +298,7 @@ impl PropertySets {
 
 impl PartialEq for PropertySet {
     fn eq(&self, other: &Self) -> bool {
+        // `IndexMap` compares without the order, which files have.
         self.iter().eq(other.iter())
     }
 }

@@ -22,6 +22,7 @@ impl BundleState {
     /// The number in the file.
     #[must_use]
     pub fn raw(self) -> u32 {
+        // The variants stand in the order of the numbers, from 0 on.
         self as u32
     }
 }

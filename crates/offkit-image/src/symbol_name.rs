@@ -50,6 +50,7 @@ pub fn mangled_function(symbol: &str) -> Option<(&str, &str)> {
     let rest = symbol.strip_prefix("_Z")?;
     let digits = rest.find(|c: char| !c.is_ascii_digit())?;
     let (length, rest) = rest.split_at_checked(digits)?;
+    // Nested names and operators have no length in front: no digits are no number.
     rest.split_at_checked(length.parse().ok()?)
 }
 

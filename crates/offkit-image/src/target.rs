@@ -72,6 +72,7 @@ impl Clone for Target {
         } = source;
         self.triple.clone_from(triple);
         self.arch.clone_from(arch);
+        // Few targets have any: to copy nothing onto nothing is left out for the others.
         if !(self.features.is_empty() && features.is_empty()) {
             self.features.clone_from(features);
         }
@@ -163,6 +164,7 @@ impl Target {
     pub fn llvm_features(&self) -> impl Iterator<Item = String> {
         self.features.iter().map(|feature| match Sign::split(feature) {
             (name, Some(sign)) => format!("{}{name}", sign.letter()),
+            // Options take features as LLVM spells them: `features=+ptx80`.
             (name, None) if name.starts_with(['+', '-']) => name.to_owned(),
             (name, None) => format!("+{name}"),
         })

@@ -235,6 +235,7 @@ fn coverage(inventory: &Inventory, images: &[&Listed], wanted: &Wanted) -> Optio
     let mut all = HashMap::<Subject, Gets>::new();
     let mut is_of_kind = false;
     for (number, Judged { image, verdict }) in judged.iter().enumerate() {
+        // Every other reason means that the library has code of this kind, and lacks the right one.
         is_of_kind |= !matches!(verdict.runs, Err(Misfit::Architecture | Misfit::Format));
         // PTX is there for devices to come where this one has something better.
         let is_portable =
@@ -249,6 +250,7 @@ fn coverage(inventory: &Inventory, images: &[&Listed], wanted: &Wanted) -> Optio
             match &verdict.runs {
                 Ok(_) => {
                     let best = gets.taken.map(|taken| judged[taken].verdict.rank);
+                    // Of equal ones the first stays, as it is the one that devices take.
                     if best.is_none_or(|best| verdict.rank > best) {
                         gets.taken = Some(number);
                     }
@@ -316,6 +318,8 @@ fn subjects<'a>(inventory: &'a Inventory, image: &'a Listed) -> impl Iterator<It
 
 /// How much a reason says of what is to be done about it.
 fn telling(reason: &Misfit) -> u8 {
+    // A kernel is in many images, and one reason is told: that of the image which came nearest to
+    // running, for the others would be no help.
     match reason {
         Misfit::PassedOver => 8,
         Misfit::Driver { .. } => 7,

@@ -107,6 +107,7 @@ impl Collector<'_, '_> {
     }
 
     fn leave(&mut self, next: &Location) {
+        // Nothing else tells that a container has ended: the walk just goes on beside it.
         while self
             .around
             .pop_if(|around| !next.is_within(&around.location))
@@ -138,6 +139,7 @@ impl Collector<'_, '_> {
         let (stored, is_share) = self.stored(image);
         let number = self.inventory.images.len();
         let mut known = image.without_code();
+        // Only where it costs no unpacking, which `Depth::Headers` promises.
         if known.target.triple.is_empty() && image.code.at_hand().is_some() {
             known.target = offkit_object::target_of(image).into_owned();
         }
@@ -239,6 +241,7 @@ fn look(image: &DeviceImage<'_>, digest: u128) -> Found {
     let inspection = inspect_for_resources(bytes, image.format, &Limits::default());
     let read = inspection.kernels.into_iter();
     let mut kernels: Vec<_> = read.map(|kernel| (kernel.name, kernel.resources)).collect();
+    // The container has names without any numbers, which is better than no kernels at all.
     if kernels.is_empty() {
         kernels = told(image);
     }

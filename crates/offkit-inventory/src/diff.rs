@@ -273,6 +273,7 @@ impl Diff {
                 let mut named = numbers.as_ref()?.named().into_iter();
                 named.find(|(name, _)| *name == number)?.1
             };
+            // What was not known before, or is not any more, did not grow.
             let (old, new) = (of(&change.old)?, of(&change.new)?);
             (new > old).then_some((change, old, new))
         })

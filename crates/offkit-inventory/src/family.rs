@@ -58,10 +58,12 @@ pub fn identity(readable: &str) -> String {
 fn function_name(readable: &str) -> &str {
     let mut depth = 0_usize;
     let mut start = 0;
+    // Bytes will do: all that ends a slice below is ASCII, and no other character has such a byte.
     let bytes = readable.as_bytes();
     let mut at = 0;
     while let Some(byte) = bytes.get(at) {
         let rest = &bytes[at..];
+        // Neither does its space end a type, nor does its bracket begin the arguments.
         if rest.starts_with(b"(anonymous namespace)") {
             at += "(anonymous namespace)".len();
             continue;
@@ -74,6 +76,7 @@ fn function_name(readable: &str) -> &str {
         }
         match byte {
             b'<' | b'[' | b'{' => depth += 1,
+            // Names come from files: brackets need not match.
             b'>' | b']' | b'}' => depth = depth.saturating_sub(1),
             b'(' if depth == 0 => return &readable[start..at],
             b'(' => depth += 1,
@@ -131,6 +134,7 @@ fn without_numbers(name: &str) -> &str {
             && last
                 .chars()
                 .all(|c| c.is_ascii_digit() || matches!(c, 'c' | 'd' | 'e'));
+        // A name that is nothing but a number keeps it.
         if !is_mark || before.is_empty() {
             break;
         }

@@ -83,6 +83,8 @@ pub fn waive(inventory: &Inventory, check: &mut Check, wanted: &[Wanted], policy
                 .filter(|(_, waiver)| waiver.is_about(name, &target))
                 .map(|(place, _)| place)
                 .collect();
+            // All that are about it, and not only the first: none is to be called useless because
+            // another one comes before it.
             used.extend(about.iter().copied());
             about.is_empty()
         });
@@ -121,6 +123,7 @@ pub fn findings(
         Some(baseline) => findings.extend(growth(inventory, policy, baseline)),
         None => findings.extend(not_compared(policy)),
     }
+    // A rule such as `holes = "off"` leaves findings behind that nobody wants.
     findings.retain(|finding| finding.level != Level::Off);
     findings
 }
@@ -196,6 +199,7 @@ fn coverage(inventory: &Inventory, check: &Check, wanted: &[Wanted], policy: &Po
 
 /// Architectures that no device on the list needs.
 fn extra(inventory: &Inventory, wanted: &[Wanted], policy: &Policy) -> Vec<Finding> {
+    // To judge every image for every device takes time, and nobody would see what comes of it.
     if policy.check.extra == Level::Off {
         return Vec::new();
     }
@@ -430,6 +434,7 @@ fn growth(inventory: &Inventory, policy: &Policy, baseline: &Snapshot) -> Vec<Fi
     let found = diff(baseline, &own);
     let mut findings = grown_sizes(&found, policy, baseline, &own);
     let rules = &policy.kernels;
+    // Of builds without a common kernel nothing can have grown, which would pass for checked.
     if !baseline.has_kernels_of(&own) {
         let finding = |rule| {
             let message = format!("{rule} was not checked: no kernel of the baseline is in these files");

@@ -174,6 +174,7 @@ pub fn is_of_runtime(name: &str) -> bool {
 
 /// The part of some bytes that `some` of `all` take.
 pub(crate) fn part(bytes: u64, some: u64, all: u64) -> u64 {
+    // A product of two such numbers needs twice the bits: both come from files.
     let share = u128::from(bytes) * u128::from(some) / u128::from(all.max(1));
     u64::try_from(share).unwrap_or(u64::MAX)
 }
@@ -185,6 +186,7 @@ impl Inventory {
     pub fn library_name(&self, number: usize) -> &str {
         let names = self.library_names.get_or_init(|| {
             let short: Vec<String> = self.libraries.iter().map(Library::name).collect();
+            // By places and not by how often: a file that was given twice needs no longer name.
             let mut places = HashMap::<&str, HashSet<&Location>>::new();
             for (name, library) in short.iter().zip(&self.libraries) {
                 places.entry(name).or_default().insert(&library.location);
@@ -233,6 +235,7 @@ impl Inventory {
         let count = self.kernels_of(image).len() as u64;
         match (all, count) {
             (_, 0) => 0,
+            // PTX has no machine code to measure: all kernels of such an image count alike.
             (0, count) => image.stored / count,
             (all, _) => part(image.stored, kernel.code(), all),
         }
@@ -246,6 +249,7 @@ impl Inventory {
 
     /// Adds an inventory of other files behind this one.
     pub fn append(&mut self, other: Self) {
+        // A name that told one library apart so far may now be that of two.
         self.library_names.take();
         let [libraries, images, kernels] = [self.libraries.len(), self.images.len(), self.kernels.len()];
         // Numbers of names mean something in their own inventory only.

@@ -51,6 +51,7 @@ impl Names {
             readable: OnceLock::new(),
             family: OnceLock::new(),
         });
+        // Borrowed apart, as the table is changed meanwhile: it asks for hashes where it grows.
         let (entries, hasher) = (&self.entries, &self.hasher);
         self.numbers.insert_unique(hash, number, |number| {
             hasher.hash_one(&*entries[number.number()].symbol)

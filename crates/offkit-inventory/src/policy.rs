@@ -144,6 +144,7 @@ impl TryFrom<toml::Value> for Bytes {
         match &value {
             toml::Value::Integer(bytes) => u64::try_from(*bytes).map(Self).map_err(|_| wrong()),
             toml::Value::String(text) => {
+                // `400M`, `400MB` and `400MiB` are the same: people write all three.
                 let text = text.trim().trim_end_matches(['B', 'b']).trim_end_matches('i');
                 let (number, unit) = match text.char_indices().last() {
                     Some((at, unit)) if unit.is_ascii_alphabetic() => {
@@ -212,6 +213,7 @@ impl Growth {
             Self::By(more) => new <= old.saturating_add(more),
             Self::PartsPerMillion(parts) => {
                 const ALL: u128 = 1_000_000;
+                // Both sides multiplied instead of one divided, so that nothing is rounded.
                 u128::from(new) * ALL <= u128::from(old) * (ALL + u128::from(parts))
             }
         }
@@ -225,6 +227,8 @@ impl Policy {
     ///
     /// What is wrong with the file, with the line.
     pub fn parse(text: &str) -> Result<Self, String> {
+        // As a plain table first: in a `pyproject.toml` everything that is not ours would be an
+        // unknown key.
         let table: toml::Table = text.parse().map_err(|error: toml::de::Error| error.to_string())?;
         let own = table.get("tool").and_then(|tools| tools.get("offkit"));
         match own {
@@ -235,6 +239,7 @@ impl Policy {
             None if table.contains_key("tool") || table.contains_key("project") => {
                 Err("there is no table `[tool.offkit]`".to_owned())
             }
+            // From the text again: a table no longer knows the line that an error is on.
             None => toml::from_str(text).map_err(|error| error.to_string()),
         }
     }
@@ -259,6 +264,7 @@ pub fn matches(pattern: &str, text: &str) -> bool {
             None => return false,
         }
     }
+    // Of the rest and not of the whole: the end of `a*a` is not the `a` that it begins with.
     rest.ends_with(last)
 }
 

@@ -73,6 +73,7 @@ pub fn redundancy(inventory: &Inventory) -> Vec<Redundant> {
         found.extend(same_libraries(inventory));
     }
     found.extend(compression(inventory));
+    // What nobody knows without trying comes last, as `None` is less than any number.
     found.sort_by_key(|redundant| (std::cmp::Reverse(redundant.saves), redundant.kind));
     found
 }
@@ -166,6 +167,8 @@ fn same_images(inventory: &Inventory) -> Vec<Redundant> {
     let (mut images, mut kernels, mut stored) = (0, 0, 0_u64);
     for (number, image) in inventory.images.iter().enumerate() {
         let Some(digest) = image.digest else { continue };
+        // With the architecture: the same bytes under another one are what other devices look for,
+        // and would be missed.
         let first = *seen
             .entry((digest, image.image.target.arch.clone()))
             .or_insert(number);
@@ -251,6 +254,7 @@ fn same_kernels(inventory: &Inventory) -> Vec<Redundant> {
 fn same_libraries(inventory: &Inventory) -> Vec<Redundant> {
     let mut libraries = HashMap::<Vec<u128>, Vec<usize>>::new();
     for (library, images) in by_library(inventory) {
+        // One image that could not be unpacked leaves open whether all is the same.
         let digests: Option<Vec<_>> = images.iter().map(|image| image.digest).collect();
         if let Some(digests) = digests {
             libraries.entry(digests).or_default().push(library);
@@ -279,6 +283,7 @@ fn same_libraries(inventory: &Inventory) -> Vec<Redundant> {
             }
         })
         .collect();
+    // The map has another order each time, and reports of two builds are compared.
     found.sort_by(|one, other| one.what.cmp(&other.what));
     found
 }

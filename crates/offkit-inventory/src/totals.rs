@@ -142,6 +142,7 @@ pub fn totals(inventory: &Inventory, keys: &[Key]) -> Vec<Total> {
         let count = kernels.len();
         for (family, of_family) in of_families {
             let mut key = of_image.clone();
+            // Nobody keeps a user from naming it twice.
             for (place, _) in keys.iter().enumerate().filter(|(_, key)| **key == Key::Family) {
                 family.clone_into(&mut key[place]);
             }

@@ -84,6 +84,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
 
 /// The command line, with the commands in groups.
 pub(crate) fn command() -> clap::Command {
+    // clap puts options into groups and no subcommands: the list is made here, as a template.
     let command = Cli::command();
     let mut template = "{about}\n\n{usage-heading} {usage}\n".to_owned();
     let heading = clap::builder::Styles::styled().get_header().to_owned();

@@ -35,6 +35,7 @@ use terminal::Terminal;
 
 fn main() -> ExitCode {
     offkit_pi::host::trace::to_standard_error();
+    // Before the first temporary file: only then is it removed where an interrupt ends the program.
     offkit_host::temporary::handle_signals();
     let mut arguments = std::env::args_os();
     if let Some(called) = arguments.next()
@@ -145,6 +146,7 @@ fn with_response_files(mut words: Vec<OsString>) -> Vec<OsString> {
         .skip(1)
         .position(|word| !word.as_encoded_bytes().starts_with(b"-"));
     // The only option before a verb whose value is a word of its own.
+    // The place counts without the program's name, and so is that of the word before in `words`.
     if verb.is_some_and(|at| words[at] == "--color") {
         verb = verb.map(|at| at + 1);
     }

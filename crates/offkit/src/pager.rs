@@ -77,6 +77,8 @@ pub(crate) fn finish() -> io::Result<()> {
             io::stdout().flush()
         }
         Target::Pager(mut pager) => {
+            // Closed first: a pager learns by that where the text ends, and would be waited for in
+            // vain.
             drop(pager.stdin.take());
             pager.wait().map(drop)
         }
@@ -122,6 +124,7 @@ impl Write for Stdout {
     fn flush(&mut self) -> io::Result<()> {
         match &mut *target() {
             Target::Direct => io::stdout().flush(),
+            // What is held back stays so: it is not yet known whether it needs a pager.
             Target::Held { .. } | Target::Pager(_) => Ok(()),
         }
     }
@@ -160,6 +163,7 @@ fn open() -> Target {
 
 /// The pager as a command line: the user's, or the usual one; `None` where the user wants none.
 fn command() -> Option<Vec<String>> {
+    // The first that is set counts, one that is set to nothing too: it says that none is wanted.
     let named = [environment::PAGER, environment::USUAL_PAGER]
         .into_iter()
         .find_map(|name| env::var(name).ok());

@@ -113,10 +113,12 @@ impl Terminal {
         if self.quiet || !io::stderr().is_terminal() {
             return Progress(ProgressBar::hidden());
         }
+        // Hidden until it is due: short work leaves no trace on the terminal.
         bar.set_draw_target(ProgressDrawTarget::hidden());
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
+        // Without a share in it, so that work which ends early takes its bar along.
         show_later(bar.downgrade());
         *shown() = Some(bar.clone());
         Progress(bar)
@@ -129,6 +131,7 @@ fn show_later(bar: WeakProgressBar) {
         let (waiting, bars) = mpsc::channel::<(Instant, WeakProgressBar)>();
         std::thread::spawn(move || {
             for (due, bar) in bars {
+                // All wait equally long: whoever comes first is due first.
                 std::thread::sleep(due.saturating_duration_since(Instant::now()));
                 if let Some(bar) = bar.upgrade().filter(|bar| !bar.is_finished()) {
                     bar.set_draw_target(ProgressDrawTarget::stderr());
@@ -255,6 +258,7 @@ pub(crate) fn written(result: io::Result<()>) -> Result<(), Failure> {
 fn say(text: impl Display) {
     if pager::is_on() && io::stderr().is_terminal() {
         // Among what it is about: a pager would be written over.
+        // Nothing else takes the colours out on this way.
         let text = format!("{text}\n");
         let _ = match has_colours() {
             true => pager::Stdout.write_all(text.as_bytes()),
@@ -364,6 +368,7 @@ pub(crate) fn push_size(text: &mut String, bytes: u64) {
         text.push_str(" B");
         return;
     }
+    // Beyond the last unit the numbers of it get longer.
     let unit = (bytes.ilog2() / 10).min(UNITS.len() as u32);
     // The nearest tenth, in integers: a float has too few digits for the largest.
     let shift = 10 * unit;

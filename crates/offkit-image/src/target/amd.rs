@@ -161,6 +161,7 @@ pub fn generation(processor: &str) -> Option<u32> {
     let number = number_of(processor)?;
     let major = match number.split_once('-') {
         Some((major, _)) => major,
+        // Minor version and stepping are one digit each, hexadecimal as in `gfx90a`.
         None => number.get(..number.len().checked_sub(2)?)?,
     };
     major.parse().ok()
@@ -183,6 +184,7 @@ pub fn demanded(llvm_feature: &str) -> Option<String> {
 pub fn wavefront_size(target: &Target) -> u32 {
     let says = |name: &str| {
         let mut features = target.features.iter();
+        // LLVM writes the sign in front, targets have it behind.
         features.any(|feature| feature.trim_matches('+') == name)
     };
     let number = number_of(&target.arch).unwrap_or_default();

@@ -28,6 +28,7 @@ impl Decision {
 /// Where both mean the same, the container's spelling stays, and what only one of the two says is added: a family
 /// such as `sm_100f` is in no bytes, the features of AMD's processors are often in no container.
 pub fn decide(told: Target, shown: Target) -> Decision {
+    // Most images end here, and there may be very many: no triple is taken apart for them.
     if told.triple == shown.triple && told.arch == shown.arch && shown.features.is_empty() {
         return Decision::told(told);
     }
@@ -45,6 +46,8 @@ pub fn decide(told: Target, shown: Target) -> Decision {
     let contradicts = other_machine || agreement == Agreement::None || other_feature;
     let contradicted = contradicts.then(|| Box::new(told.clone()));
     let mut target = told;
+    // Otherwise the container's triple stays: it may have a vendor and a system, where bytes show
+    // no more than a kind of machine.
     if target.triple.is_empty() || other_machine {
         target.triple = shown.triple;
     }

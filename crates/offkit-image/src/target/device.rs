@@ -76,6 +76,7 @@ impl Device {
             let is_usual = minor.trim_end_matches(['a', 'f']).len() == 1 && processor.to_string() == arch;
             return (is_usual && processor.is_device()).then(|| Self::new(Target::named(&arch)));
         }
+        // Before `Target::named`, which takes every word that it does not know for a triple.
         if let Some(gpu) = intel::gpu_of_processor(name) {
             return Some(Self::new(Target::named(&format!(
                 "{}{}",
@@ -86,6 +87,8 @@ impl Device {
         let target = Target::named(name);
         let is_intel = intel::gpu_of_target(name).is_some();
         let is_device = nvidia::Processor::of(&target).is_some_and(nvidia::Processor::is_device);
+        // With Intel's prefix any word becomes a target of SPIR-V, which is known: there only the
+        // table of GPUs finds what is misspelt.
         (is_intel || (is_device || target.is_known()) && !name.starts_with(intel::PREFIX))
             .then(|| Self::new(target))
     }
@@ -104,6 +107,7 @@ impl Device {
         match family {
             Family::Nvptx64 | Family::Nvptx32 => of(nvidia::devices(), triples::NVPTX64),
             Family::Amdgcn => of(amd::devices(), triples::AMDHSA),
+            // By the code that their drivers compile: `Target::runs_on` expects them under SPIR-V.
             Family::IntelGpu => {
                 let names = intel::GPUS.iter().map(|gpu| gpu.name.to_owned());
                 of(names.collect(), triples::SPIRV64)

@@ -43,6 +43,7 @@ impl DriverVersion {
             (12, minor @ ..=5) => (8, minor),
             (12, minor) => (8, minor.saturating_sub(1)),
             (13, minor) => (9, minor),
+            // A release that nobody here knows is taken to be as new as the table ends.
             _ => (u32::MAX, 0),
         };
         let is_reached =
@@ -71,6 +72,8 @@ impl DriverVersion {
     #[must_use]
     pub fn first_ptx_beyond(self) -> Option<(CodeVersion, Self)> {
         let row = PTX.iter().find(|row| !self.reaches(row.2));
+        // ROCm's small numbers are below every row, so that all of its versions would seem too old
+        // for the first one.
         row.filter(|_| !self.is_rocm()).map(|row| (ptx_of(row), row.2))
     }
 
@@ -194,6 +197,8 @@ pub(super) const GENERIC: DriverVersion = DriverVersion::new(6, [4, 0]);
 /// The version of ROCm that first loads code objects of that version, and whether that was checked; `None` for versions
 /// that are newer than the table.
 pub(super) fn for_code_object(version: u16) -> Option<(DriverVersion, bool)> {
+    // The table is sorted, and ROCm loads all that is older than a row: the first one that reaches
+    // the version counts.
     let row = CODE_OBJECTS.iter().find(|(known, ..)| *known >= version)?;
     Some((row.1, row.2))
 }

@@ -116,6 +116,8 @@ impl Target {
     /// Why they do not go together.
     pub fn links_with(&self, other: &Self) -> Result<(), Misfit> {
         self.is_same_device_kind(other)?;
+        // Code for Intel's GPUs may leave the processor open, so that its family needs none; where
+        // two name one, they still have to be the same.
         let is_for_one = self.family().needs_processor() || self.family() == Family::IntelGpu;
         let (one, two) = (self.processor(), other.processor());
         if is_for_one && !one.is_empty() && !two.is_empty() && one != two {
@@ -161,6 +163,7 @@ impl Target {
     /// The first feature that this code demands and a device is not known to have.
     #[must_use]
     pub fn unmet_demand(&self, device: &Self) -> Option<&str> {
+        // Letter by letter: a device that leaves `xnack` open meets neither `xnack+` nor `xnack-`.
         let unmet = |feature: &&String| !device.features.contains(feature);
         self.features.iter().find(unmet).map(String::as_str)
     }
@@ -201,6 +204,7 @@ impl Target {
                     _ => code.runs_on(device).map(|()| Run::Native),
                 }
             }
+            // Not `Format`: linked by nvJitLink it becomes code that devices do run.
             (_, ImageFormat::LtoIr) => Err(Misfit::Link),
             (Family::Amdgcn, ImageFormat::Amdgpu) => {
                 let (code, processor) = (self.processor(), device.processor());
@@ -254,6 +258,8 @@ impl Target {
                     .flat_map(|arch| subsets.iter().map(move |features| with(arch, features)))
                     .collect()
             }
+            // Without features: those of NVPTX are versions of PTX such as `+ptx80`, by which no
+            // library is told from another.
             (Family::Nvptx64 | Family::Nvptx32, Some(processor)) => processor
                 .fitting()
                 .iter()
@@ -315,6 +321,7 @@ impl Target {
 /// All selections of some, the largest first.
 fn subsets(of: &[String]) -> Vec<Vec<String>> {
     // Real targets have two features at most.
+    // Each further one doubles the selections, and a container may claim any number of them.
     const MOST: usize = 4;
     let of = of.get(..MOST).unwrap_or(of);
     let mut subsets: Vec<Vec<String>> = vec![Vec::new()];
@@ -325,6 +332,8 @@ fn subsets(of: &[String]) -> Vec<Vec<String>> {
             subset
         });
         let with_it: Vec<_> = with_it.collect();
+        // In front, so that of equally many features those lead that come first in the list: the
+        // sort below leaves equal ones in place.
         subsets.splice(..0, with_it);
     }
     subsets.sort_by_key(|subset| std::cmp::Reverse(subset.len()));

@@ -35,6 +35,7 @@ impl HostCpu {
     pub fn of(architecture: &str) -> Option<Self> {
         Some(match architecture {
             "i386" | "i486" | "i586" | "i686" => Self::X86,
+            // `x86_64h` is Apple's name of x86-64 from Haswell on.
             "x86_64" | "amd64" | "x86_64h" => Self::X86_64,
             "aarch64" | "arm64" | "arm64e" => Self::Aarch64,
             "aarch64_be" => Self::Aarch64Be,
@@ -57,6 +58,7 @@ impl HostCpu {
             ("riscv", false) => Self::Riscv32,
             ("riscv", true) => Self::Riscv64,
             ("loongarch", true) => Self::LoongArch64,
+            // Programs for x32 are ELF files of 32 bits: the processor is x86-64 all the same.
             (name, _) => Self::of(name)?,
         };
         Some(cpu.in_order(is_big_endian))

@@ -102,6 +102,7 @@ pub fn gpu_of_target(target: &str) -> Option<&'static Gpu> {
 /// The GPU that a processor's name means, in any spelling: `bmg_g21`, `bmg-g21`, `20.1.4`.
 #[must_use]
 pub fn gpu_of_processor(name: &str) -> Option<&'static Gpu> {
+    // SYCL's compilers write `bmg_g21` and `20_1_4`, Intel's `ocloc` has `bmg-g21` and `20.1.4`.
     let name = name.replace(['-', '.'], "_");
     GPUS.iter()
         .find(|gpu| gpu.name == name || gpu.others.contains(&name.as_str()))
@@ -118,6 +119,8 @@ fn versions_of(name: &str) -> Vec<Version> {
             _ => None,
         }
     };
+    // A version counts as it is, for the table need not have it: drivers report revisions that no
+    // compiler names.
     match parse(name) {
         Some(version) => vec![version],
         None => {
@@ -148,6 +151,8 @@ pub(super) fn runs_on(code: &str, device: &str) -> bool {
         let mut compatible = COMPATIBLE.iter().filter(|(own, _)| codes.contains(own));
         codes.contains(device) || compatible.any(|(_, others)| others.contains(device))
     };
+    // A name may stand for several revisions, and nobody says which of them is there: one that
+    // takes the code will do.
     devices.iter().any(takes)
 }
 

@@ -57,6 +57,7 @@ impl Target {
     #[must_use]
     pub fn named(name: &str) -> Self {
         if let Some((triple, arch)) = name.split_once(',') {
+            // No deeper than this: what stands before the first comma has none.
             let Self { triple, .. } = Self::named(triple);
             return Self::new(triple, arch.strip_prefix("arch=").unwrap_or(arch));
         }
@@ -210,6 +211,7 @@ impl Target {
         for part in parts {
             match part.split_once('=') {
                 Some(("arch", arch)) => {
+                    // AMD's processors may have features behind them here as well: `gfx90a:xnack+`.
                     let given = Self::new("", arch);
                     target.arch = given.arch;
                     target.features.extend(given.features);
@@ -233,6 +235,7 @@ impl Target {
     pub fn file_name(&self) -> String {
         match self.arch_with_features() {
             arch if arch.is_empty() => self.triple.to_string(),
+            // Windows allows no colons in the names of files.
             arch => format!("{}-{arch}", self.triple).replace(':', "-"),
         }
     }

@@ -99,6 +99,7 @@ impl Processor {
         } else {
             (number, Scope::Plain)
         };
+        // `parse` alone would take a sign, too.
         let is_number = !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit());
         Some(Self {
             number: number.parse().ok().filter(|_| is_number)?,
@@ -153,6 +154,8 @@ impl Processor {
     pub fn ptx_version(self) -> Option<u32> {
         match (self.number, self.scope) {
             (0..=59, _) => None,
+            // Both are newer than the numbers around them: 8.8 came with CUDA 13, and the kind `a`
+            // of 9.0 one release of PTX after 9.0 itself.
             (88, _) => Some(90),
             (90, Scope::Only) => Some(80),
             (number, _) => {
@@ -189,6 +192,7 @@ impl Processor {
         match self.scope {
             Scope::Only if self.chip() != device.chip() => Err(Misfit::OnlyOne),
             Scope::Family if !same_family(self.number, device.number) => Err(Misfit::OtherFamily),
+            // Of a family's members only the newer ones run the code of the older.
             _ if self.chip() > device.chip() => Err(Misfit::Older),
             _ => Ok(()),
         }
@@ -212,6 +216,7 @@ impl Processor {
             .chain(std::iter::once(of(Scope::Plain)(&self.number)))
             .chain(older.map(of(Scope::Plain)));
         let mut fitting = Vec::new();
+        // The processor itself comes again: as a member of its family, or where it has no letter.
         for processor in all {
             if !fitting.contains(&processor) {
                 fitting.push(processor);

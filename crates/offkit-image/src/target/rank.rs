@@ -33,6 +33,8 @@ impl Rank {
         let (code, device) = (&image.target, &device.target);
         let of_nvidia = nvidia::Processor::of(code).filter(|_| code.family().is_nvptx());
         let closeness = match (of_nvidia, code.family()) {
+            // The order of the variants is meant: code for one processor is the closest, then that
+            // for its family.
             (Some(processor), _) => processor.scope as u32,
             (None, Family::Amdgcn) => {
                 let met = code.features.len() as u32;
@@ -44,6 +46,8 @@ impl Rank {
                 }
             }
             (None, Family::IntelGpu) => match code.processor() {
+                // Code that names no GPU may turn out to be for another one: whatever names one
+                // goes before it.
                 "" => 0,
                 own if intel::is_same(own, device.processor()) => 2,
                 _ => 1,

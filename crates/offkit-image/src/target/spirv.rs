@@ -25,6 +25,7 @@ impl SpirvSupport {
     /// ```
     #[must_use]
     pub fn new(il_version: &str, extensions: Vec<String>) -> Self {
+        // OpenCL demands no order of the list, and other languages may be in it.
         let versions = il_version
             .split_ascii_whitespace()
             .filter_map(|word| CodeVersion::parse(word.strip_prefix("SPIR-V_")?));

@@ -103,6 +103,7 @@ impl<'a> Triple<'a> {
     /// Whether pointers have 32 bits on a processor with 64: `x86_64-linux-gnux32`.
     #[must_use]
     pub fn is_x32(self) -> bool {
+        // LLVM has two such environments, `gnux32` and `muslx32`.
         self.text.ends_with("x32")
     }
 
@@ -135,6 +136,8 @@ pub(super) fn same_system(one: Triple<'_>, other: Triple<'_>) -> bool {
 /// Whether a part of a triple is the name of an operating system, perhaps with a version.
 #[must_use]
 pub fn is_system(part: &str) -> bool {
+    // A system that is missing here is taken for a vendor where the triple has none: `x86_64-haiku`
+    // then says nothing of a system, and fits all.
     const KNOWN: &[&str] = &[
         "amdhsa", "cuda", "cygwin", "darwin", "freebsd", "fuchsia", "ios", "linux", "macos", "mesa3d",
         "mingw32", "netbsd", "openbsd", "windows",

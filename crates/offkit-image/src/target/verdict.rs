@@ -40,6 +40,7 @@ impl Verdict {
     /// them: some images are nowhere recorded to need anything.
     #[must_use]
     pub fn with_needs(self, aspects: &[u32], device: &Device) -> Self {
+        // What does not run anyway keeps its own reason.
         match device.lacking_aspect(aspects).filter(|_| self.runs.is_ok()) {
             Some(lacking) => Self::no(Misfit::Aspect(lacking)),
             None => self,
@@ -119,6 +120,8 @@ impl DeviceImage<'_> {
             Err(_) if self.is_compiled_by_plugin(device) => Run::Compiled,
             Err(reason) => return Verdict::no(reason),
         };
+        // Before what the code demands: a driver that cannot read the module never gets so far, and
+        // this is then the reason that helps.
         if let Some(misfit) = self.spirv_misfit(device) {
             return Verdict::no(misfit);
         }
@@ -133,6 +136,7 @@ impl DeviceImage<'_> {
             && has.is_rocm() == needs.is_rocm()
             && !has.reaches(needs)
         {
+            // What refuses it may be a guess of the table, and then the refusal is one too.
             return Verdict {
                 doubt: doubt_of_driver,
                 ..Verdict::no(Misfit::Driver { needs, has })
@@ -211,6 +215,7 @@ impl DeviceImage<'_> {
                 }
                 None => (driver::of_newest_ptx(), Some(NEW_PTX)),
             },
+            // A driver that knows the device at all loads machine code for it.
             _ => (None, None),
         };
         match (of_container, of_code) {

@@ -57,9 +57,11 @@ impl ElementType {
                     Some(digits) => (digits, 16),
                     None => (text, 10),
                 };
+                // `from_str_radix` takes a sign, and so would take one behind the `0x`.
                 if radix == 16 && digits.starts_with(['+', '-']) {
                     return Err(format!("`{text}` is not a valid {self}"));
                 }
+                // All types here fit with their signs, so that one check of the range does for all.
                 let value = i128::from_str_radix(digits, radix).map_err(refuse)?;
                 let bits = u32::from(bytes) * 8;
                 let (least, most) = if signed {
@@ -164,6 +166,8 @@ impl Array {
             if found == wanted {
                 continue;
             }
+            // Large integers that differ may be one `f64`: where they are to be the same, the bytes
+            // above have the last word. Infinity times any tolerance would be near to everything.
             let (a, b) = (self.element.decode(found), self.element.decode(wanted));
             let integer = matches!(self.element, ElementType::Int { .. }) && tolerance == 0.0;
             let near = a.is_finite() && b.is_finite() && (a - b).abs() <= tolerance * b.abs();
@@ -196,6 +200,7 @@ pub(crate) fn shape_text(shape: &[u64]) -> String {
 
 /// An empty vector with room for so many bytes, or what is missing.
 pub(crate) fn memory(bytes: u64) -> Result<Vec<u8>, String> {
+    // Sizes come from files and command lines: one that is too large must not end the program.
     let mut data = Vec::new();
     usize::try_from(bytes)
         .ok()

@@ -152,6 +152,7 @@ fn header_range(bytes: &[u8]) -> Result<(usize, usize), String> {
 
 /// What follows `'key':` in the header, which is a dictionary as Python writes it.
 fn field<'a>(header: &'a str, key: &str) -> Option<&'a str> {
+    // NumPy writes keys by Python's `repr`, which takes these quotes.
     let (_, value) = header.split_once(&format!("'{key}':"))?;
     Some(value.trim_start())
 }
@@ -179,6 +180,7 @@ fn element(kind: &str) -> Result<(ElementType, bool), String> {
                 },
             }
         }
+        // NumPy's `bool` takes a byte for each element.
         "b1" => ElementType::Int {
             signed: false,
             bytes: 1,

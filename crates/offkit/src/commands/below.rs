@@ -144,6 +144,8 @@ fn unusable(library: &str, named_by: &str, reason: &str) -> String {
     if reason.starts_with("it is no ") {
         return format!("It is a library of something else: {forget}.");
     }
+    // The loader's message begins with the file that is missing, which may be one that the library
+    // itself needs.
     let is_missing = reason.starts_with(library) && reason.contains("No such file");
     if is_missing && !Path::new(library).exists() {
         return missing(library, named_by);

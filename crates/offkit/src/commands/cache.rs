@@ -167,6 +167,7 @@ fn kind(text: &str) -> Result<Kind, String> {
 impl Only {
     fn entries(&self, store: &Store) -> Vec<Found> {
         let mut entries = store.entries();
+        // What is damaged has no kind any more, and belongs to none that is asked for.
         entries.retain(|entry| self.kind.is_none() || entry_kind(entry) == self.kind);
         entries
     }
@@ -197,6 +198,7 @@ pub(crate) fn run(cache: &Cache, terminal: Terminal) -> Result<(), Failure> {
 
 fn seconds(time: SystemTime) -> u64 {
     let since = time.duration_since(SystemTime::UNIX_EPOCH);
+    // A clock that was wrong when the entry was used is no reason to fail.
     since.map_or(0, |since| since.as_secs())
 }
 
@@ -346,6 +348,7 @@ fn why(options: &WhyOptions, store: &Store, terminal: Terminal) -> Result<(), Fa
         output.line(format_args!("{verdict} for {}: {}", escape(&name), escape(&text)))?;
     }
     output.finish()?;
+    // Where nothing could be kept, nothing is missing.
     match is_hit || key.is_none() {
         true => Ok(()),
         false => Err(Failure::new(ExitStatus::No, "the program would be built")),
@@ -397,6 +400,7 @@ fn import(options: &Import, store: &Store, terminal: Terminal) -> Result<(), Fai
             terminal.warning(format_args!("{} is refused: {why}", escape(subject)));
         }
     }
+    // A disk that is full is nothing that the imported file is to blame for.
     let is_unwritable = imported
         .refused
         .iter()

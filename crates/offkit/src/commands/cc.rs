@@ -96,6 +96,7 @@ fn drive(language: Language, words: Vec<OsString>, terminal: Terminal) -> Result
         Ok(Outcome::Done) => Ok(ExitCode::SUCCESS),
         Ok(Outcome::Clang { program, words }) => clang::become_clang(&program, words),
         // It has said why.
+        // Its code is passed on, for build systems look at it. Those of Windows may be too large.
         Err(DriveError::Run(RunError::Failed { status, .. })) if status.code().is_some() => Ok(status
             .code()
             .and_then(|code| u8::try_from(code).ok())

@@ -21,6 +21,7 @@ pub(crate) struct Completions {
 
 /// Writes what a shell needs to know of a command line.
 pub(crate) fn run(options: &Completions, mut command: Command, terminal: Terminal) -> Result<(), Failure> {
+    // Into memory first: the generator panics where it cannot write, as to a pipe that was closed.
     let mut script = Vec::new();
     clap_complete::generate(options.shell, &mut command, "offkit", &mut script);
     let mut output = terminal.output();

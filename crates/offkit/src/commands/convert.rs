@@ -108,6 +108,7 @@ pub(super) fn check_losses(
     options: &LossOptions,
     terminal: Terminal,
 ) -> Result<(), Failure> {
+    // Without --allow-loss a loss is an error and no file is written, so that JSON is alone there.
     if options.json && options.allow_loss && files::is_standard_stream(output) {
         return Err(
             Failure::input("the file and what is lost cannot both go to standard output")

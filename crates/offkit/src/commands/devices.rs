@@ -110,6 +110,7 @@ fn newest_ptx(device: &Device) -> Option<String> {
 
 /// Whether it is the device of this program that has kernels compiled by another program.
 fn has_compiler(device: &Device) -> bool {
+    // What has no file is built in, which the CPU device alone is; its checked twin interprets.
     let is_checked = device.name().is_ok_and(|name| name.starts_with(CHECKED_NAME));
     device.plugin().path().is_none() && !is_checked
 }

@@ -132,6 +132,8 @@ pub(crate) fn run(options: &Diff, terminal: Terminal) -> Result<(), Failure> {
                 Snapshot::of(&inventory)
             }
         };
+        // A baseline has kernels in any case: beside a file that was not asked for its own, all of
+        // them would be gone.
         if !kernels {
             snapshot.kernels.clear();
         }
@@ -140,6 +142,7 @@ pub(crate) fn run(options: &Diff, terminal: Terminal) -> Result<(), Failure> {
     let (old, new) = (snapshot(&options.old)?, snapshot(&options.new)?);
     let found = diff(&old, &new);
     say(&found, options, kernels, terminal)?;
+    // Before the answer: a kernel that is gone may be one that could not be read.
     if !is_whole {
         return Err(Failure::new(
             ExitStatus::Input,
@@ -169,6 +172,7 @@ fn read_baseline(path: &Path) -> Result<Option<Snapshot>, Failure> {
     if !path.is_file() {
         return Ok(None);
     }
+    // The head alone at first: what is no baseline may be a library of gigabytes.
     let mut head = vec![0; HEADING.len()];
     let mut file = std::fs::File::open(path).map_err(failure)?;
     if file.read_exact(&mut head).is_err() || head != HEADING.as_bytes() {

@@ -56,6 +56,7 @@ pub(crate) fn run(options: &Doctor, terminal: Terminal) -> Result<(), Failure> {
         false => print(&mut output, &findings)?,
     }
     output.finish()?;
+    // Problems alone are no failure: a machine may have plugins that nobody needs.
     match devices {
         0 => Err(Failure::new(ExitStatus::Machine, runtime.no_devices())),
         _ => Ok(()),
@@ -63,6 +64,7 @@ pub(crate) fn run(options: &Doctor, terminal: Terminal) -> Result<(), Failure> {
 }
 
 fn system() -> String {
+    // Linux alone has such a file; of other systems the name has to do.
     let release = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
     let name = release.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="));
     let name = name.map_or(std::env::consts::OS, |name| name.trim_matches('"'));
@@ -127,6 +129,7 @@ pub(super) fn plugins(runtime: &Runtime) -> Vec<Finding> {
                     (shown, 0) => format!("{shown} {}", if *shown == 1 { "device" } else { "devices" }),
                     (shown, hidden) => format!("{shown} devices, {hidden} hidden"),
                 };
+                // Nothing is wrong with a plugin whose devices are in other machines.
                 let state = if *devices > 0 { "ok" } else { "info" };
                 let trust = match trust {
                     Trust::NotProbed => "; not probed, as offkit-probe is missing",

@@ -79,6 +79,7 @@ pub(crate) fn run(options: &Explain, terminal: Terminal) -> Result<(), Failure> 
                 reasons.push(reason);
             }
             (Err(error), _) => {
+                // What was explained so far is to be read before the error.
                 output.finish()?;
                 return Err(choice_failure(ChoiceError::Select(error)));
             }
@@ -86,10 +87,13 @@ pub(crate) fn run(options: &Explain, terminal: Terminal) -> Result<(), Failure> 
                 output.finish()?;
                 return Err(collect_failure(error));
             }
+            // The first device that takes it is where a launch would run; those behind it do not
+            // matter.
             (Ok(_), _) => return output.finish(),
         }
     }
     output.finish()?;
+    // A device that was named has left a reason here, or the loop has ended the command.
     // The words for why no device takes it are those of a launch.
     Err(choice_failure(match options.device {
         Some(_) => reasons.remove(0).into(),
@@ -217,6 +221,7 @@ impl<'a> Explained<'a> {
         }
         match registry.target(other) == registry.target(exporter) {
             false => "for another target",
+            // By this rule a second one that is not the same would have been an error.
             true if registry.exporter_rule() == ExporterRule::Unique => "the same, once more",
             true => "the other comes first",
         }

@@ -157,6 +157,7 @@ struct Extraction<'a> {
 
 impl Extraction<'_> {
     fn add(&mut self, image: &DeviceImage<'_>) {
+        // The walk cannot be stopped from here: after a failure the rest is met and not written.
         if self.result.is_ok() {
             self.result = self.write(image);
         }
@@ -182,6 +183,7 @@ impl Extraction<'_> {
             && !self.options.stored
         {
             let path = self.options.output.join(library_file(image, library.as_deref()));
+            // Copied, as libraries are linked at the end, when the files of all images are closed.
             let part = (image.location.to_string(), bytes.to_vec());
             let row = self.row(image);
             match self.libraries.iter_mut().find(|known| known.path == path) {

@@ -52,6 +52,8 @@ impl Filter {
         let is_one = |wanted: &[String], is: &dyn Fn(&str) -> bool| {
             wanted.is_empty() || wanted.iter().any(|wanted| is(wanted))
         };
+        // The target may have to be read from the code: it is asked for only where an option is
+        // about it.
         let has_target = || {
             if self.triple.is_empty() && self.arch.is_empty() {
                 return true;
@@ -167,6 +169,7 @@ impl<'a> Selection<'a> {
 
     /// Fails after the last file where one had problems, or where the filter took none of the images.
     pub(crate) fn check(&self) -> Result<(), Failure> {
+        // First: what could not be read may have an image that matches.
         match self.damaged {
             0 => {}
             1 => return Err(Failure::input("a file could not be read as a whole")),

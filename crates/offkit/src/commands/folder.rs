@@ -18,6 +18,7 @@ pub(super) fn files_in(folder: &Path) -> (Vec<PathBuf>, Vec<Failure>) {
             failures.push(Failure::input(message));
         }
     }
+    // File systems list in any order; what is printed has to be the same each time.
     files.sort();
     (files, failures)
 }
@@ -33,6 +34,7 @@ pub(super) fn may_have_code(path: &Path) -> io::Result<bool> {
 fn add_entries(folder: &Path, folders: &mut Vec<PathBuf>, files: &mut Vec<PathBuf>) -> io::Result<()> {
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
+        // That of the entry itself: a link to a folder further up would lead around in a circle.
         let kind = entry.file_type()?;
         if kind.is_dir() {
             folders.push(entry.path());

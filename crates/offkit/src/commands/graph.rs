@@ -108,6 +108,7 @@ impl Node {
 
     /// The images that this one needs, and those that these need: each once, its own the first.
     fn closure<'a>(&'a self, nodes: &'a [Self]) -> Vec<&'a Self> {
+        // Images may need each other, so that a walk without this set would not end.
         let mut known = HashSet::from([self.id]);
         let mut all = vec![self];
         let mut next = 0;
@@ -180,6 +181,7 @@ impl Node {
 }
 
 fn find(nodes: &[Node], id: ImageId) -> Option<&Node> {
+    // The registry gives images by their numbers, and leaving some out keeps the order.
     let place = nodes.binary_search_by_key(&id, |node| node.id).ok()?;
     nodes.get(place)
 }
@@ -226,6 +228,7 @@ fn svg(nodes: &[Node]) -> Result<String, Failure> {
         ))
         .hint("draw some of them, or write `-o deps.dot` for Graphviz"));
     }
+    // Of the text that Graphviz would get, so that both pictures say the same.
     let text = dot(nodes);
     let graph = DotParser::new(&text).process().map_err(Failure::input)?;
     let mut builder = GraphBuilder::new();
@@ -251,6 +254,7 @@ fn listed<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> String {
 /// A text in quotation marks, its lines as Graphviz writes them.
 fn quoted(text: &str) -> String {
     let lines: Vec<_> = text.lines().map(escape).collect();
+    // Backslashes first: those that are put before quotes are not to be doubled.
     let text = lines.join("\n").replace('\\', "\\\\").replace('"', "\\\"");
     format!("\"{}\"", text.replace('\n', "\\n"))
 }

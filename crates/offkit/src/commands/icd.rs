@@ -113,6 +113,7 @@ fn library(named: Option<&Path>) -> Result<PathBuf, Failure> {
         let missing = |error| Failure::input(format!("{}: {error}", named.display()));
         return named.canonicalize().map_err(missing);
     }
+    // Behind all links: what came with the program is beside the file and not beside its link.
     let program = env::current_exe().and_then(|program| program.canonicalize());
     let program = program.unwrap_or_default();
     let beside = program.parent().unwrap_or(Path::new("/"));
@@ -213,6 +214,8 @@ fn status(options: &Status, terminal: Terminal) -> Result<(), Failure> {
     let mut is_seen = false;
     for (loader, reads_filenames) in LOADERS {
         let listed = drivers.iter().filter(|driver| own(&driver.library));
+        // A driver that a variable names stands in no `.icd` file, and the other loader is blind to
+        // it.
         let is_file = |path: &Path| path.extension().is_some_and(|extension| extension == "icd");
         let mut listed = listed.filter(|driver| reads_filenames || is_file(&driver.listed_in));
         let found = listed.next();

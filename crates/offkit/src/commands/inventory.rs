@@ -75,6 +75,7 @@ pub(super) fn add_needed(
     let mut names: HashSet<String> = given.iter().map(|file| file_name(&canonical(file))).collect();
     let mut needed = Vec::new();
     let Libraries { found, missing } = libraries_of(&given, inventory);
+    // By name, as loaders do it: what has the name of a file that was given is taken to be that.
     for library in found {
         if names.insert(file_name(&library)) {
             needed.push(Input::of(library, true));
@@ -132,6 +133,8 @@ fn collect_all(
         }
         parts
     });
+    // Threads end in any order, and output has the order of the command line. Of several errors the
+    // one of the first file is told.
     parts.sort_by_key(|(number, _)| *number);
     let mut inventory = Inventory::default();
     for (_, part) in parts {
@@ -147,6 +150,7 @@ fn inputs(files: &[PathBuf], recursive: bool) -> Result<Vec<Input>, Failure> {
         if !path.is_dir() {
             inputs.push(Input::of(path.clone(), false));
         } else if recursive || triton::is_cache(path) {
+            // Nobody would name the files of Triton's cache: their folders have hashes for names.
             let (found, failures) = files_in(path);
             if let Some(failure) = failures.into_iter().next() {
                 return Err(failure);

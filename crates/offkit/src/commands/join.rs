@@ -81,6 +81,7 @@ pub(crate) fn run(options: &Join, terminal: Terminal) -> Result<(), Failure> {
         progress.step(format!("putting {} together", split.path));
         files.push(whole(options, split, &recipes, &packs, &limits)?);
     }
+    // Only now: where one of the files does not come together, nothing is left behind.
     if let Some(target) = options.output.as_deref().filter(|_| !options.dry_run) {
         progress.step("writing");
         let folder = NewFolder::new(target)?;
@@ -135,11 +136,13 @@ fn packs(
             progress.step(format!("unpacking {}", pack.arch));
             images.insert(number, unpacked(options, manifest, pack, limits)?);
         } else if options.only.contains(&pack.arch) {
+            // Packs that nobody names may be missing; one that was asked for may not.
             return Err(Failure::input(format!("the pack for {} is not there", pack.arch)));
         } else {
             absent.push(pack.arch.clone());
         }
     }
+    // A recipe for copies begins with the first one, and takes out of the others what it lacks.
     if manifest.layout == Layout::Copies && !absent.is_empty() {
         return Err(
             Failure::input(format!("the copies for {} are needed too", absent.join(", ")))
@@ -165,6 +168,8 @@ fn unpacked(
     limits: &Limits,
 ) -> Result<HashMap<String, Vec<u8>>, Failure> {
     let mut images = HashMap::new();
+    // Of copies a pack has one file for each that was split, in the same order; of other layouts it
+    // has one for all of them, and the rest of the list is not looked at.
     for (stored, split) in pack.files.iter().zip(&manifest.files) {
         let content = stored.read(&options.folder)?;
         let failed = |error: offkit_object::Error| Failure::input(format!("{}: {error}", stored.file));
@@ -223,6 +228,7 @@ fn whole<'m>(
         bytes: joined.bytes,
         missing: joined.missing.len(),
     };
+    // What is compressed anew has other bytes though all is well: then there is nothing to compare.
     if whole.missing == 0 && split.exact && !whole.is_as_before() {
         return Err(Failure::input(format!(
             "{}: the packs do not give back the file as it was; nothing is written",

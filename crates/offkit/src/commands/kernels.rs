@@ -81,6 +81,8 @@ pub(super) fn register(
 
 fn kernel_name_failure(error: KernelNameError) -> Failure {
     let hint = match &error {
+        // The kernels of LTO-IR are not known before it is linked: the one that is wanted may be
+        // among them.
         KernelNameError::NotFound { unknown, .. } if !unknown.is_empty() => {
             "link it to machine code first: `nvcc -dlto -dlink -cubin`, or nvJitLink".to_owned()
         }

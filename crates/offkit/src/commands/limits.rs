@@ -48,6 +48,7 @@ impl FromStr for Change {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         fn count(value: u64) -> usize {
+            // What is beyond an address there can be no more of: the limit is none.
             usize::try_from(value).unwrap_or(usize::MAX)
         }
         let (name, number) = text.split_once('=').ok_or("expected NAME=NUMBER")?;

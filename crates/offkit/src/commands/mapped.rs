@@ -18,6 +18,7 @@ impl Memory for Mapped<'_> {
     }
 
     fn has_outside(&self) -> bool {
+        // Every large member asks: one file that is made and dropped answers for all.
         static IS_THERE: LazyLock<bool> = LazyLock::new(|| files::scratch().is_ok());
         *IS_THERE
     }

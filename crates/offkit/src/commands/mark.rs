@@ -49,6 +49,7 @@ pub(crate) fn run(arguments: &Mark, terminal: Terminal) -> Result<(), Failure> {
     keep_apart(arguments.json, &arguments.output)?;
     files::check_output(&arguments.output).map_err(Failure::input)?;
     files::check_inputs_stay(&arguments.output, [&arguments.input]).map_err(Failure::input)?;
+    // All that can be wrong with names of files was found before LLVM is started.
     let input = module_source(&arguments.input)?;
     let mut worker = Worker::start().map_err(worker_failure)?;
     let marked = worker

@@ -87,6 +87,7 @@ struct Search {
 impl Search {
     fn follow(&mut self) {
         while let Some(file) = self.next.pop_front() {
+            // Whoever looks into it for code says why it cannot be read.
             let Ok(content) = files::open_regular(&file) else {
                 continue;
             };
@@ -107,11 +108,13 @@ impl Search {
         match places.find(|place| place.is_file()) {
             Some(place) => {
                 self.names.insert(name.to_owned());
+                // `libX.so` and `libX.so.1` may be links to one file.
                 if self.seen.insert(canonical(&place)) {
                     self.found.push(place.clone());
                     self.next.push_back(place);
                 }
             }
+            // The C and C++ runtime has no device code: that it is elsewhere is no news.
             None if !is_of_runtime(name) && self.missed.insert(name.to_owned()) => {
                 self.missing.push((name.to_owned(), by()))
             }

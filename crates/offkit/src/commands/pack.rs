@@ -116,6 +116,7 @@ fn meant(key: &str) -> Option<&'static str> {
     const DIFFERENCES: usize = 2;
     let is_near = |known: &&&str| {
         let differences = strsim::osa_distance(known, &key.to_lowercase());
+        // Two letters make another word of a short one: nobody who writes `fold` means `file`.
         differences <= DIFFERENCES && differences * 2 < known.len()
     };
     match KEYS.contains(&key) {

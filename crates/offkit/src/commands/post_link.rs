@@ -131,6 +131,7 @@ pub(crate) fn run(arguments: &PostLinkArguments, terminal: Terminal) -> Result<(
         .run(&mut worker, &input, &mut |step| progress.step(step))
         .map_err(failure)?;
     drop(progress);
+    // Images that nobody can enter are of no use to a runtime, and would hide a mistake.
     if linked
         .images
         .iter()
@@ -246,6 +247,7 @@ fn failure(error: PostLinkError) -> Failure {
     match error {
         PostLinkError::Worker(worker) => link::worker_failure(worker),
         PostLinkError::Bitcode { ref producer, .. } => {
+            // LLVM 22 reads what LLVM 22 wrote, unless it was damaged since.
             let hint = if producer.starts_with("LLVM22.") {
                 "the file is damaged: make it again"
             } else {

@@ -88,6 +88,7 @@ pub(crate) fn run(options: &Replace, terminal: Terminal) -> Result<(), Failure> 
         changed = Some(staged);
         replaced.push((location, path));
     }
+    // Before the file is put in place, which takes the content that is read here.
     let said = match &changed {
         Some(staged) if options.json => Some(said(&source, &replaced, output, staged.content(), options)),
         _ => None,
@@ -182,6 +183,7 @@ fn check(
     let mut difference = None;
     source.walk_at(location, &options.limits, &mut |item| {
         let Item::Image(old) = item else { return };
+        // Of bytes that nobody knows nothing is known that the new ones could contradict.
         if old.location != *location || old.format == ImageFormat::Unknown {
             return;
         }

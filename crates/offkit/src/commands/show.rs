@@ -76,9 +76,11 @@ pub(crate) fn run(options: &Show, terminal: Terminal) -> Result<(), Failure> {
             Item::Image(image) => {
                 met += 1;
                 progress.images(&source.path, met);
+                // The walk cannot be stopped from here: after a failure the rest is met in silence.
                 if !selection.takes(image) || result.is_err() {
                     return;
                 }
+                // The walk does not say where a container ends.
                 containers.retain(|outer| image.location.is_within(&outer.location));
                 if options.kernel_ir.is_wanted() {
                     let gap = if shown > 0 && !options.json {
@@ -268,6 +270,7 @@ impl<'a> View<'a> {
         let own = &inspection.target;
         let target = target_of(image);
         facts.push(("target".into(), target.to_string()));
+        // What the code says is told only where it is something else, and anything at all.
         if *own != *target && *own != Target::default() {
             facts.push(("target in the code".into(), own.to_string()));
         }

@@ -118,6 +118,7 @@ impl Source {
             &limits,
             &mut |file| match file {
                 Ok(file) => {
+                    // By the archive's name: problems of a member are moved to its place there.
                     let found = offkit_object::verify(self.place.file(), file.content, &limits);
                     let concerns = |mut problem| file.place_problem(&mut problem).then_some(problem);
                     problems.extend(found.into_iter().filter_map(concerns));
@@ -170,6 +171,7 @@ impl Opened<'_> {
     /// Moves what a walk through this file meets to its place in the archive that names the file; `false` for a
     /// problem that is none there.
     fn concerns(&self, item: &mut Item<'_>) -> bool {
+        // In nearly all files every place is right as it is, and there may be very many.
         if self.location.is_file() && !self.is_thin {
             return true;
         }

@@ -181,6 +181,7 @@ fn inputs(paths: &[PathBuf]) -> Result<Vec<Input>, Failure> {
             add(&file, file.strip_prefix(path).unwrap_or(&file))?;
         }
     }
+    // One would be written over the other in `host/`.
     let mut names: Vec<&str> = inputs.iter().map(|input| input.path.as_str()).collect();
     names.sort_unstable();
     match names.windows(2).find(|pair| pair[0] == pair[1]) {
@@ -231,6 +232,7 @@ impl Splitter<'_> {
             .collect();
         let to_go = found.iter().flatten().filter(|image| is_machine_code(image));
         let mut labels: Vec<String> = to_go.map(label).collect();
+        // From here on a label's place in the list is the number of its pack, in all files.
         labels.sort();
         labels.dedup();
         if labels.is_empty() {
@@ -315,6 +317,7 @@ impl Splitter<'_> {
                 };
                 packed.insert((destination.pack, destination.name.clone()), content);
             }
+            // While the original is there: later nobody could make up for a recipe that is wrong.
             self.check(input, &host, &recipe, &packed, inexact.is_empty())?;
             self.say_inexact(&inexact);
             let count = packed.len();
@@ -367,6 +370,7 @@ impl Splitter<'_> {
 
     /// Where a library finds kpack archives: from its own folder.
     fn search_paths(&self, path: &str) -> Vec<String> {
+        // A file further down has to go up first: `.kpack` is beside the topmost ones.
         let up = "../".repeat(path.matches('/').count());
         vec![format!("{up}.kpack/{}_@GFXARCH@.kpack", self.name)]
     }
@@ -481,6 +485,8 @@ impl Splitter<'_> {
         let image = |pack: u64, name: &str| packed.get(&(pack, name.to_owned())).cloned();
         let joined = join(&input.path, host, recipe, &image, self.limits)
             .map_err(|error| Failure::input(format!("{}: {error}", input.path)))?;
+        // Parts that are compressed anew have other bytes: of these it can be checked only that
+        // none is missing.
         match joined.missing.is_empty() && (joined.bytes == *input.content || !is_exact) {
             true => Ok(()),
             false => Err(Failure::input(format!(

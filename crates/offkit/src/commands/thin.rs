@@ -103,11 +103,14 @@ pub(crate) fn run(options: &Thin, terminal: Terminal) -> Result<(), Failure> {
     // Bundles have an empty entry for the host, and objects bundles with its code: none of that is ours.
     let found = found.into_iter().filter_map(Result::ok);
     let found: Vec<DeviceImage<'_>> = found.filter(|image| !image.target.family().is_host()).collect();
+    // A file that was thinned to nothing before may come again, as builds repeat their steps: its
+    // empty containers tell it from one that never had any code.
     if found.is_empty() && !(problems.is_empty() && has_containers(&source, options)) {
         return Err(super::nothing_in(&whole, &problems));
     }
     let choice = Choice::of(options);
     choice.check(&found, terminal)?;
+    // Before all the work: the name follows from the metadata and the label alone.
     if let Some(label) = &options.local_version {
         let name = offkit_object::zip::with_local_version_name(&source.content, label);
         check_name(options, &name.map_err(failed)?)?;
@@ -177,6 +180,7 @@ pub(crate) fn run(options: &Thin, terminal: Terminal) -> Result<(), Failure> {
     let made: Result<(ThinDraft<'_>, Option<Staged>), Failure> = made.unwrap_or_else(make);
     let (draft, staged) = match (made, is_allowed.as_ref()) {
         (Err(error), Ok(())) => return Err(error),
+        // Of two reasons the one that would be told without a dry run.
         (Err(_), Err(_)) => return is_allowed,
         (Ok(made), _) => made,
     };
@@ -199,6 +203,7 @@ pub(crate) fn run(options: &Thin, terminal: Terminal) -> Result<(), Failure> {
             if let Some(label) = &options.local_version {
                 let versioned = offkit_object::zip::with_local_version(new, label, &limits);
                 let (bytes, _) = versioned.map_err(failed)?;
+                // Only the wheel with its label was made of it: it need not take disk any longer.
                 drop(staged);
                 if let Some(output) = output {
                     files::replace(output, &[&bytes]).map_err(Failure::input)?;
@@ -369,11 +374,14 @@ impl Name {
         match &self.meant {
             Meant::Format(format) => image.format == *format,
             Meant::FormatFor(format, target) => {
+                // By number: PTX for `compute_90` has `sm_90` as its architecture.
                 image.format == *format && image.target.processor_number() == target.processor_number()
             }
             Meant::Processor(target) => {
                 let (named, is) = (target.processor_number(), image.target.processor_number());
                 let variant = is.strip_prefix(named).unwrap_or(is);
+                // Devices of 9.0 run `sm_90a` too: who keeps code for them keeps that. To drop it,
+                // its own name is asked for.
                 let is_variant = widely && target.family().is_nvptx() && matches!(variant, "a" | "f");
                 let has = |feature| image.target.features.contains(feature);
                 is_machine_code(image)
@@ -421,6 +429,7 @@ impl Choice {
 
     fn keeps(&self, image: &DeviceImage<'_>) -> bool {
         let is_dropped = self.drop.iter().any(|name| name.means(image, false));
+        // What no name is about stays: `--keep sm_90` says nothing of AMD's code or of PTX.
         let mut concerning = self.keep.iter().filter(|name| name.concerns(image)).peekable();
         let is_kept = concerning.peek().is_none() || concerning.any(|name| name.means(image, true));
         is_kept && !is_dropped
@@ -440,6 +449,7 @@ impl Choice {
             ));
             return Err(failure.hint(format!("there are: {}", labels(images))));
         }
+        // As `keeps` does it: `--keep` takes variants of an architecture along, `--drop` does not.
         let is_there = |name: &&Name, widely| images.iter().any(|image| name.means(image, widely));
         let missing: Vec<&Name> = self.keep.iter().filter(|name| !is_there(name, true)).collect();
         // Where there is no image at all, nothing can go.
@@ -504,6 +514,7 @@ struct Report<'r> {
 impl Report<'_> {
     fn show(&self, terminal: Terminal) -> Result<(), Failure> {
         let output = self.options.output.as_deref();
+        // Standard output has the file itself.
         if !self.options.dry_run && output.is_some_and(files::is_standard_stream) {
             return Ok(());
         }

@@ -51,6 +51,7 @@ pub(super) fn each_file(
 /// A place in the archive as one in the file that is at `member`; `None` for all of that file.
 fn inside(member: &Location, place: &Location) -> Option<Location> {
     let whole = Location::of_file(place.file());
+    // The first parts are those of the member's name, and lead to its file instead of into it.
     let rest = place.parts().skip(member.depth());
     let goal = rest.fold(whole, |goal, part| goal.join(part));
     (!goal.is_file()).then_some(goal)

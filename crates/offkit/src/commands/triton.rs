@@ -63,6 +63,7 @@ impl Kernel {
             return None;
         }
         let noted: Value = serde_json::from_slice(&std::fs::read(&metadata).ok()?).ok()?;
+        // Others put JSON beside PTX, too: this key is in Triton's alone.
         noted.get("num_warps")?.as_u64()?;
         Some(Self {
             name: noted.get("name")?.as_str()?.to_owned(),
@@ -114,6 +115,7 @@ pub(super) fn code_beside(path: &Path) -> Option<String> {
 
 /// What a target is called: of 90 of `cuda` the processor, as other tools have it.
 fn target(noted: &Value) -> Option<String> {
+    // Older releases of Triton write a pair, newer ones an object.
     let (backend, arch) = match noted {
         Value::Array(pair) => (pair.first()?, pair.get(1)?),
         noted => (noted.get("backend")?, noted.get("arch")?),
@@ -142,6 +144,7 @@ fn form_of(path: &Path) -> Option<&'static (&'static str, Option<Text>)> {
 pub(super) fn text_form(path: &Path, bytes: &[u8]) -> Option<&'static str> {
     const HEAD: usize = 1 << 16;
     let text = form_of(path)?.1?;
+    // The cut may go through a character, so that it need not be text.
     let head = String::from_utf8_lossy(bytes.get(..HEAD).unwrap_or(bytes));
     let is_it = text.words.iter().any(|word| head.contains(word));
     is_it.then_some(text.name)

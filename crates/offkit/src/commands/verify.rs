@@ -80,6 +80,7 @@ pub(crate) fn run(options: &Verify, terminal: Terminal) -> Result<(), Failure> {
             validator.doubtful
         ));
     }
+    // Before the problems: how many there are is not known where a file was not read.
     if unreadable.is_some() {
         return Err(Failure::input("a file could not be read"));
     }
@@ -118,6 +119,7 @@ fn verify(
         .collect();
     let is_filtered = !options.filter.accepts_all();
     let is_whole = source.place.is_file();
+    // The walk below is for what only images tell; without need of it the file is read once.
     if options.no_spirv && !is_filtered && is_whole {
         return Ok(findings);
     }

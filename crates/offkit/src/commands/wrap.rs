@@ -168,6 +168,8 @@ impl WrapOptions {
             };
             return Err(failure.hint("--triple says that the file is an image itself, and for what"));
         }
+        // A program that lacks an image fails only where it runs, far away from here: what cannot
+        // be read is not left out.
         if let Some(problem) = contents.problems.first() {
             return Err(Failure::input(problem.to_string()));
         }

@@ -31,6 +31,7 @@ pub(super) struct Written {
 impl Written {
     /// Adds a file with the images that are found in it.
     pub(super) fn read(&mut self, path: &Path, content: &[u8]) {
+        // Only reading it tells the places that images have in the new file.
         let contents = read(&path.display().to_string(), content, &super::limits());
         let images = contents.images.iter().map(|image| self.image(image)).collect();
         let mut file = file(path, content.len() as u64, contents.container, contents.version);

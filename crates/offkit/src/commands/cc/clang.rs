@@ -29,6 +29,7 @@ pub(super) fn become_clang(clang: &Path, words: Vec<OsString>) -> Result<ExitCod
     #[cfg(unix)]
     {
         use std::os::unix::process::CommandExt;
+        // `exec` comes back only where it has failed.
         Err(cannot_start(command.exec()))
     }
     #[cfg(not(unix))]

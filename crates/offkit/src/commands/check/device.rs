@@ -15,6 +15,7 @@ use crate::failure::{ExitStatus, Failure};
 pub(super) fn of_this_machine() -> Result<Vec<Device>, Failure> {
     let mut devices = nvidia();
     devices.extend(of_kfd());
+    // A machine with eight equal GPUs is one kind of device to check for.
     devices.dedup();
     match devices.is_empty() {
         true => Err(Failure::new(
@@ -54,6 +55,7 @@ fn nvidia() -> Vec<Device> {
     let output = Command::new("nvidia-smi")
         .args(["--query-gpu=compute_cap,driver_version", "--format=csv,noheader"])
         .output();
+    // Where it fails, standard output has its reason.
     let text = output.ok().filter(|output| output.status.success());
     let text = text.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
     text.unwrap_or_default()

@@ -116,6 +116,8 @@ pub(crate) fn run(options: &Check, terminal: Terminal) -> Result<(), Failure> {
         true => Depth::Headers,
         false => Depth::Kernels,
     };
+    // With `--needed` a program may have no code itself, for all of it is in libraries; whether
+    // there is any at all is asked once these were followed.
     let mut inventory = collect(
         &options.files,
         options.recursive,
@@ -149,6 +151,7 @@ pub(crate) fn run(options: &Check, terminal: Terminal) -> Result<(), Failure> {
         terminal.note(format_args!("wrote {}", path.display()));
     }
     let mut checked = check(&inventory, &wanted);
+    // Before the findings: what the policy lets be is then no hole any more.
     let mut found = waive(&inventory, &mut checked, &wanted, &policy);
     found.extend(findings(
         &inventory,
@@ -237,6 +240,7 @@ fn wanted(options: &Check, policy: &Policy) -> Result<Vec<Wanted>, Failure> {
             None => wanted.push(one),
         }
     }
+    // Rules on sizes and growth, and a baseline, are about no device.
     if wanted.is_empty() && options.policy.is_none() && options.write_baseline.is_none() {
         return Err(Failure::input("there is no device to check for")
             .hint("name some with `--targets sm_80,gfx90a`, or this machine's with `--device auto`"));
@@ -263,6 +267,7 @@ fn wanted(options: &Check, policy: &Policy) -> Result<Vec<Wanted>, Failure> {
             family if family.is_nvptx() => driver,
             _ => None,
         };
+        // What is typed counts more than what this machine's driver said of itself.
         wanted.device.driver = told.or(wanted.device.driver);
     }
     Ok(wanted)
@@ -313,6 +318,7 @@ impl Report<'_> {
         };
         let verdict = match (self.has_failed, self.wanted) {
             (true, _) => "failed".to_owned(),
+            // What could not be read may have kernels that run nowhere.
             (false, _) if !self.is_whole() => "undecided: not everything could be read".to_owned(),
             (false, _) if has_holes => "passed, but not every kernel runs on every device".to_owned(),
             (false, []) => "passed".to_owned(),
@@ -397,6 +403,7 @@ impl Report<'_> {
                 coverage.compiled.to_string(),
                 coverage.holes.len().to_string(),
                 match coverage.least_driver {
+                    // No driver helps where nothing runs.
                     _ if coverage.native + coverage.compiled == 0 => "-".to_owned(),
                     Some(least) => format!("{least} or later"),
                     None => "any".to_owned(),
@@ -406,6 +413,7 @@ impl Report<'_> {
         for place in &self.checked.nothing_for {
             let name = self.wanted[*place].name();
             let mut row = vec!["all".to_owned(), name, "no code for devices like this".to_owned()];
+            // Markdown needs a cell in each of the columns.
             row.resize(8, "-".to_owned());
             table.row(row);
         }

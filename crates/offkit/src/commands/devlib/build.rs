@@ -69,6 +69,7 @@ pub(super) fn run(arguments: &Build, terminal: Terminal) -> Result<(), Failure> 
     let targets = targets(arguments, &manifest)?;
     let variants = if arguments.variants.is_empty() {
         let others = manifest.variants.keys().cloned().map(Some);
+        // `None` is the usual build, which no manifest lists.
         std::iter::once(None).chain(others).collect()
     } else {
         let named = |name: &String| (name != DEFAULT_VARIANT).then(|| name.clone());

@@ -74,6 +74,7 @@ pub(super) fn run(options: &Check, terminal: Terminal) -> Result<(), Failure> {
             false => show(check, options.mangled, terminal)?,
         }
     }
+    // A symbol that only some targets lack breaks the link of these as well.
     let open = |check: &&SymbolCheck| check.targets.iter().any(|(_, provider)| provider.is_none());
     match checks.iter().filter(open).count() {
         0 => Ok(()),

@@ -80,6 +80,7 @@ impl SearchOptions {
     /// The search.
     pub(super) fn search(&self) -> Search {
         let mut search = Search::on_this_machine(&self.folders);
+        // ROCm's libraries are named by hundreds: `oclc_abi_version_500.bc` is for version 5.
         search.code_object_version = self
             .code_object_version
             .map(|version| version.saturating_mul(100));

@@ -29,6 +29,7 @@ pub(super) enum What {
 
 impl Args for Inputs {
     fn augment_args(command: Command) -> Command {
+        // `SetTrue` would take the flag once; appended values may be many, each with an index.
         let flag = |name: &'static str, help: &'static str| {
             Arg::new(name)
                 .long(name)
@@ -92,6 +93,8 @@ impl FromArgMatches for Inputs {
             Input(What),
             Whole(bool),
         }
+        // clap keeps the values of each argument apart: only their indices tell how these and the
+        // flags between them follow each other on the command line.
         let indices = |name: &str| matches.indices_of(name).into_iter().flatten();
         let files = matches.get_many::<PathBuf>(FILES).into_iter().flatten();
         let libraries = matches.get_many::<String>(LIBRARIES).into_iter().flatten();

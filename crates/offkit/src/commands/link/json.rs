@@ -26,6 +26,7 @@ pub(super) fn show(
 
 /// Tells of the symbols that nothing supplies, if that is why a link failed.
 pub(super) fn show_failure(arguments: &Link, error: &LinkError, terminal: Terminal) -> Result<(), Failure> {
+    // Of other errors the message says all that there is.
     let LinkError::Undefined { symbols, .. } = error else {
         return Ok(());
     };

@@ -188,6 +188,7 @@ impl fmt::Display for LinkFormat {
 
 pub(crate) fn run(arguments: &Link, terminal: Terminal) -> Result<(), Failure> {
     let is_dry = arguments.dry_run || arguments.hashes > 0;
+    // A dry run writes no file that JSON could get into.
     keep_apart(arguments.json && !is_dry, &arguments.output)?;
     let _temporary = offkit_host::temporary::keep_together();
     files::check_output(&arguments.output).map_err(Failure::input)?;
@@ -197,6 +198,7 @@ pub(crate) fn run(arguments: &Link, terminal: Terminal) -> Result<(), Failure> {
     });
     let named = files.clone().chain(&arguments.device_libraries);
     files::check_inputs_stay(&arguments.output, named.clone()).map_err(Failure::input)?;
+    // Whoever reads it second would find it empty, and blame the file.
     if named.filter(|input| files::is_standard_stream(input)).count() > 1 {
         return Err(Failure::input("standard input, `-`, can be linked only once"));
     }
@@ -252,6 +254,7 @@ pub(crate) fn run(arguments: &Link, terminal: Terminal) -> Result<(), Failure> {
         relocatable: arguments.relocatable,
         keep: arguments.save_temps.as_ref().map(|folder| match folder {
             Some(folder) => folder.clone(),
+            // After standard output no folder can be named.
             None if files::is_standard_stream(&arguments.output) => "link.temps".into(),
             None => {
                 let mut name = arguments.output.clone().into_os_string();
@@ -282,6 +285,7 @@ pub(crate) fn run(arguments: &Link, terminal: Terminal) -> Result<(), Failure> {
         }
         Ok(linked) => linked,
     };
+    // Before anything is written: an image that is refused leaves the old file in its place.
     if arguments.verify {
         progress.step("verify");
         verify(&linked, terminal)?;

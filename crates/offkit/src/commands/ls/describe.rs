@@ -131,6 +131,7 @@ impl Describer {
 pub(crate) fn kernel_line(signatures: &Signatures, name: &str, mangled: bool, styles: Styles) -> String {
     let faint = styles.faint;
     let shown = shown_name(name, mangled);
+    // A signature begins with the symbol, whose place the readable name has here.
     let signature = signatures.kernel(name).map(offkit_spirv::Kernel::signature);
     let arguments = signature
         .as_deref()

@@ -94,6 +94,8 @@ pub(crate) struct Properties<'a>(pub(crate) &'a PropertySets);
 
 impl Serialize for Properties<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        // Sorted, as all keys of JSON are here. Files may have them in another order, which is kept
+        // where people read them.
         let sets = self.0.iter().map(|(name, set)| {
             let properties = set.iter().map(|(key, value)| (key, Property(value)));
             (name, properties.collect::<BTreeMap<_, _>>())

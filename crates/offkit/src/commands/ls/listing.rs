@@ -122,6 +122,8 @@ impl<'a, 'options> Listing<'a, 'options> {
         const MOST: usize = 1 << 12;
         match &mut self.form {
             Form::Json(_) => {}
+            // Not before images that were met earlier and still wait: each container then comes
+            // with the image behind it.
             Form::Tree(tree) if self.gathered.is_empty() => tree.container(container),
             Form::Tree(_) => {
                 self.entered.push(container.clone());

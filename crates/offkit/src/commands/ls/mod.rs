@@ -226,6 +226,7 @@ impl Lister<'_> {
 
     /// Lists one file, and says how many images it has. Of files in a folder, those without device code are left out.
     fn file(&mut self, path: &Path, is_in_folder: bool) -> Result<usize, Failure> {
+        // Should this file fail, what was in the last one is not to be taken for its own.
         self.inside = Inventory::default();
         // Why a file cannot be read is said where it is opened.
         if is_in_folder && matches!(may_have_code(path), Ok(false)) {
@@ -251,6 +252,7 @@ impl Lister<'_> {
         let mut libraries = Inventory::default();
         let mut collector = libraries.collect(source.place.file(), &source.content, Depth::Headers, &());
         source.walk(&options.limits, &mut |item| {
+            // Only who needs which libraries is to be known: images are listed and not collected.
             if options.needed && matches!(item, Item::Container(_)) {
                 collector.add(item);
             }

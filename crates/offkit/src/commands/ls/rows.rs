@@ -196,6 +196,7 @@ struct Printer {
 
 impl Printer {
     fn put_out(&mut self, group: Group, next: Option<usize>) -> Result<(), Failure> {
+        // Counted here, where rows are at hand anyway, and not by the walk, which others wait for.
         for row in &group.rows {
             if let Content::Image(listed) = &row.content {
                 self.sums.add(group.targets.get(listed.target), listed.sum());
@@ -215,6 +216,7 @@ struct Writer {
 
 impl Writer {
     fn new(mut printer: Printer) -> Self {
+        // Bounded: where the reader is slow, the walk waits instead of piling up groups.
         let (groups, received) = sync_channel::<(Group, _)>(2);
         let thread = thread::spawn(move || {
             for (group, next) in received {
@@ -332,6 +334,7 @@ impl Group {
                     text += name.start;
                     text += place.take_from(&mut places);
                     text += name.end;
+                    // No difference is negative: widths are the largest among these very rows.
                     push_spaces(&mut text, widths.place - place.width + 2);
                     let format = listed.format.name();
                     text += format;
@@ -492,6 +495,7 @@ fn branches(rows: &[Row], next: Option<usize>) -> Vec<Branch> {
             let is_last = !goes_on.get(row.depth).copied().unwrap_or(false);
             goes_on.resize(row.depth + 1, false);
             goes_on[row.depth] = true;
+            // Files at the edge have no bar beside them: the first level is left out.
             let around = goes_on[..row.depth].get(1..).unwrap_or_default();
             if around != last.0 {
                 let bars = around

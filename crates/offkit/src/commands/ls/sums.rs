@@ -62,6 +62,7 @@ impl Sums {
 
     /// Adds what others come to.
     pub(super) fn add_all(&mut self, mut others: Self) {
+        // Their recent targets are none of these: all of them go by way of the rows.
         self.images += others.images;
         self.bytes += others.bytes;
         others.rows();

@@ -58,6 +58,7 @@ impl Tree {
             rows: Rows::new(output),
             images: 0,
             hidden: Sums::default(),
+            // On a bare terminal the beginning of a long list is gone before anybody has read it.
             most: if options.all || !is_terminal() || pager::is_on() {
                 usize::MAX
             } else {
@@ -125,6 +126,7 @@ impl Tree {
         let Styles { faint, .. } = self.styles;
         // A file of which the options leave out every image is not listed: if that is so of all files, an error says it.
         if self.images == 0 && met == 0 {
+            // Of the containers in a file without device code there is nothing to be said.
             self.containers.truncate(1);
             self.say_headings();
         }

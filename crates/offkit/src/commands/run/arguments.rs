@@ -78,6 +78,7 @@ pub(crate) fn typed_argument(text: &str) -> Result<TypedArgument, String> {
 
 /// Reads one argument as it is typed.
 fn argument(text: &str) -> Result<Argument<ArraySource>, String> {
+    // Before all else: the name of a file may have colons and brackets in it.
     if text.ends_with(".npy") {
         return Ok(Argument::Buffer {
             memory: ArraySource::File(text.into()),

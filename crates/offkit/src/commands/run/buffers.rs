@@ -44,6 +44,8 @@ impl Arguments {
 
     /// The buffers that the kernel may write; all of them if nothing is known about it.
     pub(super) fn writable(&self, kernel: Option<&offkit_spirv::Kernel>) -> Vec<usize> {
+        // Where the code says nothing, a buffer counts as written: a result that is missing would
+        // be worse than one too many.
         let read_only = |index: usize| {
             kernel
                 .and_then(|kernel| kernel.parameters.get(index))

@@ -155,6 +155,7 @@ fn number(element: ElementType, bytes: &[u8]) -> Value {
     let ElementType::Int { signed, .. } = element else {
         return element.decode(bytes).into();
     };
+    // Not by way of `decode`, whose `f64` is not exact beyond 2^53.
     let is_negative = signed && bytes.last().is_some_and(|last| last >> 7 == 1);
     let mut word = [if is_negative { 0xff } else { 0 }; 8];
     word[..bytes.len()].copy_from_slice(bytes);

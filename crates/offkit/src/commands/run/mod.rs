@@ -181,6 +181,7 @@ pub(crate) fn run(options: &Run, terminal: Terminal) -> Result<(), Failure> {
         Ok((index, array?))
     });
     let results = results.collect::<Result<_, Failure>>()?;
+    // The progress goes first: what the kernel has printed would get into its line.
     let times = steps.finish();
     terminal.flush()?;
 
@@ -192,6 +193,8 @@ pub(crate) fn run(options: &Run, terminal: Terminal) -> Result<(), Failure> {
     let told = Terminal {
         quiet: terminal.quiet || options.json,
     };
+    // Before the checks, whose failure ends the command: results that are not as expected are those
+    // that somebody wants to look at.
     outputs.write(&results, told)?;
     let checks = outputs.compare(&results, &expected, options.tolerance);
     if options.json {

@@ -59,6 +59,7 @@ impl<'a> Outputs<'a> {
         kernel: Option<&offkit_spirv::Kernel>,
     ) -> Result<Self, Failure> {
         let written = select(&options.outputs, None, arguments, kernel)?;
+        // With one output it is clear what is to be compared, whatever else the kernel may write.
         let usual = match written.as_slice() {
             [(only, _)] => Some(*only),
             _ => None,
@@ -132,6 +133,7 @@ fn check_outputs(options: &Run, outputs: &[(usize, &Path)]) -> Result<(), Failur
                 path.display()
             )));
         }
+        // An array that went in may be replaced by what came out. Nobody means that of the code.
         let mut code = [&options.file].into_iter().chain(&options.link);
         if !files::is_standard_stream(path) && code.any(|name| files::is_same(path, &locate(name).0)) {
             return Err(Failure::input(format!(

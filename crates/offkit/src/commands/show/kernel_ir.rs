@@ -209,6 +209,8 @@ impl<'a> Compiled<'a> {
             expected.variant.width = width;
             expected.reason = "as asked for".to_owned();
         }
+        // One work-item at a time it may still be compiled. A kernel that sees its sub-groups would
+        // notice, and is left alone.
         let plan = match Plan::new(&prepared, 0, expected.variant) {
             Err(refusal) if expected.variant.width > 1 && !expected.sees_sub_groups => {
                 expected.reason = format!("no vectors: {refusal}");
@@ -237,6 +239,7 @@ impl<'a> Compiled<'a> {
                 }
                 Ok(())
             }
+            // It was there and refused the kernel; all other errors say that nobody could be asked.
             Err(WorkerError::Failed { message }) => Err(message),
             Err(error) => {
                 self.missing = Some(error);
@@ -266,6 +269,7 @@ impl<'a> Compiled<'a> {
     }
 
     fn add(&mut self, stage: Stage, text: impl FnOnce() -> String) {
+        // The text of a large kernel takes its time: it is made only where it is shown.
         if self.options.wants(stage) {
             self.forms.push((stage, text()));
         }

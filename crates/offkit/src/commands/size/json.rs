@@ -19,6 +19,7 @@ pub(super) fn object(inventory: &Inventory, options: &Size, old: Option<&Invento
         keys => keys,
     };
     let files = inventory.files.iter();
+    // One for each library, under its number.
     let portable = portable(inventory);
     let mut object = json!({
         "files": files.map(|(name, size)| json!({ "file": name, "size": size })).collect::<Vec<_>>(),

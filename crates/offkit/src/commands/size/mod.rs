@@ -100,6 +100,7 @@ pub(crate) fn run(options: &Size, terminal: Terminal) -> Result<(), Failure> {
     } else if options.html.is_none() {
         say(&inventory, options, old.as_ref(), terminal)?;
     }
+    // Behind the tables, where warnings can still be read.
     let is_old_whole = old.as_ref().is_none_or(|old| !warn(old, terminal));
     let is_whole = !warn(&inventory, terminal);
     match !(is_whole && is_old_whole) {

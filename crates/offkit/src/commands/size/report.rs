@@ -99,6 +99,7 @@ pub(super) fn sums(inventory: &Inventory, keys: &[Key], top: usize) -> Table {
         columns.extend([">kernels", ">code", ">spilling", ">most registers"]);
     }
     let mut table = Table::new(format!("By {}", names.join(" and ")), &columns);
+    // Of the rows that `top` leaves out too: parts are those of the whole.
     let all: u64 = totals.iter().map(|total| total.stored).sum();
     for total in totals.iter().take(top) {
         let mut row = total.keys.clone();
@@ -186,6 +187,7 @@ fn kernels(inventory: &Inventory, top: usize) -> Table {
         let resources = &kernel.resources;
         table.row(vec![
             inventory.names.readable(kernel.name).to_owned(),
+            // An inventory numbers its images itself, and anew where another one is appended.
             inventory.images[kernel.image].arch(),
             resources.code_size.map_or_else(|| "-".to_owned(), size),
             optional(resources.registers),
@@ -259,6 +261,7 @@ fn price(removal: &Removal) -> String {
         parts.push(format!("{} compile at load", list(&removal.fall_to_jit)));
     }
     match parts.is_empty() {
+        // Where no device was asked, it means nothing that none loses code.
         true if !removal.is_known => "not looked into: no devices of this kind are listed".to_owned(),
         true => "no device loses all code; `offkit check` says of which kernels".to_owned(),
         false => parts.join("; "),

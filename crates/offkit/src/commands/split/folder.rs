@@ -32,6 +32,7 @@ impl NewFolder {
     pub(crate) fn new(target: &Path) -> Result<Self, Failure> {
         check(target)?;
         let failed = |error: io::Error| Failure::input(format!("{}: {error}", target.display()));
+        // In the file system of the target, so that one rename puts all of it in place.
         let beside = match target.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),
@@ -72,6 +73,8 @@ impl NewFolder {
     /// Puts the folder where it belongs.
     pub(crate) fn finish(self) -> Result<(), Failure> {
         let failed = |error: io::Error| Failure::input(format!("{}: {error}", self.target.display()));
+        // Not every system renames over a folder, even an empty one. One that is no longer empty
+        // cannot be removed so, which is the error that is wanted.
         match fs::remove_dir(&self.target) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
             _ => {}
