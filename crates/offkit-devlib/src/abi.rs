@@ -41,6 +41,7 @@ impl Abi {
         Self {
             code_object_version: number("code object version"),
             wavefront_size: number("wavefront size"),
+            // In the triple, also of bitcode: `spirv64v1.4`.
             spirv_version: inspection.target.parts().spirv_version(),
             data_layout: match detail("data layout") {
                 Some(DetailValue::Text(text)) if !text.is_empty() => Some(text.clone()),
@@ -73,6 +74,7 @@ impl Abi {
                     abi.wavefront_size = Some(32)
                 }
                 Some(("-mcode-object-version", version)) => {
+                    // `none` is one as well, for code without a version: it agrees with all.
                     let version = version.parse().ok();
                     abi.code_object_version = version.map(|version: u32| version.saturating_mul(100));
                 }

@@ -237,6 +237,7 @@ impl Build<'_> {
     pub fn run(&self, progress: &(dyn Fn(usize, usize, &str) + Sync)) -> Result<Built, BuildError> {
         self.check_names()?;
         let units = self.units()?;
+        // One more for each library, which its parts are linked into.
         let steps = units.iter().map(|unit| unit.settings.sources.len() + 1).sum();
         let shared = Shared {
             build: self,
@@ -289,6 +290,8 @@ impl Build<'_> {
         }
         let is_known = |name: &str| {
             let target = Target::named(name);
+            // A section may be for an architecture as well. Without the family, any word would be
+            // the architecture of a triple that nobody knows.
             target.is_known()
                 || target.library_architectures().iter().any(|known| known == name)
                     && target.family() != Family::Other
@@ -336,6 +339,7 @@ impl Build<'_> {
                     provider: self.provider(target, &settings)?,
                     settings,
                     path: folder.join(library_path(&self.manifest.name, target)),
+                    // A colon of `gfx90a:xnack+` is no part of a file's name on Windows.
                     parts: build.join(target.short_name().replace(':', "-")),
                 });
             }
@@ -359,6 +363,7 @@ impl Build<'_> {
             if !self.providers.is_empty() && !self.providers.contains(&provider.name) {
                 continue;
             }
+            // One without a file is always there: nothing behind it in the list is ever taken.
             let Some(file) = &provider.file else {
                 return Ok(Some((provider, None)));
             };
@@ -374,6 +379,7 @@ impl Build<'_> {
         if settings.providers.is_empty() {
             return Ok(None);
         }
+        // No file was looked for, as none of the providers has a name that was asked for.
         if missing.is_empty() {
             missing.clone_from(&self.providers);
         }
@@ -546,6 +552,8 @@ impl Shared<'_> {
         if !ran.status.success() {
             return Err(BuildError::Refused { messages: vec![said] });
         }
+        // Read and written anew: the temporary folder is often on another file system, where a file
+        // can't be moved from.
         write(output, &fs::read(&made).map_err(BuildError::read(&made))?)?;
         let headers = fs::read_to_string(&list).unwrap_or_default();
         let all = inputs.iter().cloned().chain(record::dependencies(&headers));

@@ -223,6 +223,7 @@ impl Source<'_> {
     /// Puts the bitcode of a module in the place of its text.
     pub fn set_bitcode(&mut self, bitcode: Vec<u8>) {
         self.code = SourceCode::File(bitcode.into());
+        // What is at the path is still the text: who reads a module by its path would get that.
         self.path = None;
     }
 }
@@ -343,6 +344,7 @@ pub fn sources<'a>(inputs: &'a [Input<'_>]) -> Result<Vec<Source<'a>>, ReadError
             Content::Library(_) => continue,
             Content::Image(image) => {
                 sources.push(Source {
+                    // As a place, which messages can go on inside of; other names are files'.
                     location: input.name.parse().unwrap_or(location),
                     path: None,
                     code: SourceCode::Image(image),
@@ -355,10 +357,12 @@ pub fn sources<'a>(inputs: &'a [Input<'_>]) -> Result<Vec<Source<'a>>, ReadError
             Content::Read(path, bytes) => (Some(path), bytes.clone()),
             Content::Bytes(bytes) => (None, bytes.clone()),
         };
+        // As for hosts' linkers: members of an archive count where a symbol of theirs is needed.
         let on_demand = input.on_demand || is_archive(&bytes) && !input.whole_archive;
         let limits = Limits::default();
         let at = path.map_or(Path::new(""), PathBuf::as_path);
         let mut thin = ThinMembers::of(at, &bytes, location.clone(), None, &limits);
+        // No thin archive, or a damaged one, which names none: `modules` says what is wrong.
         if thin.is_empty() {
             sources.push(Source {
                 location,
@@ -474,6 +478,7 @@ fn module<'a>(source: &Source<'_>, mut image: DeviceImage<'a>) -> Result<Module<
         natives: Vec::new(),
         label: source.location.join_inside(&image.location).to_string(),
         input: source.input,
+        // Of a part of a file the path would lead to more than the image's bytes.
         path: source.path.clone().filter(|_| is_file),
         on_demand: source.on_demand,
         is_left_out: false,

@@ -67,6 +67,7 @@ fn libraries(program: &Path) -> Vec<Library> {
             .map(|bytes| needed(&bytes))
             .unwrap_or_default();
         for name in needed.libraries {
+            // A name with a slash is a path already: the loader looks for it nowhere.
             let is_ours = LIBRARIES.iter().any(|begin| name.starts_with(begin)) && !name.contains('/');
             if is_ours && found.len() < MOST && found.iter().all(|library| library.name != name) {
                 let path = place(&name, &file, &needed.folders);
@@ -95,8 +96,10 @@ fn place(name: &str, file: &Path, folders: &[String]) -> Option<PathBuf> {
             |rest| origin.join(rest.trim_start_matches('/')),
         )
     });
+    // Debian's folders, which its loader has built in before the usual ones.
     let multiarch = format!("{}-linux-gnu", env::consts::ARCH);
     let of_system = ["/lib", "/usr/lib"].map(|folder| Path::new(folder).join(&multiarch));
+    // The variable comes before what the file says, as with the `RUNPATH` that linkers write.
     env::split_paths(&variable)
         .filter(|folder| !folder.as_os_str().is_empty())
         .chain(own)

@@ -106,6 +106,7 @@ impl DeviceType {
             (&mut self.imports, names.imports),
         ] {
             all.extend(new);
+            // In order, which the search among the exports below relies on.
             all.sort();
             all.dedup();
         }

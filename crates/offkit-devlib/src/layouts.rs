@@ -115,6 +115,7 @@ pub(super) fn cuda(folder: &Path, name: &str, target: &Target) -> Vec<Candidate>
     if !matches!(name, "m" | "device") || !target.family().is_nvptx() {
         return Vec::new();
     }
+    // The only file since CUDA 9, whatever the processor.
     beside(folder, "nvvm/libdevice/libdevice.10.bc")
         .into_iter()
         .map(Candidate::alone)
@@ -132,6 +133,7 @@ pub(super) fn libclc(folder: &Path, name: &str, target: &Target) -> Vec<Candidat
         .into_iter()
         .map(|fitting| fitting.arch);
     let mut archs: Vec<_> = archs.collect();
+    // A processor comes once for each set of features, of which libclc's files know nothing.
     archs.dedup();
     // Of AMD's targets only there are files for processors.
     if target.family() != Family::Amdgcn {
@@ -142,6 +144,7 @@ pub(super) fn libclc(folder: &Path, name: &str, target: &Target) -> Vec<Candidat
         of_processors.chain([format!("{triple}.bc")])
     });
     let files: Vec<String> = files.collect();
+    // Debian's packages have `/usr/lib/clc`; LLVM's own build installs `share/clc` below its root.
     let folders = [folder.join("clc"), folder.join("share/clc")];
     let in_folder = |clc: PathBuf| {
         let candidates = files.iter().map(|file| Candidate::alone(clc.join(file)));

@@ -131,6 +131,7 @@ impl Abi {
             let no = if size == 32 { "no-" } else { "" };
             format!("-m{no}wavefrontsize64")
         });
+        // For the version of SPIR-V there is no option: it is part of the triple.
         version.into_iter().chain(size).collect()
     }
 
@@ -276,6 +277,7 @@ impl Manifest {
         let mut names: Vec<&str> = architectures.iter().map(String::as_str).collect();
         names.push(&target.arch);
         let with_features = target.arch_with_features();
+        // Without features it is the same name again, and the section's flags would count twice.
         if with_features != *target.arch {
             names.push(&with_features);
         }
@@ -324,6 +326,7 @@ impl Manifest {
         };
         section("abi", &self.abi.toml());
         for (name, target) in &self.target {
+            // Quoted, as a name with features has a colon, which a bare key of TOML can't have.
             if !target.dependencies.is_empty() {
                 let dependencies = list(target.dependencies.clone());
                 section(
@@ -342,6 +345,7 @@ impl Manifest {
 pub fn target_named(name: &str) -> Option<Target> {
     let target = Target::named(name);
     let needs_processor = target.family().needs_processor();
+    // Any word becomes a triple; one that stands for something has become one with dashes.
     let is_known = target.triple.contains('-') && (!needs_processor || !target.arch.is_empty());
     is_known.then_some(target)
 }

@@ -241,6 +241,8 @@ impl Search {
         // Without a compiler there is nothing beside it.
         let compiler = offkit_host::clang::find().ok();
         let mut search = Self::new(named, variable.as_deref(), compiler.as_deref());
+        // Before the vendors' folders, where `-lm` is found too: their functions have names of
+        // their own, such as `__nv_sin`, and not those of `<math.h>`.
         let is_of_vendor = |folder: &SearchFolder| folder.origin == Origin::Vendor;
         let vendors = search.folders.iter().position(is_of_vendor);
         let own = SearchFolder {
@@ -330,6 +332,8 @@ impl Search {
                 found.abi = Abi::of_manifest(&settings.abi);
                 dependencies = settings.dependencies;
             }
+            // A library that another needs only adds files: the rule, the folder and the interface
+            // that are told are those of the one that was asked for.
             match &mut answer.found {
                 None => answer.found = Some(found),
                 Some(first) => {
@@ -504,6 +508,7 @@ impl Search {
             origin,
             outcome,
         });
+        // What goes with a library that isn't taken is neither read nor told as tried.
         let mut files = vec![file?];
         for path in candidate.with {
             let (file, outcome) = match self.suitable(&path, target) {
@@ -539,6 +544,8 @@ impl Search {
         let Some(first) = file.targets.first() else {
             return Err(Skip::NoDeviceCode);
         };
+        // One reason is told, the first target's, and only where none of the others fits either:
+        // most files have one target.
         match target.distance_to(first) {
             Err(misfit) if file.fitting(target).is_empty() => Err(Skip::Misfit {
                 targets: file.targets.clone(),
@@ -572,6 +579,7 @@ fn read(path: &Path) -> Result<LibraryFile, Skip> {
     let inputs = [Input::read_file(path, (*file).as_ref())];
     let mut targets: Vec<Target> = Vec::new();
     let sources = sources(&inputs).map_err(|error| damaged(error.to_string()))?;
+    // By its content: a file of any name may be bitcode, and one that ends in `.bc` a container.
     let is_bitcode = ImageFormat::detect((*file).as_ref()) == ImageFormat::Bitcode;
     let modules = match modules(&sources) {
         // Host systems have scripts of their linker under the names of archives.
@@ -613,6 +621,7 @@ fn compiler_folders(compiler: &Path) -> Vec<PathBuf> {
             let lib = root.join("lib");
             let versions = fs::read_dir(lib.join("clang")).into_iter().flatten().flatten();
             let mut own: Vec<PathBuf> = versions.map(|version| version.path().join("lib")).collect();
+            // Folders are listed in any order, and the first that has a library prevails.
             own.sort();
             std::iter::once(lib).chain(own)
         })

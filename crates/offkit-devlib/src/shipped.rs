@@ -94,6 +94,7 @@ pub(crate) fn folder(
         Some(variant) => installed.join(variant),
         None => installed,
     };
+    // Before a compiler is looked for: where everything is installed none is needed.
     if installed.join(library_path(library, &own)).is_file() {
         return Ok(Some(installed));
     }
@@ -126,6 +127,7 @@ fn own_target(target: &Target) -> Option<(Target, Option<String>)> {
                 is_of_dpcpp.then(|| "dpcpp".to_owned()),
             ))
         }
+        // The processor decides which of the vendors' bitcode is taken, and what clang makes of it.
         Family::Nvptx64 | Family::Amdgcn if !target.arch.is_empty() => Some((target.clone(), None)),
         _ => None,
     }
@@ -178,6 +180,8 @@ impl MadeOf<'_> {
             let folders = folders.iter().chain(&provider.folders);
             folders.filter_map(|folder| Some(folder.join(provider.file.as_ref()?)))
         });
+        // All that are there, though a build takes the first: which one that is changes when
+        // another comes.
         for path in vendors.filter(|path| path.is_file()) {
             key = key.file(format!("vendor's library {}", path.display()), &path);
         }

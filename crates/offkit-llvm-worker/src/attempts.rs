@@ -78,6 +78,7 @@ impl Attempt {
             Some(Need::Extension(names)) => {
                 let has = |name: &str| self.extensions.iter().any(|known| known == name);
                 let mut new = names.iter().copied().filter(|name| !has(name)).peekable();
+                // It was generated with all that it asks for, and would ask again for ever.
                 if new.peek().is_none() {
                     return Next::Crash;
                 }
@@ -96,6 +97,7 @@ impl Attempt {
             }),
             // No version is enough, and LLVM names no extension: with all of them, the code tells what it uses.
             Some(Need::Something) if !self.has_all => Next::Again(Self {
+                // Back to the first: an extension may be all that was missing.
                 version: first.version,
                 extensions: (KNOWN_EXTENSIONS.into_iter().filter(is_allowed))
                     .map(str::to_owned)
@@ -133,6 +135,7 @@ fn need(message: &str) -> Option<Need<'_>> {
     if line.contains("Unable to meet SPIR-V requirements") {
         return Some(Need::Something);
     }
+    // This message says that SPIR-V without extensions has no such calls, and not which one has.
     if line.contains("An indirect call is encountered") {
         return Some(Need::Extension(vec!["SPV_INTEL_function_pointers"]));
     }

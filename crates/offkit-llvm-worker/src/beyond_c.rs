@@ -150,6 +150,7 @@ impl Linker {
     /// LLVM's message, for example for a symbol defined in both.
     pub fn link(&mut self, source: Module) -> Result<(), Error> {
         self.module.check_context(&source)?;
+        // The rest lives as long as the call: what is linked is read from its bytes meanwhile.
         let (source, _rest) = source.into_raw();
         // SAFETY: linker and module are alive, and both modules are of one context, which was checked. The linker
         // takes the source over, whether it succeeds or not.
@@ -248,6 +249,7 @@ pub(crate) fn wrapper_module(
     relocatable: bool,
     embedded: &[Vec<u8>],
 ) -> Result<String, Error> {
+    // LLVM wraps the first container only: what is behind it would be missing without a word.
     let number = match (language, embedded.len()) {
         ("openmp", 1..) => 1,
         ("cuda", 1) => 2,
@@ -310,6 +312,7 @@ pub(crate) fn in_haste<T>(work: impl FnOnce() -> T) -> T {
     }
     // SAFETY: as above.
     unsafe { offkit_set_haste(1) }
+    // Taken back also where the work panics: the next kernel may be one to take time for.
     let _haste = Haste;
     work()
 }
@@ -336,11 +339,13 @@ pub(crate) fn make_tables() {
 pub(crate) fn set_options(own: &[String], others: &[String]) -> Result<(), Error> {
     const PROGRAM: &str = "LLVM";
     let is_question = |option: &&String| QUESTIONS.contains(&option.trim_start_matches('-'));
+    // The process would end with success and without code.
     if let Some(question) = others.iter().find(is_question) {
         return Err(Error::new(format!(
             "`{question}` is not an option of an LLVM back end"
         )));
     }
+    // LLVM takes the first word for the program's name, and begins what it complains of with that.
     let words = std::iter::once(PROGRAM).chain(own.iter().chain(others).map(String::as_str));
     let words = words.map(CString::new).collect::<Result<Vec<_>, _>>();
     let words = words.map_err(|_| Error::new("an option holds a zero byte"))?;

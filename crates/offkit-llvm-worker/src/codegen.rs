@@ -31,6 +31,8 @@ use crate::targets::register;
 const CLEAN_UP: &str = "elim-avail-extern,globaldce,strip-dead-prototypes";
 
 /// Takes away what narrow counters are widened for.
+// By its bare name in a pipeline, `instcombine` ends the process where one round leaves
+// it something to do.
 const NARROWED: &str = "function(instcombine<no-verify-fixpoint>,early-cse<memssa>,simplifycfg)";
 
 /// Something that generates code for one target.
@@ -148,6 +150,8 @@ impl TargetMachine {
             for (name, value) in [
                 ("target-cpu", &*cpu),
                 ("target-features", &features),
+                // Of itself LLVM takes half of AVX-512's width on Intel's processors, as the whole
+                // once slowed their clock. Kernels are planned for vectors of the whole.
                 ("prefer-vector-width", "512"),
             ] {
                 add_attribute(module, &function, name, value);
@@ -181,6 +185,7 @@ impl TargetMachine {
     /// What LLVM reports.
     pub fn optimize(&self, module: &mut Module, optimization: u8) -> Result<(), Error> {
         let pipeline = match optimization {
+            // Inlined all the same is what says so, such as the functions that `legalise` defines.
             0 => format!("{CLEAN_UP},always-inline,globaldce,strip-dead-prototypes"),
             level => format!(
                 "{CLEAN_UP},default<O{}>,globaldce,strip-dead-prototypes",
@@ -214,6 +219,7 @@ impl TargetMachine {
     pub fn narrow(&self, module: &mut Module) -> Result<(), Error> {
         // SAFETY: machine and module are alive.
         unsafe { beyond_c::narrow(module.as_raw(), self.raw) };
+        // It rewrites instructions by hand, and is no pass of LLVM's. A release takes it on trust.
         if cfg!(debug_assertions) {
             module.verify()?;
         }

@@ -63,6 +63,7 @@ impl Context {
     /// The errors reported since the last call, as one error; `otherwise` if there are none.
     pub(crate) fn take_error(&self, otherwise: &str) -> Error {
         let mut reported = self.take_reported();
+        // Warnings go with it: what they are about does not come to be.
         reported.retain(|reported| reported.severity == Severity::Error);
         let errors: Vec<_> = (reported.into_iter())
             .map(|reported| reported.text.message)

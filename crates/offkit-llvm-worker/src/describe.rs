@@ -26,6 +26,7 @@ pub fn describe(module: &Module) -> ModuleSummary {
         .globals()
         .filter(|global| !global.is_function() || !global.is_intrinsic())
         .partition(Global::is_function);
+    // As `ModuleSummary::symbol` counts: functions first, and intrinsics have no number.
     let numbers: HashMap<LLVMValueRef, u32> = (functions.iter().chain(&variables))
         .zip(0..)
         .map(|(global, number)| (global.as_raw(), number))
@@ -56,6 +57,7 @@ fn body(global: Global<'_>, numbers: &HashMap<LLVMValueRef, u32>, function: &mut
     // SAFETY: the function is alive with its module; blocks, instructions and operands are reached from
     // it, and each question is asked of a value of the kind it is for.
     unsafe {
+        // A function's own operands: the personality for exceptions, prefix and prologue data.
         uses.add_operands(global.as_raw());
         let mut block = LLVMGetFirstBasicBlock(global.as_raw());
         while !block.is_null() {

@@ -74,6 +74,7 @@ impl AssemblyPlaces {
                     _ => reported.text.place,
                 },
             };
+            // Code that was inlined in several places is complained of in each of them.
             if !diagnostics.contains(&diagnostic) {
                 diagnostics.push(diagnostic);
             }

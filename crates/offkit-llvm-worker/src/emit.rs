@@ -46,6 +46,8 @@ pub fn emit(
         },
         Form::Bitcode | Form::Text => {
             let made = in_parallel(parts.len(), jobs, |number| {
+                // Parts that are all of the module are made of the one that is in memory, which
+                // threads can't share: they come below, one after the other.
                 let source = origins.sources[number].as_ref()?;
                 Some(
                     origins
@@ -74,6 +76,7 @@ fn emit_whole(kept: &mut Kept, part: &Part, form: &Form) -> Result<Emitted, Erro
         roots: part.roots.clone(),
         ..Part::default()
     };
+    // Nothing of it changes, so that the module itself is written and not a copy.
     if *part == unchanged {
         let mut told = EmittedPart::default();
         tell_symbols(module, &mut told);
@@ -106,6 +109,8 @@ impl Origins {
             return Ok(origins);
         }
         let bitcode = kept.bitcode()?;
+        // Parts are read from the bitcode: with the module gone, the processes that generate code
+        // are copies of a smaller one.
         kept.give_memory_back();
         let symbols = {
             let module = Module::open(&Context::new(), &bitcode, &origins.name)?;
@@ -114,6 +119,7 @@ impl Origins {
                 .filter(|global| !global.is_declaration())
                 .map(|global| global.name())
                 .collect();
+            // `take` goes by what the module has: it would pass over a name that isn't there.
             named.iter().try_for_each(|part| check_names(part, &defined))?;
             module.globals().count()
         };
@@ -198,6 +204,7 @@ impl Made {
         if let Some(mode) = part.specialization_constants
             && let Some(lowered) = lower(&module, intrinsics, mode)?
         {
+            // With default values in their place, the runtime has nothing to set.
             if mode != SpecializationConstantMode::Defaults {
                 told.specialization_constants = lowered.constants;
                 told.specialization_defaults = lowered.defaults;

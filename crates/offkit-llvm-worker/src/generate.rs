@@ -126,6 +126,7 @@ impl Work<'_> {
                         ended[number] = Some(Ended::Done(Box::new((told, code)), Some(attempt)));
                     }
                     // What was generated before stays.
+                    // The extensions that its code names were tried alone, and are too few.
                     Err(_) if ended[number].is_some() => {}
                     Err(crash) => match attempt.after(&crash.stderr, limits, first) {
                         Next::Again(attempt) => next.push((number, Some(attempt))),
@@ -191,6 +192,7 @@ impl Work<'_> {
         let Some(Ended::Done(_, Some(enough))) = enough else {
             return Ok(None);
         };
+        // What the last attempt had is allowed, and no reason why it failed.
         let has = |name: &String| attempt.extensions.contains(name);
         let mut need = SpirvNeed {
             roots: part.roots.clone(),
@@ -233,6 +235,7 @@ impl Work<'_> {
     /// The function that cannot be called with what an attempt allows.
     fn culprit(&mut self, part: &Part, attempt: &Attempt) -> Result<Option<Called>, Error> {
         let options = attempt.options(self.options);
+        // In a process as well: to get a part ready sets LLVM's options, which last as long as it.
         let mut list = |_| match self
             .origins
             .make(0, part, self.kept)
@@ -322,6 +325,8 @@ fn prepare(made: Made, number: usize, options: &CodeOptions) -> Result<Prepared,
     }
     module.set_triple(&options.triple);
     let mut features = options.features.clone();
+    // With the processor's oldest version, LLVM would end the process at an instruction that came
+    // later and that a function was compiled for.
     if family.is_nvptx()
         && let Some(version) = newest_ptx(&module)
     {
@@ -379,6 +384,7 @@ fn emit(
     mut told: EmittedPart,
 ) -> Result<Emitted, Error> {
     let code = machine.emit(module);
+    // Before it is asked whether there is code: what was reported says more of why there is none.
     told.diagnostics = assembly.diagnostics(module, machine.is_portable())?;
     Ok((told, code?.bytes().to_vec()))
 }
@@ -433,6 +439,7 @@ fn keep_variables(module: &Module) {
 
 /// Replaces what is declared weak, and defined nowhere, by null: so a program can ask whether it is there.
 fn forget_weak_declarations(module: &Module) {
+    // All of them first: one that is deleted can't be asked for the next.
     let globals: Vec<_> = module.globals().collect();
     for global in globals {
         if global.raw_linkage() != LLVMLinkage::LLVMExternalWeakLinkage {
@@ -478,6 +485,7 @@ fn reproduce(
     let [Ok((true, bitcode))] = outcomes.as_slice() else {
         return None;
     };
+    // Mangled names of templates are longer than file systems let a name be.
     let root: String = part.roots.first()?.chars().take(64).collect();
     let root = root.replace(|c: char| !c.is_ascii_alphanumeric(), "_");
     // Made here and now: in a folder that all can write to, a name that can be guessed may be another's link.

@@ -52,6 +52,8 @@ pub(crate) fn sources(
     while groups.iter().any(|group| group.parts.len() > MOST_PARTS) {
         let mut divided = Vec::new();
         for group in &groups {
+            // A group that is small enough stays one, and `make` gives back its own module: that
+            // has little else than what these parts need.
             let size = match group.parts.len() {
                 ..=MOST_PARTS => group.parts.len(),
                 count => count.div_ceil(DIVISIONS),
@@ -103,6 +105,8 @@ pub(crate) fn in_parallel<T: Send>(count: usize, jobs: usize, work: impl Fn(usiz
     let done = Mutex::new(Vec::with_capacity(count));
     let take = || {
         loop {
+            // Relaxed: each number is taken once in any order, and what a thread has done comes
+            // through the lock.
             let number = next.fetch_add(1, Ordering::Relaxed);
             if number >= count {
                 return;
@@ -114,6 +118,7 @@ pub(crate) fn in_parallel<T: Send>(count: usize, jobs: usize, work: impl Fn(usiz
         }
     };
     thread::scope(|scope| {
+        // One less than asked for, as this thread takes part.
         for _ in 1..jobs_or_cores(jobs).min(count) {
             scope.spawn(take);
         }

@@ -51,6 +51,7 @@ impl Kept {
         let (name, module, inputs, mut bitcode) = match (inputs, libraries) {
             ([input], []) => {
                 let module = match bodies {
+                    // A body that isn't read yet can neither be checked nor described.
                     true => Module::parse(&context, &input.buffer, &input.name)?,
                     false => input.open(&context)?,
                 };
@@ -66,11 +67,13 @@ impl Kept {
         };
         let summary = match bodies {
             true => {
+                // What was read is not what the module is any more.
                 if sanitizers::prepare(&module) {
                     bitcode = None;
                 }
                 module.verify().map_err(|error| error.of(&name))?;
                 let mut summary = describe(&module);
+                // Of the summary alone: the module keeps its lists for whoever wants it as a whole.
                 leave_lists_of(&mut summary);
                 summary
             }

@@ -96,6 +96,7 @@ impl Marker<'_> {
         unsafe {
             let mut block = LLVMGetFirstBasicBlock(function);
             while !block.is_null() {
+                // In SPIR-V a line holds to the end of its block: each tells its own again.
                 let mut current = None;
                 let mut instruction = LLVMGetFirstInstruction(block);
                 while !instruction.is_null() {
@@ -205,6 +206,7 @@ unsafe fn path(file: LLVMMetadataRef) -> String {
             sized_text(string, length as usize)
         })
     };
+    // Also as Windows has it: the code may have been compiled there, wherever this runs.
     let is_absolute = name.starts_with(['/', '\\']) || name.get(1..2) == Some(":");
     match is_absolute || folder.is_empty() {
         true => name,

@@ -60,6 +60,7 @@ pub fn link(
             in_each_others_way(earlier, file).unwrap_or_else(|| named(file, &error))
         })?;
     }
+    // Read before the libraries add theirs to the list.
     let language = language(linker.module());
     link_libraries(context, &mut linker, libraries)?;
     let module = linker.finish();
@@ -121,6 +122,7 @@ fn link_libraries(context: &Context, linker: &mut Linker, libraries: &[Input]) -
             let is_needed = needed
                 .iter()
                 .any(|name| library.global(name).is_some_and(may_be_needed));
+            // With one library there is no second round that would ask.
             if libraries.len() > 1 {
                 let defined = library.globals().filter(|global| may_be_needed(*global));
                 let mut defined: HashSet<String> = defined.map(|global| global.name()).collect();

@@ -68,6 +68,7 @@ pub(crate) fn leave_lists_of(summary: &mut ModuleSummary) {
     if released.is_empty() {
         return;
     }
+    // Used by code or by another variable, it stays what it is, as it comes along with its user.
     let functions = summary.functions.iter().flat_map(|function| &function.uses);
     let variables = summary.variables.iter().flat_map(|variable| &variable.uses);
     for used in functions.chain(variables) {
@@ -119,6 +120,7 @@ fn keep_used_by_compiler(module: &Module, keep: impl Fn(&str) -> bool) {
         if kept.len() == entries.len() {
             return;
         }
+        // Before there is another: LLVM would give that a name under which nobody looks for it.
         LLVMDeleteGlobal(used);
         if let Some(&first) = kept.first() {
             let element = LLVMTypeOf(first);

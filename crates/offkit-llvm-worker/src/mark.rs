@@ -88,6 +88,7 @@ fn take_annotations(module: &mut Module) -> Vec<LLVMValueRef> {
         let mut kept = Vec::new();
         let mut texts = Vec::new();
         for entry in (0..count).map(|index| LLVMGetOperand(initializer, index)) {
+            // Not clang's, which begin with what is annotated, the text and the file: it stays.
             if LLVMGetNumOperands(entry) < 3 {
                 kept.push(entry);
                 continue;
@@ -112,6 +113,7 @@ fn take_annotations(module: &mut Module) -> Vec<LLVMValueRef> {
         }
         LLVMDeleteGlobal(array);
         // The texts of annotations, unless another one still needs them.
+        // Entries share a text, and most of them the file; each may be deleted once only.
         texts.sort_unstable();
         texts.dedup();
         for text in texts {
@@ -143,6 +145,7 @@ unsafe fn replace_array(module: &Module, array: LLVMValueRef, entries: &mut [LLV
         LLVMSetInitializer(smaller, content);
         LLVMSetLinkage(smaller, LLVMLinkage::LLVMAppendingLinkage);
         LLVMSetSection(smaller, LLVMGetSection(array));
+        // The old one lets go of the name first: LLVM would give the new one another.
         LLVMSetValueName2(array, c"".as_ptr(), 0);
         LLVMSetValueName2(smaller, ANNOTATIONS.as_ptr(), ANNOTATIONS.count_bytes());
     }

@@ -62,6 +62,7 @@ pub(crate) unsafe fn attached(
             if let Some(name) = kinds.0.get(&LLVMValueMetadataEntriesGetKind(entries, index)) {
                 let node = LLVMValueMetadataEntriesGetMetadata(entries, index);
                 let node = LLVMMetadataAsValue(context, node);
+                // Of several of one kind the last: a function has each of these kinds once.
                 if let Metadata::Node(operands) = read(node, 0) {
                     found.insert((*name).to_owned(), operands);
                 }

@@ -97,6 +97,7 @@ impl Module {
         Ok(Self {
             raw,
             context: context.clone(),
+            // All was read: nothing is left in the bytes.
             buffer: None,
         })
     }
@@ -209,6 +210,7 @@ impl Module {
     /// LLVM's message, for example for a symbol defined in both.
     pub fn link(&mut self, source: Module) -> Result<(), Error> {
         self.check_context(&source)?;
+        // The rest lives as long as the call: what is linked is read from its bytes meanwhile.
         let (source, _rest) = source.into_raw();
         // SAFETY: both modules are alive and of one context, which was checked. The linker takes the source over,
         // whether it succeeds or not.
@@ -322,6 +324,8 @@ impl Module {
         let mut variables = Vec::new();
         for global in self.globals() {
             if global.is_function() {
+                // Nobody has to supply one. `describe` leaves out the same: its numbers are
+                // places in these lists.
                 if !global.is_intrinsic() {
                     functions.push(global.function_summary());
                 }
@@ -438,6 +442,8 @@ impl Global<'_> {
         unsafe {
             LLVMSetLinkage(self.raw, linkage);
             let is_object = !LLVMIsAGlobalObject(self.raw).is_null();
+            // A linker that has a comdat of that name already drops all of this one, also what
+            // only this module sees.
             let leaves = matches!(
                 linkage,
                 LLVMLinkage::LLVMInternalLinkage
@@ -508,6 +514,7 @@ impl Global<'_> {
                     } else if !LLVMIsAGlobalValue(user).is_null() {
                         user
                     } else {
+                        // Once each: constants are shared, and one leads to another by many ways.
                         if met.insert(user) {
                             constants.push(user);
                         }

@@ -28,6 +28,7 @@ pub fn needs(module: &Module, symbols: &[String]) -> Vec<SymbolNeed> {
 fn chains(symbol: &Global<'_>) -> Vec<Vec<String>> {
     // For each global met, the one that it refers to on the way to the symbol.
     let mut towards: HashMap<Global<'_>, Option<Global<'_>>> = HashMap::from([(*symbol, None)]);
+    // First come, first served: so the first way that is found to a kernel is the shortest.
     let mut queue = VecDeque::from([*symbol]);
     let (mut kernels, mut functions) = (Vec::new(), Vec::new());
     while let Some(global) = queue.pop_front() {

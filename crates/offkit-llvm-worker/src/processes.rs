@@ -56,6 +56,7 @@ pub fn each<T: Serialize + DeserializeOwned>(
     let mut failed = None;
     // Also after a failure: no process is left behind.
     while (next < count && failed.is_none()) || !running.is_empty() {
+        // As many as may be, before anything is read: one that has filled its pipe just waits.
         if next < count && running.len() < most && failed.is_none() {
             match start(next, work) {
                 Ok(process) => running.push(process),
@@ -169,6 +170,7 @@ fn read_some(running: &mut [Running]) {
         .flat_map(|process| [&mut process.result, &mut process.output])
         .filter(|pipe| pipe.reader.is_some())
         .collect();
+    // One for each of `pipes`, which are all open: below, both are gone through side by side.
     let mut polled: Vec<_> = (pipes.iter().filter_map(|pipe| pipe.reader.as_ref()))
         .map(|reader| libc::pollfd {
             fd: reader.as_raw_fd(),

@@ -76,6 +76,8 @@ impl Processor {
                         size(name),
                     );
                 }
+                // What the code says nothing of is taken away all the same: LLVM compares these
+                // attributes before it inlines.
                 let Some(value) = value else { continue };
                 match ptx {
                     // The version of PTX is the code's own, and that of the whole the highest.

@@ -23,6 +23,7 @@ const REST: Duration = Duration::from_millis(100);
 /// It is closed.
 #[cfg(unix)]
 pub fn requests(give_back: fn()) -> io::Result<impl BufRead> {
+    // Not through `Stdin`: what its own buffer holds already, `poll` would say is still to come.
     let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
     Ok(BufReader::new(Requests { input, give_back }))
 }

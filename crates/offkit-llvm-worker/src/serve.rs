@@ -69,6 +69,7 @@ fn answer_all(
             Ok(None) => return Ok(()),
             Ok(Some(Message { body, blocks })) => answer(&body, blocks),
             Err(FrameError::Io(error)) => return Err(error),
+            // The other end waits for an answer to whatever it has sent. Its next line may be good.
             Err(error) => Err(Error::new(format!("not a request: {error}"))),
         };
         let (reply, contents) = answer.unwrap_or_else(|error| {
@@ -92,6 +93,8 @@ fn hello() -> Answer {
 }
 
 fn compiled(blocks: &[Vec<u8>], request: &CompileRequest) -> Result<Answer, Error> {
+    // Only now, and not when the process starts: a device link starts its worker in a thread that
+    // is gone once the worker has answered, and the signal would end it then.
     end_with_user();
     let mut compiled = compile(module_to_compile(blocks)?, request)?;
     let object = std::mem::take(&mut compiled.object);
@@ -162,6 +165,7 @@ impl Server {
                 relocatable,
             } => Reply::Wrapper(wrapper_module(language, host, *relocatable, &blocks)?),
             Request::Close { module } => {
+                // An error where there is none: to remove what isn't there is none for the map.
                 self.kept(*module)?;
                 self.modules.remove(module);
                 Reply::Done

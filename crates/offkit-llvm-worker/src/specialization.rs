@@ -201,6 +201,7 @@ impl Pass {
                 .ok_or_else(|| failed("the name is not a literal string"))?;
             let default = default_value(LLVMGetOperand(call, first + 1))
                 .ok_or_else(|| failed(&format!("no default value of `{name}`")))?;
+            // Pointers don't say what they lead to: of the place for a result, its attribute does.
             let value_type = if has_result_argument {
                 LLVMGetTypeAttributeValue(result_attribute)
             } else {
@@ -224,6 +225,7 @@ impl Pass {
                     let buffer = LLVMGetOperand(call, first + 2);
                     self.emulated(name, value_type, default, buffer)
                 }
+                // The variable has a truth value as it is in memory, as a byte.
                 SpecializationConstantMode::Defaults
                     if is_integer(value_type, 1) && !is_integer(LLVMTypeOf(default), 1) =>
                 {
@@ -296,10 +298,13 @@ impl Pass {
         });
         // SAFETY: see the head of this block.
         let value = unsafe {
+            // By offset: the default's type need not be the constant's, as long as it has the same
+            // scalars in the same places. Undefined ones have no entry.
             let mut defined = HashMap::new();
             self.collect_defined(default, 0, &mut defined);
             self.native_value(value_type, 0, &mut numbers, &mut 0, &defined)?
         };
+        // Another call for the same constant gets its numbers, and is told of no second time.
         if is_new {
             self.next_number += numbers.len() as u32;
             let mut leaves = Vec::new();
@@ -402,6 +407,7 @@ impl Pass {
             let symbol =
                 CString::new(symbol).map_err(|_| Error::new("the name of a type holds a zero byte"))?;
             let mut function = LLVMGetNamedFunction(self.module, symbol.as_ptr());
+            // Declared once: LLVM would give a second one a name that no back end knows.
             if function.is_null() {
                 function = LLVMAddFunction(self.module, symbol.as_ptr(), function_type);
             }
@@ -557,6 +563,7 @@ impl Pass {
         unsafe {
             let (constant_type, start) = (LLVMTypeOf(constant), bytes.len());
             let is_structure = LLVMGetTypeKind(constant_type) == LLVMTypeKind::LLVMStructTypeKind;
+            // A structure comes with the padding at its end, which `collect_leaves` tells of.
             let size = if is_structure {
                 LLVMABISizeOfType(self.layout, constant_type)
             } else {

@@ -69,6 +69,7 @@ pub fn take(source: Module, part: &Part) -> Result<Module, Error> {
             Some(_) if externalized.contains(name.as_str()) => global.set_linkage(Linkage::External),
             Some(linkage) if !is_local(linkage) && is_hidden() => global.set_linkage(Linkage::Internal),
             Some(linkage) => global.set_raw_linkage(linkage),
+            // In no list: it came along because it is used, linked as the linker asks for.
             None if global.linkage() == Linkage::LinkOnce => global.set_linkage(Linkage::Internal),
             None => {}
         }
@@ -116,6 +117,7 @@ fn take_contents(
             global.set_linkage(Linkage::LinkOnce);
         }
     }
+    // After the walk through the module, whose list of functions these change.
     for global in &declared {
         declare(global);
     }
@@ -171,6 +173,8 @@ fn declare(global: &Global<'_>) -> Option<LLVMValueRef> {
             LLVMSetValueName2(new, name.as_ptr().cast(), name.len());
             return Some(new);
         } else if !LLVMIsAGlobalVariable(old).is_null() {
+            // Unlike bodies, initializers have been read, and can be taken away. What has none
+            // can be in no comdat.
             LLVMSetInitializer(old, std::ptr::null_mut());
             LLVMSetComdat(old, std::ptr::null_mut());
             global.set_linkage(Linkage::External);
@@ -214,6 +218,7 @@ fn add_order(module: &Module, ordered: impl Fn(&str) -> bool) {
     // SAFETY: the functions are alive with their module; the list holds pointers of one type.
     unsafe {
         let pointer = LLVMTypeOf(first);
+        // An array has one type. Functions in another address space come as they are used.
         functions.retain(|function| LLVMTypeOf(*function) == pointer);
         let count = functions.len() as u64;
         let list = LLVMAddGlobal(module.as_raw(), LLVMArrayType2(pointer, count), ORDER.as_ptr());

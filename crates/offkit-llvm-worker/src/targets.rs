@@ -87,6 +87,7 @@ pub fn offer(targets: &'static [Target]) {
 pub(crate) fn register(triple: &str) {
     let family = Family::of(triple);
     let offered = OFFERED.get().copied().unwrap_or_default();
+    // Of one that this program lacks nothing is said here: LLVM says so when it is asked for code.
     if let Some(target) = offered.iter().find(|target| (target.is_for)(family)) {
         target.told.call_once(target.tell);
     }

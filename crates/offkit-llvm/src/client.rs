@@ -339,6 +339,7 @@ impl Worker {
                 "it ended at once ({status}) {}",
                 stderr.trim()
             )))),
+            // What answers like this need not end with its input, which dropping it would wait for.
             Err(error) => {
                 worker.end();
                 Err(error)
@@ -460,6 +461,7 @@ impl Worker {
             Form::Code(_) => "generating code",
         };
         match self.call(&request, &[], activity)? {
+            // `zip` would drop what is too many, and leave parts without content as empty ones.
             (Reply::Emitted(mut emitted), contents) if emitted.len() == contents.len() => {
                 for (part, content) in emitted.iter_mut().zip(contents) {
                     part.content = content;
@@ -668,10 +670,13 @@ impl Worker {
                 late
             });
             let answer = exchange(requests, replies, request, blocks);
+            // Nothing is ever sent: that this end is gone wakes the watch. Where no thread could be
+            // started, there is no limit, and still an answer.
             drop(answered);
             (answer, watch.is_ok_and(|watch| watch.join().unwrap_or_default()))
         });
         match self.reply(answer, activity) {
+            // An answer that came in the last moment counts, though the worker is gone by now.
             Err(WorkerError::Died { activity, .. }) if late => Err(WorkerError::TimedOut { activity, limit }),
             reply => reply,
         }
@@ -690,6 +695,8 @@ impl Worker {
             }) => Err(WorkerError::Failed { message }),
             Ok(Message { body, blocks }) => Ok((body, blocks)),
             // The path of a folder, which is no text.
+            // All of the line is made before any of it is written, so the worker knows of nothing
+            // and can be asked again.
             Err(FrameError::Io(error)) if error.kind() == io::ErrorKind::InvalidData => {
                 Err(WorkerError::Failed {
                     message: format!("cannot encode the request: {error}"),
@@ -776,6 +783,7 @@ fn sources<'s>(
         let path = match content {
             Content::File(path) => Some(path),
             Content::Bytes(bytes) => {
+                // In the order of the sources: each without a path is given the next block.
                 contents.push(bytes);
                 None
             }

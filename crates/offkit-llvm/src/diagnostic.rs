@@ -61,6 +61,7 @@ impl fmt::Display for Diagnostic {
         } = &self.place;
         if !file.is_empty() {
             f.write_str(file)?;
+            // A column behind a line that isn't known would be read as that line.
             for number in [line, column].into_iter().take_while(|number| **number != 0) {
                 write!(f, ":{number}")?;
             }
@@ -72,6 +73,7 @@ impl fmt::Display for Diagnostic {
             Severity::Note => f.write_str("note: ")?,
         }
         f.write_str(&self.message)?;
+        // Some of LLVM's messages name the function themselves, such as those of stack frames.
         if !function.is_empty() && !self.message.contains(function) {
             write!(f, ", in `{function}`")?;
         }

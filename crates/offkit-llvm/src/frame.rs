@@ -57,6 +57,7 @@ pub fn write_message<T: Serialize>(output: &mut impl Write, body: &T, blocks: &[
         body,
     };
     // In one piece: the other end is woken once for it.
+    // JSON without indentation has no line ends, and those in texts are escaped: the line is one.
     let mut text = serde_json::to_vec(&line)?;
     text.push(b'\n');
     output.write_all(&text)?;

@@ -233,6 +233,7 @@ pub struct DeviceRequest {
     pub kernels: Vec<String>,
     /// Values of specialization constants, by their numbers (`SpecId`), as `offkit_spirv::specialize` takes them: the bits of
     /// a value, and numbers that the module does not have are ignored. Constants without one have their defaults.
+    // Sorted, unlike what `specialize` takes: whoever keeps code compares and hashes requests.
     pub specialization: BTreeMap<u32, u64>,
     /// The target triple.
     pub triple: String,
@@ -441,6 +442,7 @@ pub enum Reply {
         /// The place of the part in the request.
         part: usize,
         /// How the process ended, for people.
+        // The process is the worker's child, so that this end never had its `ExitStatus`.
         status: String,
         /// The end of what it printed.
         stderr: String,

@@ -63,6 +63,7 @@ impl<'a> Source<'a> {
     }
 }
 
+// Requests are JSON, whose texts are Unicode: names of files on Unix may be any bytes.
 fn is_text(path: &Path) -> bool {
     path.to_str().is_some()
 }

@@ -146,6 +146,7 @@ impl VariableSummary {
 /// The sanitizer that lists kernels in a variable of that name: `asan` for `__AsanKernelMetadata`, behind which front
 /// ends may put more to tell modules apart.
 pub fn sanitizer_of(variable: &str) -> Option<&'static str> {
+    // What intel/llvm's instrumentation of kernels writes, and its runtime's word for each.
     const LISTS: [(&str, &str); 3] = [
         ("__AsanKernelMetadata", "asan"),
         ("__MsanKernelMetadata", "msan"),

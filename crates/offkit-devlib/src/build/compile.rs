@@ -34,6 +34,8 @@ impl Headers {
     pub(super) fn of(clang: &Path) -> Self {
         let said = |language: &str| {
             let mut command = Command::new(clang);
+            // With `-v` the preprocessor lists its folders before it reads anything; there is
+            // nothing to read.
             command
                 .args(["-x", language, "-E", "-v", "-"])
                 .stdin(Stdio::null());
@@ -46,6 +48,8 @@ impl Headers {
             .map(|triple| Target::new(triple.trim(), ""))
             .unwrap_or_default();
         let mut macros = Vec::new();
+        // Without it glibc takes the host for one of 32 bits, and includes `gnu/stubs-32.h`, which
+        // is there only where 32-bit development files are.
         if target.family() == Family::Host(HostCpu::X86_64) {
             macros.push("-D__x86_64__".into());
         }
@@ -69,6 +73,7 @@ impl Headers {
         if folders.is_empty() {
             return Vec::new();
         }
+        // clang's own headers are among the folders, in the place that they have for the host.
         let mut words: Vec<OsString> = vec!["-nostdinc".into()];
         for folder in folders {
             words.extend(["-isystem".into(), folder.clone()]);

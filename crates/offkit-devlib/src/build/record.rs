@@ -114,6 +114,7 @@ impl Record {
             command,
             shadows: shadows(&inputs, folders),
             inputs,
+            // Anew: what is known may be the hash of the file that was there before.
             output: hashes.read(output)?,
         })
     }
@@ -163,6 +164,7 @@ fn shadows(inputs: &[(PathBuf, String)], folders: &[PathBuf]) -> Vec<PathBuf> {
 
 /// The files that a rule for `make`, as clang writes it with `-MD`, says were read.
 pub(super) fn dependencies(rule: &str) -> Vec<PathBuf> {
+    // With the space: on Windows the target's own path has a colon.
     let Some((_, listed)) = rule.split_once(": ") else {
         return Vec::new();
     };

@@ -13,6 +13,7 @@ use super::{Abi, Language, Manifest, ManifestError, Provider, Source, TargetSect
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct File {
+    // Each with its place in the text where `check` looks at what it says: errors name the line.
     name: Spanned<String>,
     #[serde(default)]
     sources: Vec<Spanned<SourceText>>,

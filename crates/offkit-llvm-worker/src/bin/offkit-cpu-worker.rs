@@ -12,6 +12,7 @@ use offkit_llvm_worker::targets::{HOST, offer};
 static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() {
+    // First: the thread that this starts looks for its target among those that are offered.
     offer(&HOST);
     warm_up();
     run(|| serve_kernels(requests(give_back)?, std::io::stdout().lock()))

@@ -75,6 +75,7 @@ impl<'e, 'm> Emitter<'e, 'm> {
         // Counted back from one who takes part: others' addresses may be far away.
         let bits = b.zext_or_trunc(b.mask_bits(mask), b.int(64));
         let lane = b.intrinsic("llvm.cttz", &[b.int(64)], &[bits, b.truth(None, false)]);
+        // One of the vector's lanes also where the mask is empty, and the access does nothing.
         let lane = b.and(lane, self.word(u64::from(width) - 1));
         let place = self.of_one(pointer, lane);
         b.offset(
@@ -155,6 +156,8 @@ impl<'e, 'm> Emitter<'e, 'm> {
         let Shape::Strided(stride) = self.plan.shapes.word(value, 0) else {
             return word;
         };
+        // Where nothing wraps, the stride tells. Else it is computed as the program does, for that
+        // lane alone.
         if !self.plan.shapes.may_wrap(value) {
             if word.ty().is_pointer() {
                 return b.offset(word, b.mul(lane, b.signed(b.int(64), stride)));

@@ -106,6 +106,7 @@ impl<'m> Emitter<'_, 'm> {
             .operands
             .iter()
             .map(|operand| self.shapes(*operand)[0]);
+        // From one place to one place: all would copy the same, and once is enough.
         let is_one = shapes.into_iter().all(|shape| shape == Shape::Uniform);
         let mut words = Vec::new();
         for operand in &instruction.operands {
@@ -190,6 +191,7 @@ impl<'m> Emitter<'_, 'm> {
         let form = ty.vector(self.width);
         let slot = instruction.result.map(|_| {
             let slot = self.slot(form);
+            // For those who take no part: what is read of memory that nobody wrote is undefined.
             b.store(b.zero(form), slot, alignment_of(form));
             slot
         });
@@ -205,6 +207,7 @@ impl<'m> Emitter<'_, 'm> {
                     word
                 }
             };
+            // As SPIR-V has it: of less LLVM makes calls of a library that nobody has here.
             let align = scalar_size(scalar) as u32;
             let old = match operation {
                 AtomicOperation::Load if is_local => b.load(ty, place, align),
@@ -333,6 +336,8 @@ impl<'m> Emitter<'_, 'm> {
         b.store(b.zero(ty), slot, alignment_of(ty));
         let first = match mask {
             Some(mask) => {
+                // A number and its negative have one bit in common: the lowest. In an empty mask
+                // there is none, and nothing is updated.
                 let bits = b.mask_bits(mask);
                 b.bit_cast(b.and(bits, b.sub(b.zero(bits.ty()), bits)), mask.ty())
             }
@@ -431,6 +436,7 @@ impl<'m> Emitter<'_, 'm> {
             let scalar = self.module.types.scalar(kind).unwrap_or(Scalar::I64);
             words.extend(describe(scalar, given.len() as u32));
         }
+        // As large as the device's structure, which has room for a result and seven operands.
         words.resize(2 + 2 * 8, 0);
         let i32 = b.int(32);
         let word = b.int(64);
@@ -470,6 +476,7 @@ impl<'m> Emitter<'_, 'm> {
             })
             .collect();
         let ty = b.function_type(b.void(), &[b.pointer(), b.pointer(), b.pointer(), b.pointer()]);
+        // The first, whoever takes part: the function only computes, and its operands are there.
         let one_lane = is_scalar.then(|| self.one_lane());
         let operands: Vec<Apart<'m>> = operands.iter().flatten().map(|word| self.apart(*word)).collect();
         self.each(one_lane.or(mask), &mut |emitter, lane| {

@@ -153,6 +153,7 @@ impl<'m> Emitter<'_, 'm> {
                 });
             }
         };
+        // Phis of a loop lead back to themselves.
         if !seen.insert(value) {
             return None;
         }
@@ -223,6 +224,7 @@ impl<'m> Emitter<'_, 'm> {
         };
         let mut words = vec![
             checked.kind,
+            // Files count from 1 there: 0 is none.
             line.map_or(0, |line| u64::from(line.file.0) + 1),
             line.map_or(0, |line| line.line.into()),
             kind,
@@ -248,6 +250,8 @@ impl<'m> Emitter<'_, 'm> {
         } = *checked;
         let end = checked.pieces.iter().map(|(offset, size)| offset + size).max();
         let span = end.unwrap_or(low) - low;
+        // What a pointer comes from is asked of the program, and not of the address: one that has
+        // left its variable may lie in another.
         let object = self.object(checked.pointer);
         let site = self.site(checked, object);
         let length = site[bounds::SITE_LENGTH];
@@ -381,6 +385,7 @@ impl<'m> Emitter<'_, 'm> {
     fn go_on_if(&self, answer: Value<'m>, abandoned: Block<'m>) {
         let b = self.b;
         let next = b.block(self.function, "bounds.next");
+        // Left at once: the access, and all that follows from it, must not happen.
         let is_good = b.icmp(IntPredicate::LLVMIntNE, answer, b.zero(answer.ty()));
         b.branch(is_good, next, abandoned);
         b.at_end(next);

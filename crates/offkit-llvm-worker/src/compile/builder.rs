@@ -80,6 +80,7 @@ impl<'m> Value<'m> {
         if !self.is_constant() {
             return None;
         }
+        // Lane by lane: LLVM keeps zeros, poison and lists of numbers in forms of their own.
         let lanes = (0..width).map(|lane| {
             // SAFETY: a constant with that lane; a null pointer where LLVM does not know it.
             let lane = unsafe { LLVMGetAggregateElement(self.raw, lane) };
@@ -337,6 +338,7 @@ impl<'m> Builder<'m> {
         if ty.is_integer() {
             return self.integer(ty, word);
         }
+        // Generic pointers, which values are, have 64 bits on all that there is code for.
         if ty.is_pointer() {
             let address = self.integer(self.int(64).vector(ty.width()), word);
             return self.cast(Opcode::LLVMIntToPtr, address, ty);
@@ -530,6 +532,8 @@ impl<'m> Builder<'m> {
         // the module.
         unsafe {
             let id = LLVMLookupIntrinsicID(name.as_ptr().cast(), name.len());
+            // A name that it doesn't know would be declared as a function like any other, which
+            // nobody has.
             assert_ne!(id, 0, "LLVM knows {name}");
             let (module, count) = (self.module.as_raw(), overloads.len());
             let function = LLVMGetIntrinsicDeclaration(module, id, overloads.as_mut_ptr(), count);
@@ -634,6 +638,7 @@ impl<'m> Builder<'m> {
         if scalar.is_constant() {
             return self.splat(scalar.raw, scalar.ty().vector(width));
         }
+        // The form that LLVM's passes and back ends know as one scalar in all lanes.
         let one = self.insert(self.poison(scalar.ty().vector(width)), scalar, 0);
         self.shuffle(one, one, &vec![Some(0); count as usize])
     }
@@ -673,6 +678,7 @@ impl<'m> Builder<'m> {
     /// The truths of a vector as the bits of an integer, the first as the lowest.
     pub(crate) fn mask_bits(&self, mask: Value<'m>) -> Value<'m> {
         match mask.ty().width() {
+            // LLVM has it the other way round where lowest bytes come last: no processor here does.
             Some(width) => self.bit_cast(mask, self.int(width)),
             None => mask,
         }
@@ -717,6 +723,7 @@ impl<'m> Builder<'m> {
 
     /// Room in the stack for so many values, at the builder's place.
     pub(crate) fn alloca(&self, ty: Type<'m>, count: u64, align: Alignment) -> Value<'m> {
+        // In 64 bits: the count of bytes of a private array may need them.
         let count = self.integer(self.int(64), count);
         // SAFETY: a type that values can have.
         unsafe {
@@ -800,6 +807,7 @@ impl<'m> Builder<'m> {
         unsafe {
             let kind = LLVMGetEnumAttributeKindForName(c"align".as_ptr(), 5);
             let attribute = LLVMCreateEnumAttribute(self.context, kind, align.into());
+            // The place of attributes before the first parameter's is the result's.
             LLVMAddCallSiteAttribute(call.raw, pointer + 1, attribute);
         }
         call
@@ -921,6 +929,8 @@ impl<'m> Builder<'m> {
                 _ => LLVMStructTypeInContext(self.context, fields.as_mut_ptr(), count, 1),
             };
             let variable = LLVMAddGlobalInAddressSpace(self.module.as_raw(), ty, name.as_ptr(), space);
+            // With a value, so that it is a definition. In local memory, which no image fills,
+            // back ends take no other.
             LLVMSetInitializer(variable, LLVMGetPoison(ty));
             LLVMSetLinkage(variable, LLVMLinkage::LLVMInternalLinkage);
             LLVMSetAlignment(variable, align);
@@ -1194,6 +1204,7 @@ impl<'m> Builder<'m> {
         // SAFETY: functions of the module; there are as many attributes as were counted.
         unsafe {
             LLVMSetLinkage(function.raw, LLVMLinkage::LLVMInternalLinkage);
+            // `no-builtins` above all: a loop in here must not become a call of a C library either.
             let caller = LLVMGetBasicBlockParent(back.raw);
             let place = LLVMAttributeFunctionIndex;
             let mut attributes =
@@ -1247,6 +1258,7 @@ impl<'m> Builder<'m> {
             LLVMSetInitializer(table, content);
             LLVMSetGlobalConstant(table, 1);
             LLVMSetLinkage(table, LLVMLinkage::LLVMPrivateLinkage);
+            // Only the content counts, so that LLVM makes one of tables that are alike.
             LLVMSetUnnamedAddress(table, LLVMUnnamedAddr::LLVMGlobalUnnamedAddr);
             LLVMSetAlignment(table, 8);
             self.value(table)

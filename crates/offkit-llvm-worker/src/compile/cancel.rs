@@ -68,6 +68,8 @@ impl<'m> Emitter<'_, 'm> {
     /// A flag that other threads set, as it is now.
     fn flag(&self, place: Value<'m>) -> Value<'m> {
         let flag = self.b.load(self.b.int(8), place, 1);
+        // Atomic, or LLVM would read it once in front of a loop. Without an order, as nothing else
+        // is read by it: who sees it late goes round once more.
         // SAFETY: a load.
         unsafe { LLVMSetOrdering(flag.as_raw(), LLVMAtomicOrdering::LLVMAtomicOrderingMonotonic) };
         flag

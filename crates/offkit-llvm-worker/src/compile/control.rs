@@ -121,6 +121,7 @@ impl<'m> Emitter<'_, 'm> {
                 let words = self.words.clone();
                 self.move_phis(*block, to, |_, slots| (slots, None));
                 self.words = words;
+                // In the region's order only a loop leads back to what came before.
                 let place = |block: BlockId| region.order.iter().position(|other| *other == block);
                 if place(to) <= place(*block) {
                     self.look_before(to, region);
@@ -195,6 +196,8 @@ impl<'m> Emitter<'_, 'm> {
         let Some(behind) = self.plan.behind(block) else {
             return;
         };
+        // Into slots of this region: what the region behind reads of them is kept when the vector
+        // ends.
         if let Terminator::Jump(to) = self.code.blocks[block.0 as usize].terminator {
             self.move_phis(block, to, |_, slots| (slots, None));
         }
@@ -243,6 +246,7 @@ impl<'m> Emitter<'_, 'm> {
             outliving: self.outliving(region),
         };
         for block in &region.order {
+            // Fresh slots are zero: when a vector begins, nobody has come anywhere yet.
             if region.control[block.0 as usize].is_some_and(|control| control.guard == *block) {
                 let slot = self.fresh_slot(self.guard_type(region, *block));
                 ways.guards.insert(*block, slot);
@@ -334,6 +338,7 @@ impl<'m> Emitter<'_, 'm> {
         b.branch(self.any(back), again, after);
         b.at_end(again);
         self.look_before(found.header, region);
+        // Not joined with who was there: those who have left the loop take part no more.
         b.store(back, ways.guards[&found.header], alignment_of(ty));
         let code = self.code;
         for phi in &code.blocks[found.header.0 as usize].phis {
@@ -493,6 +498,7 @@ impl<'m> Emitter<'_, 'm> {
         let mut rest = everybody;
         let mut taken: HashMap<BlockId, Value<'m>> = HashMap::new();
         for (value, to) in cases {
+            // SPIR-V has no two cases of one value, so that who takes one takes no other.
             let is_case = b.icmp(
                 IntPredicate::LLVMIntEQ,
                 selector,
@@ -539,6 +545,7 @@ impl<'m> Emitter<'_, 'm> {
         };
         let ways_there = region.order.iter().filter(leads_there).count();
         self.move_phis(from, to, |phi, slots| {
+            // On a way back they are for the next round: others may still read this round's.
             let next = back.and_then(|_| ways.next.get(&phi).cloned());
             let set = next.unwrap_or(slots);
             // Others keep what they have if it is read once they are gone, or was given to them on another way.
@@ -558,6 +565,7 @@ impl<'m> Emitter<'_, 'm> {
             let joined = b.or(b.load(ty, slot, alignment_of(ty)), everybody);
             b.store(joined, slot, alignment_of(ty));
         } else {
+            // Another block's mask says who it is that comes: only that somebody does is noted.
             b.store(b.truth(None, true), slot, 1);
         }
     }

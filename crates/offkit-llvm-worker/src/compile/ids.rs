@@ -63,6 +63,7 @@ impl<'m> Emitter<'_, 'm> {
             let size = b.zext_or_trunc(group.size[axis], b.int(32));
             b.broadcast(b.cast(Opcode::LLVMUIToFP, size, float), self.width)
         };
+        // Lanes are few: by a size so large that single precision rounds it, quotients are zero.
         let whole = b.int(32).vector(self.width);
         let divide = |number: Value<'m>, axis: usize| {
             let middle = b.broadcast(b.float(float, 0.5), self.width);
@@ -161,6 +162,8 @@ impl<'m> Emitter<'_, 'm> {
         };
         let words = match built_in {
             BuiltIn::NumWorkgroups => launch.groups.to_vec(),
+            // OpenCL tells both: the size of this group, which may be a smaller one at the end of
+            // the range, and the size that was asked for.
             BuiltIn::WorkgroupSize => group.size.to_vec(),
             BuiltIn::EnqueuedWorkgroupSize => launch.local.to_vec(),
             BuiltIn::WorkgroupId => group.id.to_vec(),
@@ -192,6 +195,7 @@ impl<'m> Emitter<'_, 'm> {
                 )]
             }
             BuiltIn::SubgroupId => vec![current.number],
+            // Likewise: work-items of a sub-group are the lanes in their order.
             BuiltIn::SubgroupLocalInvocationId => vec![self.word(0)],
             BuiltIn::SubgroupEqMask
             | BuiltIn::SubgroupGeMask
@@ -225,6 +229,7 @@ impl<'m> Emitter<'_, 'm> {
             Some(_) => b.constants(&lanes),
             None => lanes[0],
         };
+        // A vector that is run has a work-item at least, so that the shift is less than 64.
         let members = b.lshr(self.word(u64::MAX), b.sub(self.word(64), size));
         let bits = b.and(bits, b.broadcast(members, self.width));
         let low = b.and(bits, b.integer(form, 0xffff_ffff));

@@ -23,6 +23,7 @@ impl<'m> Emitter<'_, 'm> {
             return Ok(());
         };
         let types = self.types_of(result);
+        // Words and types are gone through side by side: a word too few would leave a slot unset.
         if words.len() != types.len() {
             return refuse(format!("{:?} gives {} words", instruction.operation, words.len()));
         }
@@ -90,6 +91,7 @@ impl<'m> Emitter<'_, 'm> {
                     .iter()
                     .flat_map(|operand| self.whole(*operand, instruction))
                     .collect();
+                // An undefined component may be any, and the first is there at no cost.
                 let pick = |lane: &Option<u32>| both.get(lane.unwrap_or(0) as usize).copied();
                 match lanes.iter().map(pick).collect() {
                     Some(words) => Ok(words),
@@ -135,6 +137,7 @@ impl<'m> Emitter<'_, 'm> {
                 (kind, GroupScope::WorkGroup) => refuse(format!("{kind:?} of a work-group")),
             },
             Operation::Ballot(query) => self.ballot(instruction, *query),
+            // Not by `lanes`, where a pointer becomes a number: LLVM can't follow that.
             Operation::Reinterpret if self.is_same_word(instruction) => {
                 Ok(self.whole(operands[0], instruction))
             }
@@ -292,6 +295,7 @@ impl<'m> Emitter<'_, 'm> {
                 .is_pointer(self.module.operand_type(self.code, *last))
         });
         let values = instruction.operands.len() - usize::from(pointer.is_some());
+        // The second result has no shape in the plan: it is stored as one that varies.
         let is_scalar = pointer.is_none() && self.plan.shapes.of(result).all(|shape| shape != Shape::Varying);
         let operands = self.arguments(&instruction.operands[..values], is_scalar);
         let borrowed: Vec<&[Value<'m>]> = operands.iter().map(Vec::as_slice).collect();

@@ -265,6 +265,7 @@ impl<'m> Emitter<'_, 'm> {
         b.incoming(number, first, before);
         b.branch(b.icmp(IntPredicate::LLVMIntULT, number, end), body, done);
         b.at_end(body);
+        // Also where no loop is: a launch of many short groups is given up between two of them.
         self.begin_looks(number);
         self.begin_group(id);
         self.regions()?;
@@ -281,6 +282,8 @@ impl<'m> Emitter<'_, 'm> {
         b.at_end(self.entry);
         b.jump(start);
         let own = self.scratch;
+        // Where a vector is done before the next begins, one place does for all of them: it counts
+        // as the group's, however many vectors that has.
         let (scratch, shared) = match self.has_memory_of_vectors() {
             true => (own, self.shared_size),
             false => (0, self.shared_size.saturating_add(own)),
@@ -393,6 +396,7 @@ impl<'m> Emitter<'_, 'm> {
                 Kind::Pointer { pointee, .. } if parameter.by_value => {
                     (vec![place], self.module.types.layout(*pointee).size)
                 }
+                // A place in local memory and no address: each thread has its own.
                 Kind::Pointer {
                     class: StorageClass::Workgroup,
                     ..
@@ -417,6 +421,7 @@ impl<'m> Emitter<'_, 'm> {
     /// Which values other blocks read than the one that makes them.
     fn find_shared(&mut self) {
         for (number, block) in self.code.blocks.iter().enumerate() {
+            // Phis are set by others, on the ways to their block.
             self.shared.extend(block.phis.iter().map(|phi| phi.result));
             let number = BlockId(number as u32);
             for operand in reads(self.code, number) {
@@ -496,6 +501,8 @@ impl<'m> Emitter<'_, 'm> {
             self.variables.insert(variable.address, place);
         }
         at = at.next_multiple_of(SCRATCH_ALIGNMENT);
+        // In the order of their numbers: several regions read the same, and a kernel's code is to
+        // be the same each time, as the cache keeps it.
         let mut kept: Vec<ValueId> = self
             .plan
             .regions
@@ -547,6 +554,7 @@ impl<'m> Emitter<'_, 'm> {
             }
         }
         self.scratch = at.saturating_add(gap).next_multiple_of(SCRATCH_ALIGNMENT);
+        // The interpreter, which runs what is refused, has the same limit.
         if self.scratch > MOST_PRIVATE.saturating_mul(self.plan.variant.width.into()) {
             return refuse(format!(
                 "a work-item needs more than {MOST_PRIVATE} bytes of private memory"
@@ -574,6 +582,7 @@ impl<'m> Emitter<'_, 'm> {
                 self.word(u64::from(width.trailing_zeros())),
             ),
         };
+        // Once for a group: it has divisions, which each of its vectors is spared by the step.
         self.group = Some(Group {
             id,
             size,
@@ -593,6 +602,8 @@ impl<'m> Emitter<'_, 'm> {
         b.jump(heads[0]);
         for index in 0..count {
             b.at_end(heads[index]);
+            // A loop with a barrier goes round through the switch below, and not on a way back to
+            // a head, where others look.
             if self.plan.may_repeat_forever(self.plan.regions[index].entry) {
                 self.look_for_end();
             }
@@ -626,6 +637,7 @@ impl<'m> Emitter<'_, 'm> {
         let first_local_id = self.first_local_id();
         let before = b.current();
         if let Some(next) = self.next {
+            // No region has this number: it stays where all work-items end in this one.
             b.store(b.integer(b.int(32), u64::from(u32::MAX)), next, 4);
         }
         let head = b.block(self.function, "vector");
@@ -651,6 +663,8 @@ impl<'m> Emitter<'_, 'm> {
         );
 
         b.at_end(body);
+        // Each region has slots of its own: what goes from one to the next is kept for each vector,
+        // as all vectors come through this one first.
         self.slots.clear();
         self.words.clear();
         self.fresh.clear();
@@ -658,6 +672,7 @@ impl<'m> Emitter<'_, 'm> {
         if self.width.is_some() && self.prints() {
             self.printed = Some(self.fresh_slot(b.int(1)));
         }
+        // Only where work-items begin: later regions find what the earlier ones have left.
         if index == 0 {
             self.initialize_variables()?;
         }
@@ -707,6 +722,7 @@ impl<'m> Emitter<'_, 'm> {
         );
         let scratch = b.offset(base, at);
         let mut mask = None;
+        // Scalar code has no vector that could be partly filled.
         if !self.plan.variant.full && self.width.is_some() {
             let left = b.sub(group.count, first);
             let lane = self.lane_numbers(b.int(64));

@@ -41,6 +41,8 @@ pub(crate) fn extended<'m>(
     let first = operands.first()?.ty();
     let context = Context { builder, processor };
     let function = Function::of(op, first.scalar())?;
+    // The algorithms count on each step being rounded as it is written: contracted or in another
+    // order, what they compute of rounding errors would be nothing.
     let flags = builder.set_flags(LLVMFastMathNone);
     let results = match has_rare_path(op) {
         false => context.write(function, operands),
@@ -169,6 +171,7 @@ impl<'b, 'm> Lanes<'b, 'm> {
         let mut arguments = vec![self.value];
         arguments.extend(operands);
         arguments.push(builder.zero(ty));
+        // The intrinsics of two and four lanes take a mask of eight bits as well.
         arguments.push(builder.signed(builder.int(width.max(8)), -1));
         if bits == 512 {
             // `_MM_FROUND_CUR_DIRECTION` of Intel's headers.
@@ -317,6 +320,7 @@ impl Real for Lanes<'_, '_> {
         }
         if self.format() == Format::SINGLE {
             // A double has the product.
+            // The sum is rounded twice. OpenCL's own `fma` must not be, and is `lanes`'s.
             let sum = self.widen() * factor.widen() + addend.widen();
             return self.narrow(sum);
         }
@@ -456,6 +460,7 @@ impl Real for Lanes<'_, '_> {
         let others = other();
         let chosen =
             std::array::from_fn::<_, N, _>(|index| Lanes::select(mask, others[index], values[index]));
+        // Not the block that was made above: `other` may have a seldom path itself.
         let seldom = builder.current();
         builder.jump(after);
         builder.at_end(after);

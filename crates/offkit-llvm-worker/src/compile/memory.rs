@@ -81,6 +81,8 @@ impl<'m> Emitter<'_, 'm> {
     /// Where scalars are, which a work-item has side by side, in memory that may be interleaved.
     pub(super) fn laid_out(&self, pointer: Operand, mut leaves: Vec<Leaf>) -> Vec<Leaf> {
         if self.plan.interleaved.part(pointer).is_some() {
+            // Each scalar of a work-item is followed by the same one of all the other lanes, so
+            // its next one lies a whole vector further on.
             for leaf in &mut leaves {
                 leaf.offset *= u64::from(self.plan.variant.width);
             }
@@ -111,6 +113,7 @@ impl<'m> Emitter<'_, 'm> {
             Some(stride) => self.load_perhaps_side_by_side(access, stride),
             None => self.load_leaves(access),
         };
+        // In memory an address is a number like others; as a value it is a pointer.
         let types = self.scalar_types(kind);
         Ok(words
             .into_iter()
@@ -147,6 +150,7 @@ impl<'m> Emitter<'_, 'm> {
                 let offset = self.word(leaf.offset);
                 let size = scalar_size(leaf.scalar) as i64;
                 let value = match (shape, self.width) {
+                    // No mask is needed: a block that nobody has come to is passed over.
                     (Shape::Uniform, _) | (_, None) => b.load(ty, b.offset(place, offset), at),
                     (Shape::Strided(stride), Some(_)) if stride == size => {
                         let place = b.offset(place, offset);
@@ -371,6 +375,7 @@ impl<'m> Emitter<'_, 'm> {
         let bits = b.zext_or_trunc(b.mask_bits(mask), b.int(64));
         let zeros = b.intrinsic("llvm.ctlz", &[b.int(64)], &[bits, b.truth(None, false)]);
         let last = b.sub(self.word(63), zeros);
+        // Where nobody takes part, there is still a lane of that number, and nothing is poison.
         b.and(last, self.word(u64::from(width) - 1))
     }
 
@@ -411,6 +416,8 @@ impl<'m> Emitter<'_, 'm> {
             instruction.operands[1],
             instruction.operands[2],
         ];
+        // A constant, or else pieces can't be written down: the device copies as many bytes
+        // as it turns out.
         let size = self.firsts(size)[0].as_integer();
         // What is interleaved is copied part by part.
         let parts = [to, from].map(|pointer| self.plan.interleaved.part(pointer));
@@ -451,6 +458,7 @@ impl<'m> Emitter<'_, 'm> {
             checked.pieces = (size > 0).then_some((0, size)).into_iter().collect();
             self.check(&checked)?;
         }
+        // All of it before anything is stored, as if each work-item's copy was one step.
         let words = self.load_leaves(source);
         for (leaf, word) in target.leaves.iter().zip(words) {
             let shape = if word.ty().width().is_some() {

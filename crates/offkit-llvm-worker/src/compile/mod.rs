@@ -95,6 +95,7 @@ impl From<Refusal> for Error {
 /// The reason why it isn't compiled.
 pub fn compile(module: &[u8], request: &CompileRequest) -> Result<Compiled, Error> {
     let mut written = Written::new(module, request)?;
+    // First what needs no code generator: another thread may still be making that.
     written.begin(request)?;
     let machine = written.adopt(request)?;
     written.optimize(request.level, &machine)?;
@@ -149,6 +150,7 @@ fn read_specialized(module: &[u8], values: &BTreeMap<u32, u64>) -> Result<ir::Mo
         return ir::Module::from_text(text).map_err(said);
     }
     let mut spirv = offkit_spirv::Module::from_bytes(module).map_err(said)?;
+    // Before it is read, which computes constants and sizes of arrays from these values.
     if !values.is_empty() {
         specialize(&mut spirv, &values.clone().into_iter().collect());
     }
@@ -199,6 +201,8 @@ impl Written {
             }
             Err(refusal) => return Err(refusal.into()),
         };
+        // A fault of what is written here becomes a refusal. Passes would end the process at it,
+        // or make code of it that does something else.
         code.verify()?;
         Ok(Written { code, emitted, notes })
     }
@@ -245,6 +249,7 @@ fn write(
     request: &CompileRequest,
     may_be_scalar: bool,
 ) -> Result<(Module, kernel::Emitted), Refusal> {
+    // What is prepared has one kernel, and one function for it.
     let plan = Plan::new(module, 0, variant)?;
     if plan.reads_rows && may_be_scalar {
         return Err(Refusal(

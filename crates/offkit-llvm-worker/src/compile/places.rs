@@ -131,6 +131,7 @@ impl<'b, 'm> Places<'b, 'm> {
             // SAFETY: the scope is in the module's context.
             unsafe {
                 let context = self.builder.context_raw();
+                // Kernels' forms have lines and no columns.
                 LLVMDIBuilderCreateDebugLocation(context, line.line, 0, *scope, std::ptr::null_mut())
             }
         });

@@ -33,6 +33,7 @@ impl<'m> Emitter<'_, 'm> {
             call.push(scalar as u64 | (given.len() as u64) << 32);
             words.extend(given);
         }
+        // What is the same for all is a constant; each work-item only fills in its words.
         let call = b.table(&call);
         let words: Vec<_> = words.into_iter().map(|word| self.apart(word)).collect();
         let word = b.int(64);
@@ -99,6 +100,7 @@ impl<'m> Emitter<'_, 'm> {
         b.branch(b.load(b.int(1), printed, 1), flush, after);
         b.at_end(flush);
         self.call_printed();
+        // Or it would be handed over again, empty, at each place that looks.
         b.store(b.truth(None, false), printed, 1);
         b.jump(after);
         b.at_end(after);

@@ -40,6 +40,7 @@ impl<'m> Emitter<'_, 'm> {
             BuiltIn::LocalInvocationId => Some(self.divided(seen)?.map(|(_, local)| local).to_vec()),
             BuiltIn::LocalInvocationIndex => {
                 let local = self.divided(seen)?.map(|(_, local)| local);
+                // Along rows only the first dimension differs between lanes: others are scalars.
                 let form = local[0].ty().width();
                 let spread = |word: Value<'m>| match (form, word.ty().width()) {
                     (Some(_), None) => b.broadcast(word, form),
@@ -72,6 +73,7 @@ impl<'m> Emitter<'_, 'm> {
                 Some(_) => b.broadcast(word, self.width),
                 None => word,
             };
+            // As `launch::division` has it: a number below 2^31 by a factor below 2^32 fits.
             let product = b.mul(low(number), spread(low(seen.factor[axis])));
             let group = b.lshr(product, spread(seen.shift[axis]));
             (group, b.sub(number, b.mul(group, spread(seen.local[axis]))))

@@ -27,6 +27,7 @@ impl<'m> Emitter<'_, 'm> {
         leaves: &[Leaf],
         mask: Option<Value<'m>>,
     ) -> Option<i64> {
+        // With full effort alone: two ways are more code, which a launch that waits would wait for.
         let (Operand::Value(value), Some(_), Effort::Full) = (pointer, self.width, self.effort) else {
             return None;
         };

@@ -36,6 +36,7 @@ impl<'m> Emitter<'_, 'm> {
         let leads_there = match class {
             StorageClass::Workgroup => self.is_local(pointer),
             StorageClass::Function => self.is_private(pointer),
+            // Whatever is no memory of the thread's own: buffers may be anywhere in the process.
             _ => self
                 .is_local(pointer)
                 .zip(self.is_private(pointer))
@@ -101,6 +102,7 @@ impl<'m> Emitter<'_, 'm> {
         let b = self.b;
         let form = pointer.ty().width();
         let (start, size) = (b.broadcast(start, form), b.broadcast(size, form));
+        // One comparison sees both ends: what lies before the start is a huge distance behind it.
         b.icmp(IntPredicate::LLVMIntULT, self.distance(start, pointer), size)
     }
 

@@ -116,6 +116,8 @@ impl<'m> Emitter<'_, 'm> {
     /// The address of a program-scope variable.
     fn global(&mut self, number: u32) -> Value<'m> {
         let b = self.b;
+        // Local variables are memory of the thread that runs the group; others are the program's,
+        // wherever the device has put them.
         if let (Some(at), Some(base)) = (self.locals.get(&number), self.group_scratch) {
             return b.offset(base, self.word(*at));
         }
@@ -170,6 +172,8 @@ impl<'m> Emitter<'_, 'm> {
         match operand {
             Operand::Constant(constant) => self.constant(constant),
             Operand::Value(value) => {
+                // What the block has already: `words` is emptied where another begins, as control
+                // may come there without passing this one.
                 if let Some(words) = self.fixed.get(&value).or_else(|| self.words.get(&value)) {
                     return words.clone();
                 }
@@ -198,6 +202,7 @@ impl<'m> Emitter<'_, 'm> {
 
     /// The words of an operand, each as a vector.
     pub(super) fn vectors(&mut self, operand: Operand) -> Vec<Value<'m>> {
+        // By its shape alone, the others' values would be those of numbers that don't wrap.
         if matches!(operand, Operand::Value(value) if self.plan.shapes.may_wrap(value)) {
             return vec![self.of_all(operand)];
         }
@@ -218,6 +223,7 @@ pub(super) fn size_of(ty: Type<'_>) -> u64 {
     } else {
         ty.lane().bits()
     };
+    // Of all lanes together, as a vector of truths has a bit for each in memory.
     (u64::from(bits) * u64::from(ty.width().unwrap_or(1))).div_ceil(8)
 }
 

@@ -38,6 +38,8 @@ impl<'m> Emitter<'_, 'm> {
         let component = |index: usize| {
             let words = operands.iter().map(|operand| {
                 let word = *operand.get(index)?;
+                // Of those who take no part the operand may be anything, and one seldom number has
+                // the function leave its quick way for all lanes.
                 Some(match mask {
                     Some(mask) if mask.ty().width() == word.ty().width() => {
                         b.select(mask, word, b.float(word.ty(), function.usual_operand()))

@@ -88,6 +88,8 @@ pub(super) fn host() -> Result<Machine, Error> {
 
 /// Has a thread make one, while others read and plan a kernel.
 pub fn warm_up() {
+    // Before the thread is there: whoever asks first would find the place empty, make another one,
+    // and perhaps change LLVM's options while the thread reads them.
     place().is_awaited = true;
     let started = thread::Builder::new().spawn(|| {
         let machine = TargetMachine::host().inspect(|machine| {
@@ -98,6 +100,7 @@ pub fn warm_up() {
         // Nobody waits for these.
         make_tables();
     });
+    // Nobody waits for a thread that never was: the first kernel makes its own.
     if started.is_err() {
         finish(None);
     }

@@ -50,6 +50,7 @@ fn repaired(words: &[u32]) -> Option<Vec<u32>> {
     let mut rest = words.get(HEADER_WORDS..)?;
     while let [first, ..] = rest {
         let (opcode, length) = (first & 0xffff, (first >> 16) as usize);
+        // A length of zero is damage, and would be gone round for ever.
         let (instruction, after) = rest.split_at_checked(length.max(1))?;
         // Behind the first function, there are no constants.
         if opcode == FUNCTION {
@@ -179,6 +180,7 @@ impl Repair {
                 let (opcode, parts) = (*opcode, parts.clone());
                 (opcode, self.parts_for(wanted, &parts))
             }
+            // A bitcast can't lead into another storage class, so that such a part stays as it is.
             _ => match (self.pointer(of), self.pointer(wanted)) {
                 (Some((from, _)), Some((to, _))) if from == to => (SPEC_CONSTANT_OP, vec![BITCAST, constant]),
                 _ => return constant,

@@ -36,6 +36,7 @@ impl Integer {
         if self.signed { -(1 << (self.bits - 1)) } else { 0 }
     }
 
+    // In 128 bits, so that bounds of signed and unsigned types of 64 bits can be compared.
     fn greatest(self) -> i128 {
         (1 << (if self.signed { self.bits - 1 } else { self.bits })) - 1
     }
@@ -115,6 +116,7 @@ impl<'a> Conversion<'a> {
         };
         let mut current = "%x".to_owned();
         if self.saturated {
+            // As the source has its sign: each bound that is compared with is in its range.
             let order = if self.from.signed { 's' } else { 'u' };
             if self.to.greatest() < self.from.greatest() {
                 let bound = self.constant(self.to.greatest());

@@ -35,9 +35,12 @@ pub(super) fn define(module: &mut Module) -> Result<(), Error> {
         return Ok(());
     }
     let mut definitions = Module::parse_text(module.context(), &text)?;
+    // LLVM warns of two layouts in one link, which would look like a warning of the program.
     definitions.set_target_like(module);
     module.link(definitions)?;
     for global in module.globals().filter(|global| !global.is_declaration()) {
+        // What is not inlined would be an export of the image otherwise, and two images of one
+        // program would have it.
         if defined.contains(&global.name()) {
             global.set_linkage(Linkage::Internal);
         }

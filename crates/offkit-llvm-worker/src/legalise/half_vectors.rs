@@ -20,6 +20,7 @@ pub(super) fn definition(symbol: &str) -> Option<String> {
         "P" => 0,
         _ => pointee.strip_prefix("PU3AS")?.parse::<u32>().ok()?,
     };
+    // It takes the same arguments, and counts its index in single numbers.
     let load = format!("_Z10vload_half{arguments}");
     Some(format!(
         "declare spir_func float @{load}({index}, ptr addrspace({space}))

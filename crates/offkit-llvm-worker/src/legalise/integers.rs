@@ -90,6 +90,8 @@ impl Pass {
     unsafe fn run(&mut self, instructions: &[LLVMValueRef]) {
         // SAFETY: see above.
         unsafe {
+            // All counterparts first: a replacement removes its instruction, and reads what its
+            // operands have become.
             for &instruction in instructions {
                 if is_odd(LLVMTypeOf(instruction)) {
                     self.wide(instruction);

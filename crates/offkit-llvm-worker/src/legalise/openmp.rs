@@ -57,6 +57,7 @@ pub(super) fn inline(module: &mut Module) -> Result<(), Error> {
 fn agree(module: &Module) {
     let functions = || module.globals().filter(|global| global.is_function());
     for function in functions().filter(|function| !function.is_llvms()) {
+        // Kernels are known by theirs, and nobody calls one.
         if function.calling_convention() != CallingConvention::Kernel {
             // SAFETY: the function is alive with its module.
             unsafe { LLVMSetFunctionCallConv(function.as_raw(), SPIR_FUNCTION) };

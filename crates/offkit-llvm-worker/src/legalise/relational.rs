@@ -35,6 +35,7 @@ pub(super) fn definition(symbol: &str) -> Option<String> {
             // Writing to a string cannot fail.
             let _ = writeln!(text, "  %e{index} = extractelement {shape} %x, i32 {index}");
             let _ = match index {
+                // A copy, so that the first has the name that the next one joins with.
                 0 => writeln!(text, "  %j0 = or {scalar} %e0, 0"),
                 _ => writeln!(text, "  %j{index} = {joined} {scalar} %j{}, %e{index}", index - 1),
             };

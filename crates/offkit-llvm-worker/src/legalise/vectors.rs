@@ -193,6 +193,7 @@ unsafe fn users(value: LLVMValueRef) -> Vec<LLVMValueRef> {
         let mut next = LLVMGetFirstUse(value);
         while !next.is_null() {
             let user = LLVMGetUser(next);
+            // One that uses it twice is listed once: the first time it is replaced, and gone.
             if !users.contains(&user) {
                 users.push(user);
             }

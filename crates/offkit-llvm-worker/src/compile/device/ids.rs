@@ -15,6 +15,8 @@ impl<'m> Emitter<'_, '_, 'm> {
     fn number(&self, place: Place, axis: usize) -> Value<'m> {
         let required = self.module.kernels[0].required_local_size;
         match (place, required) {
+            // A constant, and so is what is computed from it: the number of sub-groups, or whether
+            // all of them are full.
             (Place::Threads, Some(size)) => self.word(size[axis]),
             _ => {
                 let number = self.gpu.place(self.b, place, axis);

@@ -39,6 +39,7 @@ impl<'m> Emitter<'_, '_, 'm> {
             (Operation::PointerSemantics, _) => self.pointer_semantics(instruction),
             (Operation::Input(global), _) => self.input(*global),
             (Operation::Print, _) => self.print(instruction),
+            // A thread has nobody to tell why it can't go on: the launch fails.
             (Operation::Overflow | Operation::Nowhere | Operation::NoFunction, _) => {
                 self.b.intrinsic("llvm.trap", &[], &[]);
                 Ok(Vec::new())
@@ -72,6 +73,7 @@ impl<'m> Emitter<'_, '_, 'm> {
         for operand in &instruction.operands[..operands] {
             given.push(self.operand(*operand)?);
         }
+        // Not by `lanes`, where a pointer becomes a number: LLVM can't follow where that leads.
         if let (Operation::Reinterpret, [words]) = (&instruction.operation, given.as_slice())
             && self.is_same_word(instruction, words)
         {

@@ -86,6 +86,8 @@ pub(super) fn emit<'e, 'm>(
             Passing::Local if table.local_pointers => b.pointer_in(gpu.space(Space::Local)),
             Passing::Local => b.int(32),
             Passing::Bytes(_) => b.pointer_in(table.bytes.1),
+            // As a vector, so that it has OpenCL's size and alignment among the arguments: three
+            // components lie as four do.
             Passing::Value => match *module.types.get(parameter.kind) {
                 Kind::Vector { component, count } => b.scalar(component).vector(Some(count)),
                 Kind::Scalar(scalar) => b.scalar(scalar),
@@ -97,6 +99,7 @@ pub(super) fn emit<'e, 'm>(
     types.extend(has_offset.then(|| b.pointer()));
     let function = b.function(name, b.function_type(b.void(), &types));
     b.set_convention(function, table.convention);
+    // LLVM asks of a function that has barriers and shuffles in it that it is convergent itself.
     for name in ["convergent", "nounwind"] {
         b.attribute(function, None, name, 0);
     }
@@ -129,6 +132,7 @@ pub(super) fn emit<'e, 'm>(
     }
     let start = b.block(function, "start");
     b.at_end(start);
+    // In the start and not in the entry: slots are still being made there, and come first.
     for (index, passing) in (0..).zip(passings) {
         emitter.parameter(index, passing);
     }
@@ -216,6 +220,8 @@ impl<'m> Emitter<'_, '_, 'm> {
                 b.attribute(self.function, Some(index), "align", align);
                 match self.module.types.is_pointer(told.kind) {
                     true if self.gpu.table().owns_bytes => vec![given],
+                    // All work-items are given one place, and a kernel may write to its struct:
+                    // each has a copy.
                     true => {
                         let align = u32::try_from(align).unwrap_or(1);
                         let own = self.room_of(layout.size.max(1), align);
@@ -255,6 +261,7 @@ impl<'m> Emitter<'_, '_, 'm> {
     fn room_of(&self, size: u64, align: u32) -> Value<'m> {
         let b = self.b;
         let here = b.current();
+        // In the entry it is part of a frame of known size. In a loop it would be made each time.
         b.at_end(self.entry);
         let room = b.alloca(b.int(8), size, align);
         let pointer = b.space_cast(room, b.pointer());
@@ -448,6 +455,8 @@ impl<'m> Emitter<'_, '_, 'm> {
                 let used = self.facts.local.checked_next_multiple_of(align.into());
                 self.facts.local = used.unwrap_or(u64::MAX).saturating_add(layout.size);
                 let (used, most) = (self.facts.local, self.gpu.table().local_memory);
+                // Here with the kernel's name; the assembler or the driver would only say that
+                // it is too much.
                 if used > most {
                     return refuse(format!(
                         "its variables in local memory have {used} bytes, and {} have {most} for them",

@@ -90,6 +90,7 @@ impl<'m> Emitter<'_, '_, 'm> {
         let align = self.align_of(instruction, kind);
         let is_constant = self.class_of(pointer) == Some(StorageClass::UniformConstant);
         let mark = |access: Value<'m>| {
+            // What is invariant may be loaded early, and once: a volatile access may not.
             if instruction.attributes.volatile {
                 b.set_volatile(access);
             } else if is_constant {
@@ -148,6 +149,8 @@ impl<'m> Emitter<'_, '_, 'm> {
         let places = (0..count).map(|index| index * size);
         let is_dense = (leaves.iter().zip(places))
             .all(|(leaf, place)| leaf.scalar == first.scalar && leaf.offset == place);
+        // Aligned as a whole: NVIDIA's GPUs take a vector from no other place, and LLVM would load
+        // it in pieces of whatever is aligned.
         let fits = (2..=16).contains(&count) && count.is_power_of_two() && align >= size * count;
         (is_dense && fits && first.scalar != Scalar::Bool)
             .then(|| self.b.scalar(first.scalar).vector(Some(count as u32)))
@@ -170,6 +173,7 @@ impl<'m> Emitter<'_, '_, 'm> {
         }
         let load = |leaf: &Leaf| {
             let at = self.at(place, leaf.offset);
+            // A truth is a byte in memory, any of whose bits may be set by who wrote it.
             let value = b.load(self.memory_type(leaf.scalar), at, alignment(align, leaf.offset));
             mark(value);
             match leaf.scalar {
@@ -276,6 +280,7 @@ impl<'m> Emitter<'_, '_, 'm> {
             Scope::Workgroup => own == Scope::Subgroup,
             _ => false,
         });
+        // Such a barrier orders for its own group; whoever else is asked for needs the fence.
         if self.gpu.table().ordered_barriers {
             if wider.is_some() {
                 self.fence(attributes);
@@ -427,6 +432,7 @@ impl<'m> Emitter<'_, '_, 'm> {
                 };
                 let order = instruction.attributes.order;
                 let table = self.gpu.table();
+                // LLVM would take it without a word and write one that the other devices don't see.
                 if !table.updates_of_all && order.is_some_and(|order| order.scope == Scope::CrossDevice) {
                     return refuse("an atomic update among all devices (`memory_scope_all_svm_devices`)");
                 }

@@ -110,6 +110,7 @@ impl Written {
             let builder = Builder::new(&code);
             gpu.describe_module(&builder);
             let mut variables = Variables::new(&builder, &module, gpu);
+            // Code objects list arguments by name, for tools; in PTX parameters have numbers.
             let names = match gpu.table().is_shared_object {
                 true => parameter_names(source),
                 false => HashMap::new(),
@@ -193,6 +194,8 @@ fn write<'m>(
             builder.name_parameter(function, index, name.as_deref().unwrap_or_default());
         }
     }
+    // A kernel of its own, and no branch in this one: launches from zero, which are nearly all,
+    // add nothing to an id.
     if facts.offset || facts.dimensions {
         let with_offset = format!("{name}{}", offkit_llvm::WITH_OFFSET);
         kernel::emit(builder, lanes(), &prepared, gpu, variables, (&with_offset, true))?;

@@ -35,6 +35,7 @@ impl Names {
 
 /// The name of what nobody else knows, which no other name can be.
 pub(super) fn own(name: &str) -> String {
+    // No name that `take` lets pass has a dot.
     format!("{name}.own")
 }
 

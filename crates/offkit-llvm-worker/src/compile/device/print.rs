@@ -69,6 +69,7 @@ impl<'m> Emitter<'_, '_, 'm> {
         for (word, place) in words.into_iter().zip(places) {
             b.store(word, b.offset(room, self.word(place)), word.ty().bits() / 8);
         }
+        // In global memory: `vprintf` does not look for a format where NVIDIA's constant memory is.
         let space = self.gpu.space(Space::Global);
         let variable = b.variable("printf.format", text.len() as u64, &[], (space, 1));
         b.fill(variable, &text, &[]);
@@ -87,6 +88,7 @@ impl<'m> Emitter<'_, '_, 'm> {
     fn printed(&self, word: Value<'m>, wanted: Wanted) -> Value<'m> {
         let b = self.b;
         let (ty, wide) = (word.ty(), b.int(64));
+        // As C promotes what is behind a format: there are no arguments of single precision.
         if ty.is_float() {
             let double = b.scalar(Scalar::F64);
             return match ty == double {

@@ -105,6 +105,7 @@ impl<'m> Emitter<'_, '_, 'm> {
                 take(From::Lane(b.or(quad, b.and(argument()?, self.short(3)))))
             }
             Kind::QuadSwap(direction) => {
+                // Sideways, down, and across: a quad has its four lanes in two rows.
                 let mask = [1, 2, 3][direction.min(2) as usize];
                 take(From::Xor(self.short(mask)))
             }
@@ -206,6 +207,7 @@ impl<'m> Emitter<'_, '_, 'm> {
         let narrow = b.int(32);
         let take = |word: Value<'m>| self.gpu.exchange(b, members, word, from);
         let taken = match bits.ty().bits() {
+            // Shuffles of GPUs move 32 bits at a time.
             64 => {
                 let [low, high] = [bits, b.lshr(bits, self.word(32))];
                 let [low, high] = [low, high].map(|word| {
@@ -246,6 +248,7 @@ impl<'m> Emitter<'_, '_, 'm> {
     ) -> Option<Value<'m>> {
         let b = self.b;
         let everybody = b.integer(members.ty(), u64::MAX);
+        // Known where the kernel demands a size of groups that sub-groups fill.
         if members == everybody {
             return self.combine_steps(members, reduction, range, value);
         }
@@ -292,6 +295,7 @@ impl<'m> Emitter<'_, '_, 'm> {
             let by = self.short(distance.into());
             let other = self.exchange(members, all, From::Below(by));
             let sum = self.lanes.combine(reduction, other, all)?;
+            // The first lanes have nobody so far below: they got their own value, or anybody's.
             all = b.select(b.icmp(IntPredicate::LLVMIntUGE, lane, by), sum, all);
             distance *= 2;
         }

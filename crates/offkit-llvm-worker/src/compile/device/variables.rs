@@ -54,6 +54,8 @@ impl<'b, 'm> Variables<'b, 'm> {
         };
         let size = self.module.types.layout(global.kind).size;
         let name = global.host_name.as_ref().unwrap_or(&global.name);
+        // A host can write only what isn't constant, and finds only what the device's tools
+        // let be a symbol.
         let is_seen = global.home != Home::Constant && is_symbol(name);
         if is_seen {
             self.names.take(name)?;
@@ -123,6 +125,7 @@ impl<'b, 'm> Variables<'b, 'm> {
         *self.dynamic.get_or_insert_with(|| {
             let space = self.gpu.space(Space::Local);
             let variable = b.variable(DYNAMIC, 0, &[], (space, LARGEST_ALIGNMENT));
+            // As CUDA's `extern __shared__`: without a size, it is as large as the launch says.
             b.leave_open(variable);
             b.space_cast(variable, b.pointer())
         })

@@ -47,6 +47,7 @@ impl<'m> Lanes<'_, 'm> {
         let (wide, narrow) = (self.like(*low, Scalar::I64), self.like(*low, Scalar::I32));
         let half = b.shl(b.zext_or_trunc(*high, wide), b.integer(wide, 32));
         let bits = b.or(b.zext_or_trunc(*low, wide), half);
+        // OpenCL has bits beyond the sub-group's size ignored, whoever made the ballot.
         let members = b.and(bits, lanes);
         let below = |end: Value<'m>| {
             let ones = b.signed(wide, -1);

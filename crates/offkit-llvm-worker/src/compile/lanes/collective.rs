@@ -84,6 +84,7 @@ impl<'m> Lanes<'_, 'm> {
             |sources: Value<'m>| self.exchange(members, first_operand, self.sources(members, sources));
         Some(match (kind, operands) {
             (Kind::Reduce(reduction), [_]) => each(&|value| self.reduce(members, reduction, value))?,
+            // One cluster, and a result that is the same for all, which comes as a scalar.
             (Kind::ClusteredReduce(reduction, size), [_]) if size >= members.width => {
                 each(&|value| self.reduce(members, reduction, value))?
             }
@@ -142,6 +143,7 @@ impl<'m> Lanes<'_, 'm> {
                 exchange(b.or(b.and(lanes, b.signed(lanes.ty(), !3)), place))
             }
             (Kind::QuadSwap(direction), [_]) => {
+                // Sideways, down, and across: a quad has its four lanes in two rows.
                 let mask = [1, 2, 3][direction.min(2) as usize];
                 exchange(b.xor(lanes, constant(mask)))
             }
@@ -208,6 +210,7 @@ impl<'m> Lanes<'_, 'm> {
 
     fn all(&self, members: &Members<'m>, value: Value<'m>) -> Value<'m> {
         let b = self.builder;
+        // By those for whom it fails, among whom lanes that take no part, as zeros, are not.
         let fails = b.mask_bits(self.among(members, b.not(value)));
         b.icmp(IntPredicate::LLVMIntEQ, fails, b.zero(fails.ty()))
     }
@@ -342,6 +345,7 @@ impl<'m> Lanes<'_, 'm> {
     fn sources(&self, members: &Members<'m>, lanes: Value<'m>) -> Sources<'m> {
         let b = self.builder;
         let inside = self.below(lanes, members.width.into());
+        // Cut to a lane that there is: what is taken from beyond the last is poison.
         let lanes = b.and(lanes, b.integer(lanes.ty(), u64::from(members.width) - 1));
         let Some(mask) = members.mask else {
             return Sources { lanes, exist: inside };
@@ -404,6 +408,7 @@ impl<'m> Lanes<'_, 'm> {
     ) -> (Value<'m>, u32) {
         let b = self.builder;
         let size = scalar_size(scalar);
+        // All give the same pointer: the standard asks for that.
         let base = self.of_first(members, pointer);
         let base = match base.ty().is_pointer() {
             true => base,

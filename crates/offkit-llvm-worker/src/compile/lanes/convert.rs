@@ -38,6 +38,7 @@ impl<'m> Lanes<'_, 'm> {
             Conversion::Unsigned => b.zext_or_trunc(value, ty),
             Conversion::Signed if saturate => self.clamp_signed(value, to),
             Conversion::Signed => b.sext_or_trunc(value, ty),
+            // From signed: what is negative has to go before the number counts as unsigned.
             Conversion::SaturateToUnsigned => {
                 let positive = b.intrinsic("llvm.smax", &[value.ty()], &[value, b.zero(value.ty())]);
                 self.clamp_above(positive, to, false)
@@ -58,6 +59,7 @@ impl<'m> Lanes<'_, 'm> {
         let value = self.single(value);
         let round = |name| b.intrinsic(name, &[value.ty()], &[value]);
         let whole = match rounding.unwrap_or(Rounding::RTZ) {
+            // The conversion itself does that.
             Rounding::RTZ => value,
             Rounding::RTP => round("llvm.ceil"),
             Rounding::RTN => round("llvm.floor"),
@@ -153,6 +155,7 @@ impl<'m> Lanes<'_, 'm> {
     fn long_to_double(&self, value: Value<'m>, rounding: Option<Rounding>, signed: bool) -> Value<'m> {
         let b = self.builder;
         let flags = b.set_flags(LLVMFastMathNone);
+        // Without flags: reassociated, the error would be zero.
         let (nearest, error) = self.long_and_error(value, signed);
         b.set_flags(flags);
         // The error is compared instead of the numbers, of which one has too many bits.

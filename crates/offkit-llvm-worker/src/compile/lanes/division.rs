@@ -36,6 +36,7 @@ impl<'m> Lanes<'_, 'm> {
     fn divisor(&self, x: Value<'m>, y: Value<'m>, signed: bool) -> Value<'m> {
         let b = self.builder;
         let mut undefined = self.is(y, 0);
+        // The quotient would be one more than the greatest, at which x86 traps as at zero.
         if signed {
             let least = self.is(x, 1 << (x.ty().bits() - 1));
             undefined = b.or(undefined, b.and(least, self.is(y, u64::MAX)));

@@ -48,6 +48,7 @@ impl<'m> Lanes<'_, 'm> {
         let b = self.builder;
         if let (Some(opcode), [x, y]) = (instruction(op), words) {
             let (x_wide, y_wide) = (self.single(*x), self.single(*y));
+            // For this one alone: the conversions of halves around it must stay as they are.
             let before = b.set_flags(flags);
             let result = b.binary(opcode, x_wide, y_wide);
             b.set_flags(before);
@@ -66,6 +67,7 @@ impl<'m> Lanes<'_, 'm> {
             (Op::GroupFMin, [x, y]) => self.least(*x, *y),
             (Op::GroupFMax, [x, y]) => self.greatest(*x, *y),
             (Op::IsNan, [x]) => self.is_nan(*x),
+            // By bits, so that halves need not be widened to be compared.
             (Op::IsInf, [x]) => {
                 let infinity = Format::of(x.ty().scalar())?.infinity();
                 self.is(self.magnitude(*x), infinity)

@@ -108,6 +108,7 @@ impl<'m> Lanes<'_, 'm> {
                 let unused = self.bounded(unused, *base, bits - 1);
                 b.ashr(b.shl(self.field(*base, *offset, *count), unused), unused)
             }
+            // A sum that has wrapped is less than either number.
             (Op::IAddCarry, [x, y]) => b.zext_or_trunc(b.icmp(less, b.add(*x, *y), *x), x.ty()),
             (Op::ISubBorrow, [x, y]) => b.zext_or_trunc(b.icmp(less, *x, *y), x.ty()),
             (Op::UMulExtended, [x, y]) => self.high_product(*x, *y, false),
@@ -119,6 +120,7 @@ impl<'m> Lanes<'_, 'm> {
     /// A logical shift; by the width or more it shifts everything out.
     pub(super) fn shift(&self, opcode: Opcode, value: Value<'m>, amount: Value<'m>) -> Value<'m> {
         let b = self.builder;
+        // Compared in the amount's own type: cut to the value's, a large one may look small.
         let bits = b.integer(amount.ty(), value.ty().bits().into());
         let inside = b.icmp(IntPredicate::LLVMIntULT, amount, bits);
         let shifted = b.binary(opcode, value, b.zext_or_trunc(amount, value.ty()));

@@ -113,6 +113,8 @@ impl<'b, 'm> Lanes<'b, 'm> {
             }
             (Operation::ExtractDynamic, [vector, [index]]) => Some(vec![self.pick(vector, *index)?]),
             (Operation::InsertDynamic, [vector, [component], [index]]) => {
+                // By comparison, and not through memory: there an index beyond the last, which
+                // changes nothing here, would lead somewhere else.
                 let places = (0..).zip(*vector);
                 let put = places.map(|(place, word)| {
                     let holds = self.is(*index, place);
@@ -161,6 +163,7 @@ impl<'b, 'm> Lanes<'b, 'm> {
     ) -> Option<Value<'m>> {
         let kind = words.first()?.ty();
         if kind.is_float() {
+            // The flags of fast arithmetic would let LLVM multiply with a reciprocal instead.
             let flags = match self.options.arithmetic.exact_quotients
                 && op == Op::FDiv
                 && kind.scalar() == Scalar::F32
@@ -175,6 +178,7 @@ impl<'b, 'm> Lanes<'b, 'm> {
             return self.logical(op, &words);
         }
         let lowered = self.integer(op, &words)?;
+        // Of a count of bits, SPIR-V lets the result have another width than the operand.
         let is_resized = result.is_integer() && result != lowered.ty().scalar();
         Some(match is_resized && lowered.ty().scalar() != Scalar::Bool {
             true => self.builder.zext_or_trunc(lowered, self.like(lowered, result)),
@@ -189,6 +193,7 @@ impl<'b, 'm> Lanes<'b, 'm> {
         let fast = math.fast || given.relaxed;
         let contract = math.allow_contract || math.fast || self.options.contract;
         let flags = [
+            // What an instruction forbids is forbidden, whoever builds the program.
             (contract && !attributes.no_contraction, LLVMFastMathAllowContract),
             (
                 fast || math.no_signed_zero || given.no_signed_zeros,

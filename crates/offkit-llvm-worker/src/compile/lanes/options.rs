@@ -25,6 +25,7 @@ impl Options {
     /// machine's.
     pub(crate) fn of(triple: &str, processor: &str, features: &str, contract: bool) -> Self {
         let has = |feature: &str, level: u32| {
+            // From the end, as the last word on a feature is the one that LLVM heeds.
             let told = features.split(',').rev().find_map(|told| {
                 let (sign, name) = told.split_at_checked(1)?;
                 (name == feature).then_some(sign == "+")
@@ -45,6 +46,7 @@ impl Options {
             contract,
             arithmetic: Arithmetic::default(),
             half: is_arm || has("f16c", 3),
+            // ARM has one from v8.2 on, which the code here isn't told of.
             half_fma: has("avx512fp16", NONE),
             processor: math::Processor {
                 fma: is_arm || has("fma", 3),

@@ -158,6 +158,7 @@ impl Gpu for Amd {
             "amdgpu-flat-work-group-size",
             &format!("{least},{most}"),
         );
+        // Launches have no smaller groups at their end: the runtime tells one size for all of them.
         b.text_attribute(function, "uniform-work-group-size", "true");
     }
 
@@ -188,6 +189,7 @@ impl Gpu for Amd {
     }
 
     fn lane<'m>(&self, b: &Builder<'m>) -> Value<'m> {
+        // No register has it: it is how many bits of a full mask are below one's own, half by half.
         let (all, none) = (b.signed(b.int(32), -1), b.zero(b.int(32)));
         let low = b.intrinsic("llvm.amdgcn.mbcnt.lo", &[], &[all, none]);
         match self.table.sub_group {
@@ -214,6 +216,8 @@ impl Gpu for Amd {
 
     fn exchange<'m>(&self, b: &Builder<'m>, _: Value<'m>, word: Value<'m>, from: From<'m>) -> Value<'m> {
         let lane = match from {
+            // One lane for all is read into a scalar register; others go through the hardware of
+            // local memory.
             From::Same(lane) => return b.intrinsic("llvm.amdgcn.readlane", &[word.ty()], &[word, lane]),
             From::Lane(lane) => lane,
             From::Xor(mask) => b.xor(self.lane(b), mask),

@@ -106,6 +106,7 @@ pub(super) trait Gpu: fmt::Display {
                 "it needs groups of {x} x {y} x {z} work-items, which {self} do not have"
             ));
         }
+        // The module may demand anything: the product of three such sizes need not fit.
         let count = needed.map(|size| size.iter().fold(1, |all: u64, size| all.saturating_mul(*size)));
         match count.filter(|count| *count > table.work_items) {
             Some(count) => refuse(format!(

@@ -107,6 +107,8 @@ impl Gpu for Nvidia {
     fn describe_module(&self, _: &Builder<'_>) {}
 
     fn describe(&self, b: &Builder<'_>, function: Value<'_>, kernel: &Kernel) {
+        // The driver refuses launches of other sizes, and its assembler gives threads the registers
+        // that this size leaves for each.
         if let Some([x, y, z]) = kernel.required_local_size {
             b.text_attribute(function, "nvvm.reqntid", &format!("{x},{y},{z}"));
         }
@@ -140,6 +142,7 @@ impl Gpu for Nvidia {
     }
 
     fn group_barrier(&self, b: &Builder<'_>) {
+        // A block has 16 barriers, and a group's meet at one, as CUDA's `__syncthreads` does.
         let first = b.zero(b.int(32));
         b.intrinsic("llvm.nvvm.barrier.cta.sync.aligned.all", &[], &[first]);
     }

@@ -27,6 +27,7 @@ impl<'m> Lanes<'_, 'm> {
             (Op::native_log, [x]) => b.fmul(log2(*x), number(std::f64::consts::LN_2)),
             (Op::native_log2, [x]) => log2(*x),
             (Op::native_log10, [x]) => b.fmul(log2(*x), number(std::f64::consts::LOG10_2)),
+            // Of a negative base the logarithm is NaN, which is what `powr` gives.
             (Op::native_powr, [x, y]) => exp2(b.fmul(*y, log2(*x))),
             (Op::native_sin, [_]) => call("sin.approx.f", words),
             (Op::native_cos, [_]) => call("cos.approx.f", words),

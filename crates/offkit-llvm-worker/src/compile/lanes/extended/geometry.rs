@@ -40,6 +40,7 @@ impl<'m> Lanes<'_, 'm> {
                         _ => round(b.fsub(b.fmul(left, right), product)),
                     })
                 };
+                // Of vectors with four components the fourth is zero.
                 let mut cross = (0..3).map(coordinate).collect::<Option<Vec<_>>>()?;
                 cross.resize(x.len(), b.zero(ty));
                 cross
@@ -100,6 +101,7 @@ impl<'m> Lanes<'_, 'm> {
             .map(|value| b.bit_cast(self.magnitude(*value), value.ty()));
         let largest = sizes.reduce(|largest, size| self.greatest(largest, size))?;
         let (_, exponent) = self.split(largest, DOUBLE);
+        // By a power of two, which loses nothing. Squares of what is near one don't overflow.
         let down = b.neg(exponent);
         let scaled = vector.iter().map(|value| self.times_power(*value, down));
         Some((scaled.collect(), exponent))

@@ -78,6 +78,7 @@ impl<'m> Lanes<'_, 'm> {
             (Op::clz, [x]) => defined("llvm.ctlz", *x),
             (Op::ctz, [x]) => defined("llvm.cttz", *x),
             (Op::popcount, [_]) => call("llvm.ctpop", words),
+            // It takes the amount modulo the width, as OpenCL does, where a shift would be poison.
             (Op::rotate, [x, y]) => call("llvm.fshl", &[*x, *x, *y]),
             (Op::s_upsample | Op::u_upsample, [high, low]) => {
                 let wide = self.like(*low, result);

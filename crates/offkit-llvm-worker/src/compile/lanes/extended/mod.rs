@@ -92,6 +92,7 @@ impl<'m> Lanes<'_, 'm> {
         if op == Op::nan {
             return Some((self.quiet_nan(*first, result.scalar)?, None));
         }
+        // Behind the two above, which take integers and give numbers, or take either.
         if !first.ty().is_float() {
             return Some((self.function_of_integers(op, words, result.scalar)?, None));
         }

@@ -199,6 +199,7 @@ impl<'m> Lanes<'_, 'm> {
         let is_zero = compare(RealPredicate::LLVMRealOEQ, left, zero);
         let next = b.select(is_zero, least, b.add(bits, step));
         let equal = compare(RealPredicate::LLVMRealOEQ, left, right);
+        // Of two zeros the second counts, with its sign.
         let next = b.select(equal, self.bits(y), next);
         let undefined = compare(RealPredicate::LLVMRealUNO, left, right);
         let result = b.select(undefined, constant(format.quiet_nan()), next);

@@ -96,6 +96,7 @@ impl<'m> Lanes<'_, 'm> {
             (Op::half_recip | Op::native_recip, [x]) => b.fdiv(number(1.0), *x),
             (Op::half_divide | Op::native_divide, [x, y]) => b.fdiv(*x, *y),
             (Op::fdim, [x, y]) => {
+                // So that NaN goes the other way, where the difference is NaN as well.
                 let not_above = b.fcmp(RealPredicate::LLVMRealOLE, *x, *y);
                 b.select(not_above, number(0.0), b.fsub(*x, *y))
             }
@@ -133,6 +134,8 @@ impl<'m> Lanes<'_, 'm> {
     /// To the nearest whole number, and away from zero from the middle between two.
     fn round_half_away(&self, x: Value<'m>) -> Value<'m> {
         let b = self.builder;
+        // Not the floor of a sum with one half: of the number just below one half that sum is
+        // rounded to one.
         let whole = b.intrinsic("llvm.trunc", &[x.ty()], &[x]);
         let rest = b.intrinsic("llvm.fabs", &[x.ty()], &[b.fsub(x, whole)]);
         let half = b.float(x.ty(), 0.5);

@@ -109,6 +109,8 @@ impl<'m> Lanes<'_, 'm> {
         // Where the quotient has an end, and where it is zero whatever the divisor.
         let is_defined = b.and(self.below(left, infinity), b.not(self.is(right, 0)));
         let is_finite = b.and(is_defined, self.below(right, infinity));
+        // Others divide zero by one: the loop goes round for all lanes as long as one has something
+        // to take off, and for those it would never end.
         let dividend = b.select(is_finite, number(left), b.zero(x.ty()));
         let divisor = b.select(is_finite, number(right), b.float(x.ty(), 1.0));
         let long = self.like(x, Scalar::I64);

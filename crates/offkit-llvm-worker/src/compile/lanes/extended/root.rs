@@ -46,6 +46,7 @@ impl<'m> Lanes<'_, 'm> {
             return None;
         }
         let kind = if ty.bits() == 32 { "ps" } else { "pd" };
+        // The intrinsics of two and four lanes take a mask of eight bits as well.
         let all = b.signed(b.int(width.max(8)), -1);
         let name = format!("llvm.x86.avx512.rsqrt14.{kind}.{bits}");
         Some(b.intrinsic(&name, &[], &[x, b.zero(ty), all]))
