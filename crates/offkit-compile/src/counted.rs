@@ -148,6 +148,7 @@ impl<'f> Look<'f> {
     /// What an instruction steps by a constant.
     fn stepped(&self, instruction: &Instruction) -> Option<ValueId> {
         let operands = &instruction.operands;
+        // Halving counts as well: `for (n = size; n > 0; n >>= 1)` is how groups sum up.
         let is_step = matches!(
             instruction.operation,
             Operation::Elementwise(
@@ -187,6 +188,7 @@ impl<'f> Look<'f> {
         let (Definition::Instruction(..), Some(depth)) = (definition, depth.checked_sub(1)) else {
             return false;
         };
+        // Loads are not among these: the loop, or another work-item, may write what is read.
         self.instruction(operand).is_some_and(|instruction| {
             matches!(
                 instruction.operation,

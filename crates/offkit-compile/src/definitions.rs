@@ -65,6 +65,7 @@ pub fn reads(function: &Function, block: BlockId) -> impl Iterator<Item = Operan
         .instructions
         .iter()
         .flat_map(|instruction| &instruction.operands);
+    // A phi's operand is read here and not in the phi's block: it need not be there on other ways.
     let following = code.terminator.successors().into_iter();
     let phis = following.flat_map(|next| &function.blocks[next.0 as usize].phis);
     let given = phis

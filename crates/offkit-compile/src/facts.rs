@@ -22,6 +22,7 @@ impl Facts {
         let mut facts = Facts::default();
         let mut seen = BTreeSet::new();
         let mut left = vec![module.kernels[kernel].function];
+        // Calls are followed, as nothing is inlined yet: the device asks before it compiles.
         while let Some(FunctionId(function)) = left.pop() {
             if !seen.insert(function) {
                 continue;
@@ -86,6 +87,7 @@ impl Facts {
             | BuiltIn::WorkgroupId
             | BuiltIn::LocalInvocationId
             | BuiltIn::LocalInvocationIndex => self.groups = true,
+            // All others are of sub-groups.
             _ => *self = Facts::ALL,
         }
     }

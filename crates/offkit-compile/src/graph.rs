@@ -129,6 +129,7 @@ impl Graph {
 
     /// Whether an edge leads back to the header of a loop, or to where the order has been before.
     pub(crate) fn is_back(&self, from: usize, to: usize) -> bool {
+        // A block may lead to itself.
         matches!((self.position[from], self.position[to]), (Some(from), Some(to)) if to <= from)
     }
 
@@ -142,6 +143,7 @@ impl Graph {
             let mut stack: Vec<usize> = Vec::new();
             for latch in &self.predecessors[*header] {
                 if self.is_back(*latch, *header) {
+                    // Some way leads into the cycle past its head.
                     if !self.dominates(*header, *latch) {
                         return None;
                     }
@@ -224,6 +226,7 @@ impl Rounds {
 
     /// The innermost loop around a node.
     pub(crate) fn innermost(&self, node: usize) -> Option<usize> {
+        // Inner loops come behind those that they are in.
         self.loops.iter().rposition(|found| found.contains(node))
     }
 
@@ -299,6 +302,7 @@ fn reverse_post_order<'s>(
     entry: usize,
     successors: impl Fn(usize) -> &'s Vec<usize>,
 ) -> Vec<usize> {
+    // With a stack of its own: how long a chain of blocks is, is for a file to choose.
     let mut seen = vec![false; count];
     let mut order = Vec::new();
     seen[entry] = true;

@@ -193,6 +193,7 @@ impl Uses<'_> {
                     let Some(variable) = self.variable(from) else {
                         continue;
                     };
+                    // As a number it could go anywhere: `uses` finds that, and spoils the variable.
                     if !self.module.types.is_pointer(kind) {
                         continue;
                     }
@@ -328,10 +329,12 @@ impl Uses<'_> {
                     Operand::Constant(ConstantId(by)) => self.module.constants[by as usize].words.first(),
                     Operand::Value(_) => None,
                 };
+                // Shifted by its width or more, a number is zero, and so has zeros enough.
                 let by = by.map_or(0, |by| u32::try_from(*by).unwrap_or(0));
                 self.has_zeros(operands[0], count.saturating_sub(by), seen)
             }
             Operation::Select => have(&operands[1..], seen),
+            // What saturates becomes the largest number, whose lowest bits are ones.
             Operation::Convert {
                 kind: Conversion::Signed | Conversion::Unsigned,
                 saturate: false,

@@ -165,6 +165,7 @@ impl Listing<'_> {
                 (_, Some(control)) => control_text(*block, control),
                 (_, None) => String::new(),
             };
+            // A block behind several barriers is in several regions, and is the same in each.
             let again = std::mem::replace(&mut shown[block.0 as usize], true);
             let above = if again { " (as above)" } else { "" };
             writeln!(formatter, "  block {}{how}{above}", name(*block))?;
@@ -179,6 +180,7 @@ impl Listing<'_> {
         let code = &self.plan.function.blocks[block.0 as usize];
         let phis = code.phis.iter().map(|phi| Some(phi.result));
         let instructions = code.instructions.iter().map(|instruction| instruction.result);
+        // The last line is the terminator's, which gives nothing.
         let results = phis.chain(instructions).chain(std::iter::repeat(None));
         let lines = &self.lines[block.0 as usize];
         for (index, (line, result)) in lines.iter().zip(results).enumerate() {

@@ -47,6 +47,7 @@ impl Plan {
         if function.blocks.is_empty() {
             return Err(Refusal(format!("kernel {} has no code", kernel.name)));
         }
+        // First of all: graphs and definitions name blocks by their numbers.
         regions::split_at_barriers(&mut function);
         // A check has to tell how far an access is from the start of a variable.
         let interleaved = match variant.check_bounds {
@@ -58,6 +59,7 @@ impl Plan {
         let has_loops = found.is_some();
         let rounds = match found {
             Some(rounds) => rounds,
+            // A single work-item parts from nobody, whatever loops there are.
             None if variant.width == 1 => Rounds::of(&graph, Vec::new()),
             None => return Err(Refusal("it has a loop that is entered at two places".to_owned())),
         };

@@ -70,6 +70,8 @@ pub(crate) fn split_at_barriers(function: &mut Function) {
     let mut index = 0;
     while let Some(block) = function.blocks.get(index) {
         if let Some(at) = block.instructions.iter().position(is_barrier) {
+            // A jump: the region behind a barrier has one entry, by which the barrier is known. A
+            // branch right behind it belongs to that region.
             let is_last = at + 1 == block.instructions.len();
             if !(is_last && matches!(block.terminator, Terminator::Jump(_))) {
                 split_block(function, index, at + 1);
@@ -98,6 +100,7 @@ pub(crate) fn regions(
             && let Terminator::Jump(BlockId(next)) = found.terminator
             && !entries.contains(&(next as usize))
         {
+            // Once: barriers that lead to one place share its region.
             entries.push(next as usize);
         }
     }
@@ -349,6 +352,7 @@ fn shared_mask<'b>(
 ) -> Option<BlockId> {
     let mut shared = None;
     for block in blocks {
+        // Behind such a branch a block has only some of those that its mask tells of.
         if parts(*block) {
             return None;
         }

@@ -77,6 +77,7 @@ impl Look<'_> {
                 | Operation::Reinterpret
                 | Operation::Extract(_)
                 | Operation::Input(_) => {}
+                // Stores, calls and whatever waits: their cost isn't in these counts.
                 _ => return false,
             }
         }
@@ -145,6 +146,7 @@ impl Look<'_> {
     fn counter(&self, value: ValueId) -> Option<i64> {
         let mut back = next_of(self.function, self.found, value)?;
         let next = back.next()?;
+        // Of several ways back each may go on by another number.
         if back.next().is_some() {
             return None;
         }

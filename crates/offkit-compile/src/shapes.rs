@@ -57,6 +57,7 @@ impl Shape {
                 [Strided(1), Uniform, Uniform, Uniform]
             }
             BuiltIn::GlobalLinearId if variant.rows => [Strided(1); 4],
+            // Work-items of a vector follow each other by their numbers, whatever rows they are in.
             BuiltIn::LocalInvocationIndex | BuiltIn::SubgroupLocalInvocationId => [Strided(1); 4],
             BuiltIn::LocalInvocationId
             | BuiltIn::GlobalInvocationId
@@ -269,6 +270,7 @@ impl Analysis<'_> {
 
     fn set(&mut self, value: ValueId, word: usize, shape: Option<Shape>) {
         let place = &mut self.shapes.words[self.shapes.first[value.0 as usize] + word];
+        // With what it was: a word changes twice at most, and so the rounds come to an end.
         let new = meet(*place, shape);
         if *place != new {
             *place = new;
@@ -298,6 +300,7 @@ impl Analysis<'_> {
                 for (word, shape) in words.iter_mut().zip(incoming) {
                     *word = meet(*word, shape);
                 }
+                // Of one and the same value by all ways there is nothing to choose, whoever meets.
                 differ |= same.is_some_and(|other| other != *operand);
                 same = Some(*operand);
             }
@@ -370,6 +373,7 @@ impl Analysis<'_> {
             Operation::Address { strides, .. } => {
                 let mut sum = self.scalar(operands[0]);
                 for (index, stride) in operands[1..].iter().zip(strides) {
+                    // SPIR-V takes indices of addresses for signed.
                     let index = self.extended(*index, 64, true, instruction.result);
                     sum = add(sum, scale(index, *stride as i64));
                 }
@@ -393,6 +397,7 @@ impl Analysis<'_> {
             | Operation::InsertDynamic
             | Operation::PointerSemantics
             | Operation::Extended(_) => Words::All(self.all(operands)),
+            // Strides are lost: a pointer that leads elsewhere becomes null, and others don't.
             Operation::GenericCast(_) => Words::All(self.all(operands)),
             Operation::Expect => Words::Each(self.words(operands[0])),
             // That it succeeded.
@@ -407,6 +412,7 @@ impl Analysis<'_> {
 
     fn elementwise(&self, op: Op, operands: &[Operand]) -> Words {
         let all = self.all(operands);
+        // Uniform, or not known yet. What is strided counts as varying here, and is looked at next.
         if all != Some(Shape::Varying) || operands.is_empty() {
             return Words::All(all);
         }
@@ -451,6 +457,7 @@ impl Analysis<'_> {
                     _ => uniform_or_varying(&[a, b]),
                 },
                 Op::ShiftLeftLogical => match constant(1, lane) {
+                    // The factor has a sign, which 63 would set.
                     Some(by @ 0..=62) => scale(a, 1 << by),
                     _ => uniform_or_varying(&[a, b]),
                 },
@@ -467,6 +474,7 @@ impl Analysis<'_> {
     /// The dimension of a global id, counted from the first, that is computed from the id and the size of a group and a local
     /// id. It is as regular as another, whatever they are where groups lie in others.
     fn global_id(&self, op: Op, operands: &[Operand]) -> Option<u32> {
+        // Where groups are those that are seen, the sum is regular by what its parts are.
         if self.variant.cut == Cut::AsSeen || op != Op::IAdd {
             return None;
         }
@@ -572,6 +580,7 @@ impl Analysis<'_> {
         if !from.is_integer() || !to.is_integer() {
             return Words::All(self.all(operands));
         }
+        // Strides are told modulo the width, and so are right for every narrower one.
         if to.bits() <= from.bits() {
             return Words::Each(words);
         }
@@ -633,6 +642,7 @@ impl Analysis<'_> {
                 .all(|operand| self.stays_in_range(*operand, signed, depth - 1))
         };
         match &definition.operation {
+            // Below 2^31, a number wraps neither with a sign nor without.
             Operation::Input(_) => self.variant.narrow_ids,
             Operation::Extract(_) | Operation::Expect => rest(&definition.operands[..1]),
             Operation::Convert {
@@ -653,6 +663,8 @@ impl Analysis<'_> {
     }
 
     fn find_what_may_wrap(&mut self) {
+        // One walk, and no phis: what goes through one counts as no address (see `addresses`), and
+        // has lost its stride where it may wrap.
         let function = self.function;
         for block in &self.graph.order {
             for instruction in &function.blocks[*block].instructions {
@@ -729,6 +741,7 @@ impl Analysis<'_> {
 
     fn collective(&self, collective: &Collective, operands: &[Operand]) -> Option<Shape> {
         use CollectiveKind as K;
+        // Where a kernel sees sub-groups, each of them is one vector.
         match (collective.scope, collective.kind) {
             (_, K::Reduce(_) | K::All | K::Any | K::AllEqual | K::BroadcastFirst) => Some(Shape::Uniform),
             (GroupScope::WorkGroup, K::Broadcast) => Some(Shape::Uniform),

@@ -13,6 +13,8 @@ pub(crate) fn split_block(function: &mut Function, index: usize, at: usize) -> B
         terminator: std::mem::replace(&mut block.terminator, Terminator::Jump(behind)),
         line: block.line,
     };
+    // The way there comes from the new block now; phis would look for it under the old number. A
+    // block that leads to itself is one of these.
     for BlockId(successor) in rest.terminator.successors() {
         let phis = function.blocks[successor as usize].phis.iter_mut();
         for (from, _) in phis.flat_map(|phi| &mut phi.incoming) {

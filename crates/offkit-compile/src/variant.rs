@@ -56,6 +56,7 @@ impl Variant {
     pub fn scalar(self) -> Variant {
         Variant {
             width: 1,
+            // A single work-item lies along any dimension, and fills its vector.
             rows: true,
             full: true,
             ..self

@@ -47,6 +47,7 @@ pub use std::{
 pub use seen::{Condvar, LazyLock, Mutex, MutexGuard, OnceLock, RwLock, RwLockReadGuard, RwLockWriteGuard};
 #[cfg(not(any(loom, tsan)))]
 pub use std::sync::{Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
+// In models too: the checker has neither of them.
 #[cfg(not(tsan))]
 pub use std::sync::{LazyLock, OnceLock};
 

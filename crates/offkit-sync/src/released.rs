@@ -5,6 +5,7 @@
 //! own function (`./dev race` has the linker do so): one that also acquires. That the last one has a fence is believed of
 //! the standard library. Of other counts that are lowered with release `./dev loom` checks those that its models have.
 
+// They are those of C's `memory_order`, which begins with relaxed as 0 and ends with 5.
 /// The sanitizer's numbers of orders.
 const RELEASE: i32 = 3;
 const ACQUIRE_AND_RELEASE: i32 = 4;

@@ -25,6 +25,8 @@ pub type RwLockWriteGuard<'l, T> = Guard<'l, std::sync::RwLockWriteGuard<'l, T>>
 
 impl<'l, G> Guard<'l, G> {
     fn taken(lock: G, turns: &'l AtomicU32) -> Guard<'l, G> {
+        // What it reads doesn't matter: as it acquires, the sanitizer sees that this comes after
+        // whoever gave the lock up.
         turns.load(Ordering::Acquire);
         Guard {
             lock: Some(lock),
@@ -53,6 +55,8 @@ fn perhaps_taken<'l, G>(lock: TryLockResult<G>, turns: &'l AtomicU32) -> TryLock
 
 impl<G> Drop for Guard<'_, G> {
     fn drop(&mut self) {
+        // The lock is open only when the field is dropped, behind this: who takes it then sees the
+        // new number. Without a lock, `Condvar` has raised it already.
         if self.lock.is_some() {
             self.turns.fetch_add(1, Ordering::Release);
         }
@@ -145,6 +149,7 @@ impl Condvar {
 
     pub fn wait<'l, T>(&self, mut guard: MutexGuard<'l, T>) -> LockResult<MutexGuard<'l, T>> {
         let turns = guard.turns;
+        // Waiting opens the lock, and the guard, which has none by then, doesn't tell of that.
         turns.fetch_add(1, Ordering::Release);
         let lock = guard.lock.take().expect("locked");
         taken(self.0.wait(lock), turns)
@@ -200,6 +205,7 @@ impl<T> OnceLock<T> {
     pub fn get_or_init(&self, make: impl FnOnce() -> T) -> &T {
         if self.get().is_none() {
             let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
+            // Another thread may have made it while this one waited for the lock.
             if self.get().is_none() {
                 let value = Box::into_raw(Box::new(make()));
                 self.made.store(value, Ordering::Release);

@@ -65,6 +65,7 @@ pub(crate) struct Pace(AtomicU64);
 
 impl Pace {
     pub(crate) fn note(&self, groups: u64, time: Duration) {
+        // A thread that came too late has had no groups, and knows nothing of how long they take.
         if let Some(each) = (time.as_nanos() as u64).checked_div(groups) {
             self.0.store(each, Ordering::Relaxed);
         }
@@ -163,6 +164,7 @@ pub(crate) fn share_groups(
         cancel,
         outcome: Mutex::default(),
         cancelled,
+        // With one chunk there is nothing to share, and so nobody to look at the clock for.
         started: (count > chunk).then(Instant::now),
         pace,
         work,
@@ -229,7 +231,9 @@ impl Groups<'_> {
 
 impl Job for Groups<'_> {
     fn work(&self) {
+        // Threads of the host's come here too, while they wait for the launch: see `take_part`.
         let _mode = FloatMode::standard();
+        // The pool takes no panics: the thread that launched raises it again when all have left.
         if let Err(payload) = catch_unwind(AssertUnwindSafe(|| self.claim_until(None))) {
             self.stop.store(true, Ordering::Relaxed);
             self.outcome().panic = Some(payload);
@@ -250,6 +254,7 @@ impl Claims<'_> {
             return None;
         }
         let (first, end) = self.take()?;
+        // Only with groups in hand: a launch whose groups are all taken is as good as done.
         if groups.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
             let after = groups.started.map(|started| started.elapsed());
             self.fail(first, Some((groups.cancelled)(first, after.unwrap_or_default())));

@@ -35,6 +35,8 @@ impl Level {
         #[cfg(target_arch = "x86_64")]
         {
             use std::arch::is_x86_feature_detected as has;
+            // LLVM's names stand for sets of instructions, which code may have without being asked:
+            // AVX2 alone makes no `x86-64-v3`, whose code has fused products as well.
             if !(has!("sse4.2") && has!("popcnt")) {
                 return Level::Basic;
             }

@@ -15,6 +15,7 @@ pub(super) fn erf<R: Real>(x: R) -> R {
         LN_ERFC_DOUBLE.at(magnitude.times_plus(1.0 / 3.0, x.constant(-1.0)))
     };
     let result = quarter_expm1_of_moderate(slope * magnitude).times(4.0);
+    // It is erfc - 1, and so -erf of the magnitude.
     result.abs().signed_by(x.sign())
 }
 

@@ -30,6 +30,7 @@ pub(super) const TINY: f64 = 1e-20;
 
 /// `(e^x - 1) / 4`, which has a number where the whole has none yet.
 fn quarter_expm1<R: Real>(x: R) -> R {
+    // Below -40, what the exponential adds to -1 is less than half of a double's last place.
     quarter_expm1_of_moderate(x.at_most(x.pick(89.5, 710.5)).at_least(-40.0))
 }
 

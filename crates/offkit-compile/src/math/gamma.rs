@@ -59,6 +59,7 @@ fn gamma<W: Real>(x: W, power: fn(W, W) -> W) -> W {
     let result = factor * root * root;
     let near_zero = whole_magnitude.less(x.constant(2f64.powi(-54)));
     let result = W::select(near_zero, x.constant(1.0) / x, result);
+    // Zero is none: the gamma function is infinite there, with the sign of the zero.
     let is_pole = is_negative & x.trunc().equals(x);
     W::select(!is_pole & x.equals(x), result, x.constant(f64::NAN))
 }

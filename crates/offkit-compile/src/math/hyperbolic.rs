@@ -83,12 +83,14 @@ pub(super) fn asinh<R: Real>(x: R) -> R {
         Format::DOUBLE => (square + one).root(),
         _ => (square + one).sqrt(),
     };
+    // x + √(x² + 1) - 1: as a difference, the root less one would lose the bits of a small x.
     let above = magnitude + square / (root + one);
     log1p_or_of_double(large(magnitude), above, magnitude).signed_by(x.sign())
 }
 
 /// The inverse of the hyperbolic cosine.
 pub(super) fn acosh<R: Real>(x: R) -> R {
+    // x² - 1 is (x - 1)² + 2 (x - 1), and x - 1 is exact where little is left of it.
     let above = x.plus(-1.0);
     // Negative, and so without a root, below one.
     let root = above.fma(above, above.times(2.0)).sqrt();
@@ -100,6 +102,7 @@ pub(super) fn acosh<R: Real>(x: R) -> R {
 pub(super) fn atanh<R: Real>(x: R) -> R {
     let magnitude = x.abs();
     let one = x.constant(1.0);
+    // (1 + x) / (1 - x) less one, which keeps the bits of a small x.
     let ratio = magnitude.times(2.0) / (one - magnitude);
     log1p(ratio).times(0.5).signed_by(x.sign())
 }

@@ -24,6 +24,7 @@ fn asin_or_half_acos<R: Real>(x: R) -> (R::Mask, R) {
     let half = x.constant(0.5);
     let large = half.less(x);
     // asin x = π/2 - 2 asin √((1 - x) / 2): towards one the arc sine is ever steeper, which no polynomial is.
+    // Rounded once, as towards one the difference is all that is left of x.
     let square = R::select(large, (-half).fma(x, half), x * x);
     let x = R::select(large, square.sqrt(), x);
     (large, ASIN.at(square).mad(square * x, x))
@@ -50,6 +51,7 @@ pub(super) fn atan2<R: Real>(y: R, x: R) -> R {
     let ratio = R::select(less.equals(more), equal, less / more);
     let angle = atan_of_part(ratio);
     let angle = R::select(steep, from(&FRAC_PI_2, angle), angle);
+    // By the sign bit: -0 is on the negative side, where the angle is π.
     R::select(x.negative(), from(&PI, angle), angle).signed_by(y.sign())
 }
 

@@ -17,8 +17,11 @@ pub(super) fn log1p<R: Real>(x: R) -> R {
     let scale = one.scale(-exponent);
     let fraction = x.fma(scale, scale - one);
     let result = with_exponent(log1p_of_fraction(fraction), exponent);
+    // Of zero, infinity and what has no logarithm, the exponent is the result (see `Real::split`),
+    // and the fraction none that could be added.
     let finite = exponent.abs().less(x.constant(f64::INFINITY));
     let result = R::select(finite, result, exponent);
+    // A zero keeps its sign.
     R::select(x.equals(x.constant(0.0)), x, result)
 }
 

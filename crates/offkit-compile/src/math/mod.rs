@@ -42,6 +42,7 @@ pub fn has_rare_path(op: Op) -> bool {
 impl<R: Real> Function<R> {
     /// The function of an instruction on numbers of single or double precision.
     pub fn of(op: Op, scalar: Scalar) -> Option<Self> {
+        // Half precision is computed in single, which has more than twice its bits.
         if !matches!(scalar, Scalar::F32 | Scalar::F64) {
             return None;
         }

@@ -45,6 +45,7 @@ pub(super) fn rootn<R: Real>(x: R, n: R::Integer) -> R {
     let magnitude = exp2_wide(x, log2_wide(x.abs()).over(R::widen_integer(n)));
     let odd = n.has(1);
     let sign = R::Integer::select(odd, x.sign(), n.constant(0));
+    // An even root of a negative number is none; -0 is no such number.
     let none = n.equals(n.constant(0)) | (x.less(x.constant(0.0)) & !odd);
     R::select(none, x.constant(f64::NAN), magnitude.signed_by(sign))
 }
@@ -63,6 +64,8 @@ pub(super) fn cbrt<R: Real>(x: R) -> R {
     let factor = R::select(zero.less(left), x.constant(0.5f64.cbrt()), factor);
     let inverse = CBRT_OF_INVERSE.at(significand) * factor;
     let of_third = |x: R| x.times(1.0 / 3.0);
+    // The polynomial has 14 bits, and each step twice as many: the last one, below, is enough for
+    // single precision, and doubles need another.
     let inverse = if x.format() == Format::SINGLE {
         inverse
     } else {

@@ -104,6 +104,7 @@ impl Format {
     /// [`Real::split`] by means of the bits.
     pub fn split<R: Real>(number: R) -> (R, R) {
         let format = number.format();
+        // Zero and negative numbers are among these; what they get here is replaced at the end.
         let subnormal = number.less(number.constant(format.least_normal()));
         let shifted = number.times((1_u64 << format.significand) as f64);
         let bits = R::select(subnormal, shifted, number).bits();
@@ -244,6 +245,7 @@ pub trait Real:
     /// This value, but at most the limit; NaN stays.
     fn at_most(self, limit: f64) -> Self {
         let limit = self.constant(limit);
+        // Asked this way round, as no comparison with NaN holds.
         Self::select(limit.less(self), limit, self)
     }
 
@@ -312,6 +314,7 @@ pub trait Real:
 
     /// Whether it is a whole number, and whether that is odd; infinities are even ones.
     fn parity(self) -> (Self::Mask, Self::Mask) {
+        // Without integers, which the large ones don't fit: halves are exact.
         let whole = self.rint().equals(self);
         let half = self.times(0.5);
         (whole, whole & !half.rint().equals(half))

@@ -58,6 +58,7 @@ pub(super) fn quarters<W: Real>(angle: W) -> (W, W) {
     let words = [0, 1, 2, 3].map(|next| (word + constant(next)).lookup(&TWO_OVER_PI));
     let window = |at: usize| {
         let above = words[at].left_by(within);
+        // In two shifts: one by 64, as where `within` is 0, may give anything.
         let below = words[at + 1]
             .right_unsigned(1)
             .right_unsigned_by(constant(63) - within);

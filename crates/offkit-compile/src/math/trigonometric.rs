@@ -83,6 +83,7 @@ fn positive_zero<R: Real>(x: R) -> R {
 
 /// As [`reduce`] for `π x`, of which whole turns and quarters are known exactly.
 fn reduce_half_turns<R: Real>(x: R) -> (R::Integer, R) {
+    // Whole turns first, so that the number of quarters is small enough for an integer.
     let turns = x.times(0.5).rint();
     let x = x - turns.times(2.0);
     let quarters = x.times(2.0).rint();
@@ -93,6 +94,7 @@ fn reduce_half_turns<R: Real>(x: R) -> (R::Integer, R) {
 
 /// Whether three parts of π are not enough to reduce an angle.
 fn is_large<R: Real>(x: R) -> R::Mask {
+    // Infinities and NaN count as large: `reduce_large` makes NaN of them.
     !x.less(x.constant(x.pick(65536.0, 1e9)))
 }
 

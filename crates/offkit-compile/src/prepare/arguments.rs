@@ -25,6 +25,7 @@ pub(super) fn copy_written(body: &mut Body) -> bool {
         let size = body.module.types.layout(pointee).size;
         let size = body.constant(Constant::plain(size_kind, vec![size]));
         let own = body.new_value(kind);
+        // Before there is the copy, which has to go on naming the argument itself.
         let mut replaced = Replaced::new();
         replaced.insert(address, Operand::Value(own));
         body.substitute(&replaced);
@@ -89,6 +90,7 @@ fn is_only_read(body: &Body, address: ValueId) -> bool {
                     }
                     Operation::Load | Operation::PointerSemantics | Operation::Print => {}
                     Operation::Copy if used == [1] => {}
+                    // It is written to, or the address is kept: then anything may become of it.
                     _ => return false,
                 }
             }

@@ -37,6 +37,7 @@ impl Body {
     pub(super) fn unify_constants(&mut self) {
         let mut first = HashMap::new();
         for (constant, id) in self.module.constants.iter().zip(0..) {
+            // What is found by a key is in it once more, which is too much of a long table.
             if constant.words.len() as u64 <= MOST_PARTS {
                 let key = self.key(constant.clone());
                 let same = *self.interned.entry(key).or_insert(ConstantId(id));
@@ -204,6 +205,7 @@ impl Body {
         let order = self.graph().order;
         self.retain_blocks(&order);
         let function = &mut self.function;
+        // In two walks: a phi of a loop reads values that get their numbers behind it.
         let mut numbers = vec![None; function.values.len()];
         let mut kinds = Vec::new();
         let mut define = |value: &mut ValueId| {
@@ -333,6 +335,7 @@ pub(super) fn rename_blocks(block: &mut Block, number: impl Fn(BlockId) -> Optio
                 again,
                 control,
             },
+            // What is said of the loop, as how often to unroll it, is worth keeping by itself.
             _ => Merge::Unstructured(control),
         }),
         Merge::Unstructured(_) => Some(merge),

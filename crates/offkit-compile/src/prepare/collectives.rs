@@ -157,6 +157,7 @@ impl<'b> Lowering<'b> {
             (_, [value, argument]) => Some(self.exchange(kind, *value, Some(*argument))?),
             _ => return None,
         };
+        // The result keeps its number, so that nothing that reads it has to be changed.
         if let (Some(id), Some(result)) = (instruction.result, result) {
             self.emit().push(
                 Some(id),
@@ -199,6 +200,7 @@ impl<'b> Lowering<'b> {
 
     fn barrier(&mut self) {
         let barrier = Operation::collective(CollectiveKind::Barrier, GroupScope::WorkGroup, true);
+        // What the instruction promises of memory is for the barrier to keep.
         let attributes = Attributes {
             order: self.attributes.order,
             ..Attributes::default()
@@ -238,6 +240,7 @@ impl<'b> Lowering<'b> {
     /// Work-items of the group.
     fn group_size(&mut self) -> Option<Operand> {
         let wide = self.wide()?;
+        // Of this one: groups at the end of a range may be smaller than what was asked for.
         let sizes = self.input(BuiltIn::WorkgroupSize, 3)?;
         let mut count = self.emit().value(wide, Operation::Extract(0), vec![sizes]);
         for dimension in 1..3 {
@@ -365,6 +368,7 @@ impl<'b> Lowering<'b> {
             result: number,
             incoming: vec![(before, first)],
         }];
+        // Behind the number's, and `next` gives both in this order.
         let carried = more.map(|(initial, kind)| {
             let result = self.body.new_value(kind);
             phis.push(Phi {
@@ -447,6 +451,7 @@ impl<'b> Lowering<'b> {
     }
 
     fn reduce(&mut self, kind: CollectiveKind, op: Op, value: Operand) -> Option<Operand> {
+        // Within sub-groups first: by way of memory goes one value of each, and not of all.
         let value = self.in_sub_group(kind, value);
         self.combined(op, value, None)
     }
@@ -525,6 +530,7 @@ impl<'b> Lowering<'b> {
     fn block_places(&mut self, base: Operand, kind: TypeId) -> Option<Vec<Operand>> {
         let wide = self.body.scalar_kind(Scalar::I64)?;
         let stride = scalar_size(self.body.module.types.scalar(kind)?);
+        // Not the size of this one: components lie as far apart where a sub-group isn't full.
         let size = self.input(BuiltIn::SubgroupMaxSize, 1)?;
         let mut index = self.input(BuiltIn::SubgroupLocalInvocationId, 1)?;
         let mut places = vec![self.place(base, index, stride)];
@@ -566,6 +572,7 @@ impl<'b> Lowering<'b> {
         [count, stride]: [Operand; 2],
     ) -> Option<()> {
         let wide = self.body.scalar_kind(Scalar::I64)?;
+        // OpenCL has both as `size_t`.
         let count = self.widened(count, Conversion::Unsigned)?;
         let stride = self.widened(stride, Conversion::Unsigned)?;
         let first = self.input(BuiltIn::LocalInvocationIndex, 1)?;

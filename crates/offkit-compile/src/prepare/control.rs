@@ -36,6 +36,7 @@ fn only_target(body: &Body, terminator: &Terminator) -> Option<BlockId> {
     let word = |operand: &Operand| match operand {
         Operand::Constant(id) => {
             let constant = &body.module.constants[id.0 as usize];
+            // What an address is, is only known when the program is loaded.
             let plain = constant.relocations.is_empty();
             plain.then(|| constant.words.first().copied().unwrap_or(0))
         }
@@ -81,6 +82,7 @@ fn remove_unreachable(body: &mut Body) -> Graph {
         if block.phis.is_empty() {
             continue;
         }
+        // A set, as a block may have many of both.
         let predecessors: HashSet<usize> = predecessors.iter().copied().collect();
         for phi in &mut block.phis {
             phi.incoming
@@ -104,6 +106,7 @@ fn join(body: &mut Body, graph: &Graph) {
         order.push(index);
         while let Terminator::Jump(BlockId(next)) = body.function.blocks[index].terminator {
             let next = next as usize;
+            // Control comes to the first block from outside, too, which is no predecessor.
             if next == index || next == 0 || graph.predecessors[next].len() != 1 {
                 break;
             }

@@ -35,6 +35,7 @@ impl Emit<'_> {
     }
 
     pub(super) fn address(&mut self, base: Operand, offset: u64) -> Operand {
+        // The address itself: a step of nothing would only be taken away again.
         if offset == 0 {
             return base;
         }

@@ -36,6 +36,7 @@ pub(super) fn evaluate(
     let words = compute(body, operation, &constants, &values, kind)?;
     let fits = |(scalar, (word, _)): (Scalar, &Word)| truncate(scalar, *word) == *word;
     let leaves = types.leaves(kind).into_iter().map(|leaf| leaf.scalar);
+    // No constant has a word that is too wide for its scalar: the verifier refuses it.
     if words.len() as u64 != lanes || !leaves.zip(&words).all(fits) {
         return None;
     }
@@ -62,6 +63,7 @@ pub(super) fn load(body: &mut Body, pointer: Operand, kind: TypeId) -> Option<Op
     };
     let (offset, global) = (*offset, &body.module.globals[global.0 as usize]);
     let types = &body.module.types;
+    // Other variables may have been written since, by this kernel or an earlier one.
     if global.home != Home::Constant || types.layout(kind).lanes > MOST_PARTS {
         return None;
     }
@@ -75,6 +77,7 @@ pub(super) fn load(body: &mut Body, pointer: Operand, kind: TypeId) -> Option<Op
             true => 0,
             false => *table.words.get(at)?,
         });
+        // They ascend, or the verifier would have refused the module.
         let relocation = table
             .relocations
             .binary_search_by_key(&word, |(word, _)| u64::from(*word));
@@ -135,6 +138,7 @@ fn words_of(body: &Body, id: ConstantId) -> Option<Vec<Word>> {
     Some(words)
 }
 
+// Nothing can be computed with an address: what it is, is only known when the program is loaded.
 fn plain(words: &[Word]) -> Option<Vec<u64>> {
     let plain = words
         .iter()

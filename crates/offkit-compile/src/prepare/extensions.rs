@@ -40,6 +40,7 @@ pub(super) fn recognise(body: &mut Body) {
                         let signed =
                             instruction.operation == Operation::Elementwise(Op::ShiftRightArithmetic);
                         let Operand::Value(value) = left else { return None };
+                        // Shifted farther, it loses bits of the number itself.
                         let by = number.filter(|by| *by <= 32)?;
                         Some((*raised.get(&value)?, signed, 32 - by))
                     }
@@ -82,6 +83,7 @@ pub(super) fn recognise(body: &mut Body) {
                     instruction.operation = Operation::Elementwise(Op::ShiftLeftLogical);
                     instruction.operands = vec![Operand::Value(extended), scale];
                 }
+                // What was promised of the shift was so of other operands.
                 instruction.attributes = Attributes::default();
             }
             written.push(instruction);

@@ -147,6 +147,8 @@ impl<'m> Inliner<'m> {
         self.code += blocks
             .map(|block| 1 + block.phis.len() + block.instructions.len())
             .sum::<usize>();
+        // Before anything is written: where each of many functions calls the next one twice, the
+        // code doubles with each of them.
         if self.code > MOST_CODE {
             return Err(Refusal(format!(
                 "with all that it calls the kernel is longer than {MOST_CODE} instructions"
@@ -270,6 +272,7 @@ impl<'m> Inliner<'m> {
             Operand::Value(value) => call.values[value.0 as usize],
             Operand::Constant(_) => operand,
         };
+        // Only parameters are constants here, and no instruction gives those.
         let result = |id: ValueId| match call.values[id.0 as usize] {
             Operand::Value(value) => value,
             Operand::Constant(_) => id,
@@ -332,6 +335,7 @@ impl<'m> Inliner<'m> {
             block.merge = end.merge;
             block.line = source.line;
         }
+        // Only now is it known where each block ends, which is what phis name it by.
         for (index, source) in call.function.blocks.iter().enumerate() {
             let phis = source.phis.iter().map(|phi| Phi {
                 result: result(phi.result),

@@ -56,6 +56,7 @@ fn component(body: &Body, instruction: &Instruction) -> Option<(GlobalId, u32)> 
     let ((held, room), (loaded, lanes)) = (of(variable.kind)?, of(body.value_kind(instruction.result?))?);
     let size = scalar_size(held);
     let first = offset / size;
+    // Whole components: half of an id, say, is nothing that can be extracted.
     let fits = held == loaded && offset.is_multiple_of(size) && first.checked_add(lanes)? <= room;
     (fits && matches!(variable.home, Home::Input(_))).then_some((*global, u32::try_from(first).ok()?))
 }

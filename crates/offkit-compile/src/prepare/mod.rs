@@ -33,6 +33,7 @@ use offkit_kernel::ir::Module;
 use crate::Refusal;
 use body::Body;
 
+// As many as the CPU device's groups have at most.
 /// Work-items of a group where nobody says.
 const MOST_WORK_ITEMS: u64 = 4096;
 
@@ -82,6 +83,7 @@ pub fn prepare_for(module: &Module, kernel: usize, most_work_items: u64) -> Resu
     extensions::recognise(&mut body);
     simplify_all(&mut body);
     let prepared = body.finish();
+    // A mistake of these steps costs a kernel its speed: it is interpreted, and the log says so.
     let problem = |problem| Refusal(format!("the kernel was not prepared well: {problem}"));
     prepared.verify().map_err(problem)?;
     Ok(prepared)

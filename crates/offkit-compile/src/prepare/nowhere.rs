@@ -27,6 +27,8 @@ pub(super) fn fail(body: &mut Body) -> bool {
         block.instructions[place].operands.clear();
         block.line = block.instructions[place].line;
         block.merge = None;
+        // Phis behind it still name this block; `control::straighten`, which comes next, has them
+        // forget it.
         block.terminator = Terminator::Unreachable;
         found = true;
     }

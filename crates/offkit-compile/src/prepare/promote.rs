@@ -38,6 +38,7 @@ pub(super) fn promote(body: &mut Body) -> bool {
             while let Some(here) = at
                 && at != above
             {
+                // Blocks come one after the other, so that only the last may be there already.
                 if frontier[here].last() != Some(block) {
                     frontier[here].push(*block);
                 }
@@ -47,6 +48,7 @@ pub(super) fn promote(body: &mut Body) -> bool {
     }
     // The variables that each block has new phis of, and where these are.
     let mut meetings: Vec<Vec<(usize, usize)>> = vec![Vec::new(); blocks];
+    // A variable that each block stores before it loads it is in no phi: as most temporaries are.
     for (index, slot) in slots.iter().enumerate().filter(|(_, slot)| slot.is_shared) {
         let mut left = slot.stores.clone();
         while let Some(block) = left.pop() {
@@ -188,6 +190,7 @@ fn access<'i>(body: &Body, instruction: &'i Instruction) -> Option<(ValueId, Typ
         return None;
     };
     let kind = match instruction.operation {
+        // Each such access is to be made: the variable stays in memory.
         _ if instruction.attributes.volatile => return None,
         Operation::Load => body.value_kind(instruction.result?),
         Operation::Store => body.kind(*others.first()?),

@@ -48,6 +48,7 @@ pub(super) fn without(module: &Module, kernel: FunctionId) -> Result<Cow<'_, Mod
         let name = &module.functions[start].name;
         return Err(Refusal(format!("recursion: kernel `{name}` calls itself")));
     }
+    // Only now: hardly any kernel comes here, and modules are large.
     let mut module = module.clone();
     // What stands in for a function where others call it.
     let mut machines: HashMap<usize, FunctionId> = HashMap::new();
@@ -61,6 +62,7 @@ pub(super) fn without(module: &Module, kernel: FunctionId) -> Result<Cow<'_, Mod
                     continue;
                 };
                 let callee = callee as usize;
+                // Those beyond are machines, in which no call of a member is left.
                 if callee >= calls.len() || !is_recursive(callee) {
                     if callee < calls.len() && !std::mem::replace(&mut seen[callee], true) {
                         left.push(callee);
@@ -230,6 +232,7 @@ impl<'m> Machine<'m> {
     }
 
     fn constant(&mut self, kind: TypeId, word: u64) -> Operand {
+        // Equal ones may be there: `inline` makes one of them.
         self.module.constants.push(Constant::plain(kind, vec![word]));
         Operand::Constant(ConstantId(self.module.constants.len() as u32 - 1))
     }
@@ -303,6 +306,7 @@ impl<'m> Machine<'m> {
         let (end, overflow) = (BlockId(2), BlockId(3));
         let blocks = (0..4).map(|_| empty(Terminator::Unreachable));
         self.function.blocks.extend(blocks);
+        // All get their numbers before any is written: calls and returns lead from one to another.
         for index in 0..self.members.len() {
             self.members[index].first_block = self.function.blocks.len() as u32;
             let blocks = self.members[index].code.blocks.iter();
@@ -389,6 +393,7 @@ impl<'m> Machine<'m> {
     fn own_place(&mut self, code: &mut Code, offset: u64, kind: TypeId) -> Result<Operand> {
         let frame = match code.frame {
             Some(frame) => frame,
+            // Once in a block: calls end theirs, so that the frame is the same throughout.
             None => {
                 let top = self.load(code, Operand::Value(self.top), self.kinds.size);
                 *code.frame.insert(top)
@@ -452,6 +457,7 @@ impl<'m> Machine<'m> {
         for variable in self.members[index].code.variables.clone() {
             let place = self.members[index].variables[&variable.address];
             let address = self.own_place(code, place, variable.kind)?;
+            // Each time, as each call has the variable anew.
             if let Some(initializer) = variable.initializer {
                 if self.module.types.layout(variable.kind).lanes > LARGEST_VALUE {
                     let name = &self.members[index].code.name;

@@ -32,6 +32,7 @@ pub(super) fn give_headers(body: &mut Body) -> Result<bool, Refusal> {
                 inner.retain(|block| block != header);
             } else if entries.len() > 1 {
                 dispatch(body, &entries)?;
+                // Blocks were only added, so that the numbers of other cycles still hold.
                 successors = body.graph().successors;
                 changed = true;
             }
@@ -110,6 +111,7 @@ fn cycles(successors: &[Vec<usize>], region: &[usize]) -> Vec<Vec<usize>> {
 /// Lets all that leads to one of some blocks go through a new one.
 fn dispatch(body: &mut Body, entries: &[usize]) -> Result<(), Refusal> {
     let too_many = || Refusal("too many types".to_owned());
+    // Of two, a truth chooses: a branch is plainer than a switch to all that looks at it.
     let is_two = entries.len() == 2;
     let selector_scalar = if is_two { Scalar::Bool } else { Scalar::I32 };
     let selector_kind = body.scalar_kind(selector_scalar).ok_or_else(too_many)?;

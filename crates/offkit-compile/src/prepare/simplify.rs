@@ -124,6 +124,7 @@ impl Simplifier<'_> {
                 Becomes::Known(operand) => Some(operand),
                 Becomes::Kept => self.same_as(index, instruction, result, kind),
             };
+            // Where types are not alike the instruction stays: it is what gives the value its type.
             if let Some(operand) = known
                 && self.body.is_like(self.body.kind(operand), kind)
             {
@@ -179,6 +180,7 @@ impl Simplifier<'_> {
         result: ValueId,
         kind: TypeId,
     ) -> Option<Operand> {
+        // Loads are not: something may have been stored since.
         if !is_pure(self.body, instruction) {
             return None;
         }
@@ -255,6 +257,7 @@ impl Simplifier<'_> {
                 if self.body.is_like(self.body.kind(*from), kind) {
                     return Becomes::Known(*from);
                 }
+                // Both keep all bits, so that what is in between makes no difference.
                 if let Some((Operation::Reinterpret, before, _)) = self.made_by(*from) {
                     let before = before.clone();
                     self.changed = true;
@@ -277,6 +280,7 @@ impl Simplifier<'_> {
             }
             (Operation::InsertDynamic, [vector, component, index]) => {
                 if let Some(index) = plain_word(self.body, *index) {
+                    // As the interpreter has it, though SPIR-V leaves it open.
                     if index >= u64::from(self.body.lanes(*vector)) {
                         return Becomes::Known(*vector);
                     }
@@ -329,6 +333,7 @@ impl Simplifier<'_> {
             return Becomes::Kept;
         };
         let lanes = self.body.module.types.lanes(kind);
+        // Not to the end of any chain: each part of a long one would walk all of it.
         for _ in 0..FARTHEST {
             let Some((made, parts, _)) = self.made_by(*from) else {
                 break;

@@ -88,6 +88,7 @@ impl Places {
                 && let Some((variable, start)) = places.place(instruction.operands[0])
                 && strides.is_empty()
             {
+                // With an index that isn't known yet, the address leads anywhere: it escapes below.
                 places.of.insert(result, (variable, start.wrapping_add(*offset)));
             }
         }
@@ -152,6 +153,7 @@ impl Places {
         let (operand, what) = match operation {
             Operation::Load => (0, What::Value(result?)),
             Operation::Store => (0, What::Value(body.kind(*operands.get(1)?))),
+            // It keeps its bytes in memory, and no others.
             Operation::Atomic { scalar, .. } => (0, What::Bytes(scalar_size(*scalar))),
             Operation::Extended(op) => {
                 let scalar = match *op {
@@ -236,6 +238,7 @@ fn atoms(body: &Body, kind: TypeId) -> Option<Vec<Atom>> {
             }
             _ => continue,
         };
+        // The last one first, so that they come off the stack in the order of their words.
         for index in (0..parts).rev() {
             let (kind, offset, word) = types.part(atom.kind, index)?;
             left.push(Atom {
@@ -275,6 +278,7 @@ fn expand_copies(body: &mut Body, places: &Places) -> bool {
                 code: &mut code,
                 line: instruction.line,
             };
+            // All are loaded before any is stored: both sides may be of one variable.
             for (offset, kind) in &pieces {
                 let address = emit.address(source, *offset);
                 values.push(emit.load(address, *kind, aligned(*offset)));
@@ -304,6 +308,7 @@ fn copied_pieces(body: &mut Body, places: &Places, instruction: &Instruction) ->
     let (variable, start) = sides.into_iter().find_map(|side| places.known(side))?;
     let kind = body.function.variables[variable].kind;
     let end = start.checked_add(size)?;
+    // A copy that reaches beyond the variable is left as it is, for the device to find.
     if end > body.module.types.layout(kind).size {
         return None;
     }
@@ -339,6 +344,7 @@ fn copied_pieces(body: &mut Body, places: &Places, instruction: &Instruction) ->
                 members.push((offset, size, kind));
             }
         }
+        // The walk is bounded as well: arrays in arrays have many parts before they have pieces.
         if (members.len() + left.len()) as u64 > 4 * MOST_PARTS {
             return None;
         }
@@ -707,6 +713,7 @@ fn rewrite_access(
             _ => {
                 let variable = Operand::Value(emit.body.function.variables[used.variable].address);
                 let address = emit.address(variable, at);
+                // What was known of the whole value's place says less of a part in its middle.
                 let attributes = Attributes {
                     align: Some(align_at(base, atom.offset)),
                     ..instruction.attributes

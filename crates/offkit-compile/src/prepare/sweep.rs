@@ -71,6 +71,7 @@ pub(super) fn sweep(body: &mut Body) {
         });
     }
     body.function.blocks = blocks;
+    // One that is only stored to stays, as stores are effects; `promote` takes it away if it can.
     let variables = &mut body.function.variables;
     variables.retain(|variable| needed[variable.address.0 as usize]);
 }

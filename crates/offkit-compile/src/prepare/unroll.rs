@@ -167,6 +167,7 @@ fn iterations(body: &mut Body, candidate: &Loop, shape: &Shape) -> Option<usize>
                 let Some(result) = instruction.result else {
                     continue;
                 };
+                // What it was in the round before need not be known in this one.
                 known.remove(&result);
                 let operands: Vec<Operand> = instruction
                     .operands
@@ -182,10 +183,12 @@ fn iterations(body: &mut Body, candidate: &Loop, shape: &Shape) -> Option<usize>
             }
             body.function.blocks[*block].instructions = instructions;
         }
+        // One round of which it isn't known whether it is the last is enough to give up.
         let holds = plain_word(body, look(&known, shape.condition))? != 0;
         if holds == shape.leaves_if {
             return Some(iteration);
         }
+        // All of them first, as phis change at once: one may be given what another was.
         let next: Vec<(ValueId, Operand)> = phis
             .iter()
             .filter_map(|phi| {
@@ -250,6 +253,7 @@ fn copy(body: &mut Body, candidate: &Loop, shape: &Shape, iterations: usize) {
         }
         for (source, index) in sources.iter().zip(&candidate.nodes) {
             let mut block = source.clone();
+            // It names blocks of the loop, and there is none any more.
             block.merge = None;
             if *index == header {
                 if iteration > 0 {
@@ -302,6 +306,7 @@ fn copy(body: &mut Body, candidate: &Loop, shape: &Shape, iterations: usize) {
     let entry = place(0, header);
     let last_exit = place(iterations - 1, shape.exit);
     for (index, block) in body.function.blocks.iter_mut().enumerate() {
+        // The copies have their own values, and the loop itself is not reached any more.
         if index >= first || positions.contains_key(&index) {
             continue;
         }

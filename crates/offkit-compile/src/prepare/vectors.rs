@@ -57,6 +57,7 @@ fn lower_one(body: &mut Body, instruction: &Instruction, code: &mut Vec<Instruct
         } else {
             lanes
         });
+    // `vload` and its like promise no more than the alignment of a component.
     let align = if is_aligned { stride } else { size };
     let attributes = Attributes {
         align: instruction.attributes.align.or(u32::try_from(align).ok()),

@@ -41,6 +41,7 @@ pub(super) fn tell_perf(start: NonNull<u8>, functions: &[Function]) {
     });
     let text: String = lines.collect();
     let mut options = std::fs::OpenOptions::new();
+    // perf has one list for each process: other compilers in this one may have written to it.
     options.append(true).create(true);
     #[cfg(unix)]
     {
@@ -87,6 +88,7 @@ mod debugger {
     }
 
     // Not exported: a library that has its own would be given this one.
+    // Weak: LLVM's just-in-time compiler defines the same names, and may be in the same program.
     std::arch::global_asm!(
         ".pushsection .text.offkit_gdb, \"ax\"",
         ".weak __jit_debug_register_code",
@@ -184,6 +186,7 @@ mod debugger {
                 }
                 ((*list).relevant, (*list).action) = (entry, 2);
                 __jit_debug_register_code();
+                // Behind the stop, at which debuggers read it.
                 drop(Box::from_raw(entry));
             }
         }

@@ -101,6 +101,7 @@ impl Image {
         };
         let table = usize::try_from(header.e_shoff(LITTLE)).unwrap_or(usize::MAX);
         for (index, place) in self.places.iter().enumerate() {
+            // `of_object` has read the table, and that refuses entries of another size.
             let address = table.checked_add(index * size_of::<Section>() + offset_of!(Section, sh_addr));
             let address = address.and_then(|at| object.get_mut(at..)?.first_chunk_mut());
             if let (Some(place), Some(address)) = (place, address) {
@@ -153,6 +154,7 @@ impl<'o> Layout<'o> {
             }
             let align = usize::try_from(section.sh_addralign(LITTLE)).unwrap_or(usize::MAX);
             let align = align.max(1);
+            // Memory that is mapped begins at a page, whatever the first section would like.
             if !align.is_power_of_two() || align > page {
                 return refuse("has an alignment that cannot be given");
             }
@@ -161,6 +163,7 @@ impl<'o> Layout<'o> {
             if let Some(place) = self.places.get_mut(index.0) {
                 *place = Some(self.bytes.len());
             }
+            // `pad` has refused what is longer already.
             if bytes.len() > LARGEST - self.bytes.len() {
                 return Err(too_large());
             }
@@ -187,6 +190,8 @@ impl<'o> Layout<'o> {
             if !is_relocation || self.place_of(target).is_none() {
                 continue;
             }
+            // LLVM writes this form for both machines. Of the others, one has its addends in the
+            // code: to skip it would leave calls that lead anywhere.
             let Some((relocations, symbols)) = section.rela(LITTLE, self.object).map_err(damaged)? else {
                 let name = self.name(section);
                 return Err(LoadError::Refused(format!(
@@ -265,6 +270,7 @@ impl<'o> Layout<'o> {
             )));
         };
         let value = usize::try_from(symbol.st_value(LITTLE)).ok();
+        // The end is allowed, since a symbol may tell where a table ends.
         match value.filter(|value| *value <= size) {
             // At most what an image has.
             Some(value) => Ok((start + value) as i64),

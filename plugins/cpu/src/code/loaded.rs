@@ -77,6 +77,7 @@ impl Loaded {
         };
         flush_instructions(start, code);
         loaded.protect(0, code, libc::PROT_READ | libc::PROT_EXEC)?;
+        // A stray pointer of a kernel's faults here, instead of changing what others compute.
         loaded.protect(code, size - code, libc::PROT_READ)?;
         announce::tell_perf(start, &loaded.functions);
         let object = || image.object_at(object, start.as_ptr() as u64);

@@ -43,11 +43,13 @@ pub(super) fn apply(
             *bytes(image, place)? = distance.to_le_bytes();
         }
         (Machine::Aarch64, elf::R_AARCH64_ADR_PREL_PG_HI21) => {
+            // Rounded down on both sides: an addend may lead in front of the image.
             let pages = target.div_euclid(PAGE) - from.div_euclid(PAGE);
             let pages = field(pages, 21)?;
             // `adrp` has the two lowest bits at 29, and the other nineteen at 5.
             instruction(image, place, 0x60ff_ffe0, (pages & 3) << 29 | pages >> 2 << 5)?;
         }
+        // `NC`: nothing is checked, as the bits above are in the `adrp` in front of it.
         (Machine::Aarch64, elf::R_AARCH64_ADD_ABS_LO12_NC | elf::R_AARCH64_LDST8_ABS_LO12_NC) => {
             offset(image, place, low, 0)?;
         }

@@ -56,6 +56,7 @@ impl Code {
 
     /// Bytes of memory that it needs for a group of so many work-items.
     pub(super) fn memory(&self, work_items: u64) -> u64 {
+        // The worker's numbers may be any: what overflows is as much as there can be, and refused.
         let vectors = work_items.div_ceil(self.width.into());
         let own = self.scratch.saturating_mul(vectors);
         let shared = self.shared.checked_next_multiple_of(VECTOR_ALIGNMENT);
@@ -84,6 +85,8 @@ impl Slot {
 
     /// Whether the caller is the one to ask for the code.
     pub(super) fn is_to_be_asked_for(&self) -> bool {
+        // In a forked child nobody answers what the parent has asked for: its generation is
+        // another, and asks again.
         let now = service::generation();
         self.asked.swap(now, Ordering::Relaxed) != now
     }

@@ -79,6 +79,7 @@ pub fn expected(
     let widths = widths.as_ref().ok_or_else(|| {
         format!("sub-groups of {size} work-items cannot be compiled; powers of two up to 64 can")
     })?;
+    // Without what a program's build options add: these are not known of a module alone.
     let (_, mut variant) = widths.likely();
     let registers = match effort {
         Effort::Light => {

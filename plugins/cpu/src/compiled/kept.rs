@@ -37,6 +37,7 @@ fn key_of_module(source: &Source, subject: &str) -> Option<Key> {
     if !Cache::user().is_on() {
         return None;
     }
+    // By its file: a process that runs could tell as well, but what is kept is there to need none.
     let worker = FileId::of(&super::installed_worker().ok()?)?;
     let key = Key::new(Kind::Kernel, subject)
         .text("offkit", env!("CARGO_PKG_VERSION"))
@@ -82,6 +83,7 @@ fn of_request(key: Key, request: &CompileRequest) -> Key {
 /// What is kept for a key.
 pub(super) fn get(key: &Key) -> Option<Compiled> {
     let entry = Cache::user().get(key)?;
+    // What can't be read counts as nothing: it is made again, and replaced.
     let Message { mut body, blocks } = read_message::<Compiled>(&mut &entry[..]).ok()??;
     body.object = blocks.into_iter().next()?;
     Some(body)

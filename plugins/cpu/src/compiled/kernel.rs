@@ -74,6 +74,7 @@ impl CompiledKernel {
             interpreted: Arc::new(program.kernel(index)),
             source: Arc::clone(source),
             widths,
+            // Local memory is a group's own: whoever shares it tells who else is in the group.
             sees_groups: facts.groups || has_local_memory,
             needs_groups: facts.together || has_local_memory,
             slots: (0..variants).map(|_| Slot::default()).collect(),
@@ -172,6 +173,7 @@ impl KernelCode for CompiledKernel {
     fn geometry(&self, range: &NdRange) -> Result<Geometry, LaunchError> {
         let info = self.info();
         let is_open = range.local.is_none() && info.required_local_size.is_none();
+        // A hint to a kernel that can't tell how its range is cut is a hint to nobody.
         let has_hint = self.sees_groups && info.local_size_hint.is_some();
         match &self.widths {
             Some(widths) if is_open && !has_hint => {
@@ -205,6 +207,7 @@ impl KernelCode for CompiledKernel {
         let (cut, how) = self.cut(geometry);
         let work_items: u64 = cut.local.iter().product();
         let memory = code.memory(work_items);
+        // Only this launch: others of the kernel may have smaller groups.
         if memory > MOST_MEMORY {
             self.was_too_large.store(true, Ordering::Relaxed);
             return self.interpreted.run(geometry, arguments, options);
@@ -237,6 +240,8 @@ impl KernelCode for CompiledKernel {
         let found = self.slot(geometry).and_then(|(slot, ..)| slot.get());
         match found {
             Some(Ok(_)) => self.is_quick(&self.cut(geometry).0),
+            // Without code only what is interpreted at once is small: anything else waits for
+            // code, and must do so on another thread.
             _ => self.interpreted.is_small(geometry),
         }
     }

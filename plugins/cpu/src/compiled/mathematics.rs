@@ -29,6 +29,7 @@ pub fn vector_functions(module: &Module) -> Vec<String> {
         }
         _ => [None; 2],
     });
+    // In order and each once, as they are part of the key that code is kept by.
     let symbols: BTreeSet<String> = functions.flatten().map(VectorFunction::symbol).collect();
     symbols
         .into_iter()

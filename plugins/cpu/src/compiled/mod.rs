@@ -101,6 +101,7 @@ fn start() -> Result<Started, WorkerError> {
         }
     };
     let full = Worker::find_near(program::own_folder(WORKER_PROGRAM).as_deref());
+    // Where it was found first, it has just refused.
     let full = full.ok().filter(|full| *full != found);
     let started = full.and_then(|full| Some((service::start_program(&full).ok()?, full)));
     let Some((worker, program)) = started else {
@@ -161,6 +162,8 @@ pub(crate) fn is_on() -> bool {
             Some("0") => false,
             _ => BY_DEFAULT,
         };
+        // A process with rights that its user has not must start no program that a variable or
+        // `PATH` names.
         wanted && cfg!(unix) && Machine::HOST.is_some() && !program::is_privileged()
     })
 }

@@ -65,6 +65,7 @@ pub(crate) struct KernelOptions {
 impl KernelOptions {
     /// By the options that a program is built with.
     pub(crate) fn of(options: &str) -> KernelOptions {
+        // Read once: it is for all programs of a process, whatever becomes of it meanwhile.
         static ALWAYS: OnceLock<bool> = OnceLock::new();
         let has = |option: &str| options.split_ascii_whitespace().any(|word| word == option);
         let checks = || std::env::var_os(CHECK_BOUNDS_VARIABLE).is_some_and(|value| value == "1");

@@ -45,6 +45,7 @@ impl Order {
         if self.is_improved && self.fill_with_kept(Effort::Full) {
             return;
         }
+        // Light code may be all that an earlier process has lived to see: the better is due now.
         match self.fill_with_kept(Effort::Light) {
             true if self.is_improved => self.make(Effort::Full, Instant::now() + PATIENCE),
             true => {}

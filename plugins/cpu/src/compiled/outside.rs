@@ -78,6 +78,7 @@ unsafe extern "C" fn builtin(
         scalar: Scalar::Bool,
         lanes: 1,
     }; MOST_OPERANDS + 1];
+    // Bounded here all the same, since these numbers are lengths of slices below.
     for (shape, given) in shapes.iter_mut().zip(&call.shapes) {
         let scalar = Scalar::ALL.get(given.scalar as usize);
         *shape = Shape {

@@ -143,6 +143,7 @@ impl Service {
         let mut state = self.state();
         state.is_expected |= job.is_none();
         state.jobs.extend(job);
+        // With the lock held, or two launches at once would start a thread, and a process, each.
         if !state.is_served {
             let thread = std::thread::Builder::new().name("offkit-compiler".to_owned());
             match thread.spawn(move || self.work()) {
@@ -181,6 +182,7 @@ impl Service {
     /// Sees to jobs until there have been none for some time.
     fn work(&self) {
         let _served = Served(self);
+        // The host's handlers are made to run on the host's threads.
         signals::leave_to_others();
         let mut worker = Process::Absent;
         while let Some(next) = self.next() {
@@ -188,11 +190,14 @@ impl Service {
                 worker.start();
                 continue;
             };
+            // Its program is gone: a host that builds and drops many has none compiled in vain.
             if job.slots.strong_count() == 0 {
                 continue;
             }
+            // Without a lock: others submit jobs meanwhile, and launches may stop waiting.
             let compiled = worker.compile(&job.source.spirv, job.request);
             let later = (job.done)(compiled);
+            // An answer, also one that refuses, shows that it is worth waiting for again.
             // Locked, so that nobody looks before it is done and waits after.
             self.state().is_late &= !worker.is_there();
             self.changed.notify_all();

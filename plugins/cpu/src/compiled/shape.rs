@@ -21,6 +21,7 @@ pub(super) struct Widths(Vec<u32>);
 /// AVX-512, 2026-11-26).
 const LARGEST_MERGED: u64 = 8;
 
+// Two times two times two, for each of the three ways to cut.
 /// What is decided for each width: rows, full, narrow ids, and how groups are cut.
 const CHOICES: usize = 24;
 
@@ -41,6 +42,7 @@ impl Widths {
         match (facts.sub_groups, required) {
             (false, None) => {
                 let halves = std::iter::successors(Some(most), |width| Some(width / 2));
+                // Four numbers of 32 bits fill the shortest registers, those of SSE and NEON.
                 Some(Widths(halves.take_while(|width| *width >= 4).collect()))
             }
             _ => (sub_group_size.is_power_of_two() && sub_group_size <= 64)

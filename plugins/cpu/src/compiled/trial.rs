@@ -110,6 +110,7 @@ impl Trial {
     fn order(&self, number: usize, variant: Variant) -> Order {
         let contract = self.options.contract;
         let mut order = self.kernel.order(number, Variant { contract, ..variant });
+        // The code of one tier is asked for, and no other may take its place while it is measured.
         order.is_improved = false;
         order
     }
@@ -151,6 +152,7 @@ impl Trial {
             return Ok(None);
         }
         let geometry = self.kernel.geometry(range)?;
+        // Before the launch, which would wait for code only so long, and then interpret the kernel.
         self.make_for(&geometry);
         if let Some(reason) = self.kernel.note() {
             return Ok(Some(reason));

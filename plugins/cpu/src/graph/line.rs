@@ -104,6 +104,7 @@ impl<W: Work> Line<W> {
             Line::InOrder(row) => row.take_turn().then_some(TurnIn::Row(row)),
             Line::OutOfOrder(stretches) => {
                 let stretch = stretches.enter();
+                // It counts in the fence until the turn is dropped: markers come after it as well.
                 let place = TurnIn::Before(Ref::clone(&stretch.fence));
                 let waits = stretch.barrier.as_ref().is_some_and(|barrier| !barrier.is_over());
                 // To give a turn back is to have had it.
@@ -196,6 +197,7 @@ impl<W: Work> Row<W> {
     }
 
     fn is_idle(&self) -> bool {
+        // Acquires what the last command has written: the host reads it behind `finish`.
         self.last.load(Ordering::Acquire).is_null()
     }
 

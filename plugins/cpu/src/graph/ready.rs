@@ -46,6 +46,8 @@ impl<W: Work> Ready<W> {
         // SAFETY: its reference is this list's from here on, but cannot be taken before it is pushed.
         let node = unsafe { peek::<W>(this) };
         let mut first = self.pushed.load(Ordering::Relaxed);
+        // A node that was taken and comes back at the same address does no harm: whoever takes some
+        // takes all, and never follows `first` to make its next one the first.
         loop {
             node.link.store(first, Ordering::Relaxed);
             match self
@@ -60,6 +62,7 @@ impl<W: Work> Ready<W> {
 
     /// Whether there is none.
     pub(crate) fn is_empty(&self) -> bool {
+        // With the lock: between the two lists, what `pop` is moving would be seen in neither.
         let next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
         next.0.is_null() && self.pushed.load(Ordering::Acquire).is_null()
     }
@@ -87,6 +90,7 @@ impl<W: Work> Ready<W> {
         let (mut before, mut node) = (null_mut(), next.0);
         loop {
             if node.is_null() {
+                // What has come since belongs behind all of these, also if it is another queue's.
                 node = self.reversed();
                 if node.is_null() {
                     return None;

@@ -76,6 +76,8 @@ impl<W: Work> Waiters<W> {
         // SAFETY: nobody else has the edge.
         place.waiter.with_mut(|place| unsafe { *place = Some(waiter) });
         loop {
+            // Whoever takes the list acquires all of it: each push changes the same word, and so
+            // goes on with what the ones before it have released.
             place.next.store(first, Ordering::Relaxed);
             let pushed = self
                 .first

@@ -39,6 +39,7 @@ pub(super) fn advance(
     view: &mut View<'_>,
 ) -> Result<Exit, Fault> {
     let spend = |fuel: &mut u64, cost: u32| -> Result<(), Fault> {
+        // More than once, as a long block may cost more than is handed out at a time.
         while *fuel < u64::from(cost) {
             *fuel += machine.limits.refill()?;
         }
@@ -89,6 +90,8 @@ pub(super) fn advance(
                     to: *to,
                 });
             }
+            // `at` stays here: it tells where the work-item waits, and whoever does the step for
+            // all that have come moves them on.
             Step::Collective(_) => return Ok(Exit::Suspend),
             Step::Jump { edge, cost } => {
                 spend(machine.fuel, *cost)?;

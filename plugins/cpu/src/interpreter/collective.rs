@@ -79,6 +79,7 @@ pub(super) fn perform(
         }
         Kind::AllEqual => {
             let scalar = step.operands[0].shape.scalar;
+            // As numbers and not as bits: both zeros are equal, and NaN is equal to nothing.
             let is_equal = arithmetic::resolve_binary(arithmetic::equality(scalar), scalar);
             let is_equal = is_equal.unwrap_or(|one, two| u64::from(one == two));
             let value = meeting.operand(step, 0, first);
@@ -189,6 +190,7 @@ fn scan(step: &CollectiveStep, meeting: &mut Meeting<'_>, reduction: Reduction, 
         let value = meeting.operand(step, 0, *member).to_vec();
         let before = sum.take();
         let after = match &before {
+            // All of them anew: in another order, a sum isn't the one before and one value more.
             Some(_) if meeting.errors.is_some() => {
                 total(step, meeting, reduction, &meeting.members[..=index])
             }
@@ -206,6 +208,7 @@ fn scan(step: &CollectiveStep, meeting: &mut Meeting<'_>, reduction: Reduction, 
 }
 
 fn broadcast_source(step: &CollectiveStep, meeting: &Meeting<'_>) -> Result<usize, Fault> {
+    // All must name the same one, so that anybody's index will do.
     let index = meeting.operand(step, 1, meeting.members[0]);
     let source = match step.collective.scope {
         GroupScope::SubGroup => meeting.at_lane(index[0]),
@@ -332,6 +335,7 @@ fn async_copy(
             )?;
         }
     }
+    // The event that is to be waited for: the copy is done by now, so that any will do.
     for_all(step, meeting, &[0]);
     Ok(())
 }

@@ -100,6 +100,7 @@ fn decode_function(
                 _ => {}
             }
             decoder.operation(instruction)?;
+            // An instruction becomes no step, or one, or several.
             lines.resize(decoder.steps.len(), instruction.line);
         }
         // Paid at the end of a block for all its steps, so that straight code looks at no limit.
@@ -162,6 +163,7 @@ pub(super) fn constant_bytes(
         .filter(|size| *size as u64 <= LARGEST_SEGMENT);
     let size = size.ok_or_else(|| ReadError::unsupported("constants of more than a gigabyte"))?;
     let mut bytes = vec![0; size];
+    // It is zero throughout. Such a table may be large, and its scalars need not be listed.
     if constant.words.is_empty() {
         return Ok(bytes);
     }
@@ -253,6 +255,7 @@ impl Registers {
                 }
             }
         }
+        // Constants come first in a frame: a call writes all of them by one copy.
         let mut next = registers.constants.len() as u64;
         for (index, kind) in function.values.iter().enumerate() {
             if !views.contains_key(&ir::ValueId(index as u32)) {
@@ -305,6 +308,7 @@ impl Registers {
         for (word, global) in &constant.relocations {
             let word = &mut self.constants[start + *word as usize];
             *word = word.wrapping_add(addresses[global.0 as usize]);
+            // Only what a kernel names is in its local memory: a module may have more than fits.
             if module.globals[global.0 as usize].home == Home::Local {
                 self.locals.insert(global.0);
             }
@@ -394,6 +398,7 @@ impl Decoder<'_> {
                 });
             }
         }
+        // What stays in its place would count as an overlap below, and make all moves slow ones.
         moves.retain(|step| step.from != step.to);
         let overlaps = |read: &Move, written: &Move| {
             read.from < written.to + written.lanes && written.to < read.from + read.lanes

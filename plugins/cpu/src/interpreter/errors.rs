@@ -17,6 +17,7 @@ pub(super) fn disturb(seed: u64, function: u32, scalar: Scalar, results: &mut [u
             && magnitude + UNITS < format.infinity()
             && magnitude != format.below_one() + 1;
         if is_free {
+            // By the result and not by the operands, so that results which are equal stay so.
             let by = mix(mix(seed ^ u64::from(function)) ^ magnitude) % (2 * UNITS + 1);
             *result = sign | (magnitude + by - UNITS);
         }

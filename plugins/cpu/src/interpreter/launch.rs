@@ -50,6 +50,7 @@ impl Launch<'_> {
                     for number in groups {
                         let turn = self.turn(number, self.geometry.group_count());
                         if let Err(error) = worker.run_group(turn) {
+                            // As it was taken, by turns: what was taken before is run.
                             claims.fail(number, error);
                             return;
                         }

@@ -46,11 +46,13 @@ impl Decoder<'_> {
             for (argument, Typed { slot, shape }) in arguments.iter_mut().zip(&operands) {
                 *argument = (&r[*slot as usize..][..shape.lanes as usize], *shape);
             }
+            // OpenCL's longest vectors, and there is no type of a longer one.
             let (mut first, mut second) = ([0; 16], [0; 16]);
             let arguments = &arguments[..operands.len()];
             function(result, arguments, &mut first[..lanes], &mut second[..lanes]);
             if let Some(seed) = errors {
                 disturb(seed, op.0, result.scalar, &mut first[..lanes]);
+                // Exponents, quotients and signs are integers, which have no last place to err in.
                 if result.scalar == second_scalar {
                     disturb(seed, op.0, result.scalar, &mut second[..lanes]);
                 }

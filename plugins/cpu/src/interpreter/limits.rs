@@ -58,6 +58,7 @@ impl<'l> Limits<'l> {
 
     /// More steps to execute, if there are any left.
     pub(super) fn refill(&self) -> Result<u64, Fault> {
+        // Only a launch that can be given up has to say how long it ran.
         if self.cancel.is_some() {
             self.started.get_or_init(Instant::now);
         }
@@ -70,6 +71,8 @@ impl<'l> Limits<'l> {
         let Some(most) = self.max_instructions else {
             return Ok(QUANTUM);
         };
+        // Counted when it is handed out: what threads have left when they end is lost, so that the
+        // limit is met a little early.
         let spent = self.spent.fetch_add(QUANTUM, Ordering::Relaxed);
         match most.checked_sub(spent) {
             None | Some(0) => Err(Fault::InstructionLimit(most)),

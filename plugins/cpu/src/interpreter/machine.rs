@@ -89,9 +89,12 @@ impl WorkItem {
         if self.frames.len() >= DEEPEST_CALL || end > limits.registers {
             return Err(Fault::CallDepth(self.frames.len()));
         }
+        // It never shrinks. A frame finds words of earlier calls in its registers, but values are
+        // written before they are read.
         if self.registers.len() < end {
             self.registers.resize(end, 0);
         }
+        // Constants are registers of each frame, so that steps need not tell them from values.
         self.registers[base..][..code.constants.len()].copy_from_slice(&code.constants);
         self.frames.push(Frame {
             function,
@@ -128,6 +131,7 @@ impl WorkItem {
                         continue;
                     };
                     let callee = &functions[function as usize];
+                    // The callee's frame begins where the caller's ends.
                     let (caller, registers) = self.registers.split_at_mut(base + size);
                     for (from, (slot, lanes)) in arguments.iter().zip(&callee.parameters) {
                         let words = &caller[base + *from as usize..][..*lanes as usize];

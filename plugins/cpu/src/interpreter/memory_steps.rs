@@ -34,6 +34,7 @@ impl Decoder<'_> {
                 let [target, source, size] = [first, second, third].map(|slot| r[slot as usize]);
                 copy(view, target, source, size)
             }),
+            // Accesses of kernels are relaxed atomic ones here, which a fence of the host's orders.
             Operation::Fence => {
                 Step::compute(|_| std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst))
             }
@@ -46,6 +47,7 @@ impl Decoder<'_> {
                     StorageClass::Workgroup => Space::Local,
                     _ => Space::Global,
                 };
+                // Null where the pointer leads elsewhere: so OpenCL's `to_global` has it.
                 Step::compute(move |r| {
                     let address = r[first as usize];
                     r[to as usize] = if Space::of(address) == space { address } else { 0 };
@@ -79,6 +81,7 @@ impl Decoder<'_> {
             for (Leaf { offset, scalar }, to) in leaves.iter().zip(to as usize..) {
                 let address = base.wrapping_add(*offset);
                 let word = view.load(address, scalar_size(*scalar) as usize, site)?;
+                // A byte in memory may be anything; operations take truths for 0 and 1.
                 r[to] = if *scalar == Scalar::Bool {
                     u64::from(word != 0)
                 } else {

@@ -81,6 +81,7 @@ impl Decoder<'_> {
             .first()
             .map_or(Scalar::I64, |operand| self.scalar(*operand));
         let into = self.shape(kind).scalar;
+        // Its registers are among those of what it is a part of, so there is nothing to do.
         if part_of(self.module, self.function, instruction).is_some() {
             return Ok(());
         }
@@ -231,6 +232,7 @@ impl Decoder<'_> {
                 return Ok(());
             }
             Operation::Input(global) => {
+                // Four words at most: the verifier knows the types of built-in variables.
                 let (global, to, lanes) = (global.0, to as usize, lanes as usize);
                 Step::other(move |r, machine, _| {
                     r[to..][..lanes].copy_from_slice(&(machine.input)(global)[..lanes]);
@@ -241,6 +243,7 @@ impl Decoder<'_> {
                 function: function.0,
                 arguments: slots.into(),
                 to,
+                // A function that only calls itself never comes to the end of a block, which costs.
                 cost: 1,
             },
             Operation::Overflow => Step::other(|_, _, _| Err(Fault::overflow())),
@@ -258,6 +261,7 @@ impl Decoder<'_> {
                     let mut read = |address| Ok(view.load(address, 1, 0)? as u8);
                     let text = printf::format(&given, &mut read)?;
                     (machine.print)(&text).map_err(Fault::of_print)?;
+                    // OpenCL's printf gives 0 where it has printed, and not a count as C's does.
                     r[to as usize] = 0;
                     Ok(())
                 })
@@ -339,6 +343,7 @@ fn ballot_answer(query: BallotQuery, words: &[u64], index: u64, lane: u64, size:
         .fold(0u128, |bits, word| bits << 32 | u128::from(*word & 0xffff_ffff));
     let below = |end: u64| if end >= 128 { u128::MAX } else { (1u128 << end) - 1 };
     let members = bits & below(size);
+    // Where there is no such bit SPIR-V leaves the result open; shifts must stay within the word.
     match query {
         BallotQuery::Inverse => (bits >> lane.min(127) & 1) as u64,
         BallotQuery::Bit => (bits >> index.min(127) & 1) as u64,

@@ -170,6 +170,7 @@ impl Program {
             };
             let size = usize::try_from(self.module.types.layout(global.kind).size)
                 .unwrap_or(usize::MAX)
+                // Without bytes it has an address all the same, which is no other variable's.
                 .max(1);
             let align = usize::try_from(global.align).unwrap_or(usize::MAX);
             let address = self.memory.allocate(size, align, kind);
@@ -222,6 +223,7 @@ impl Program {
                 continue;
             }
             let function = &self.code.functions[index as usize];
+            // Only of what a kernel calls: a library's module may declare more than is ever linked.
             if function.imported {
                 let (name, kernel) = (function.name.clone(), kernel.name.clone());
                 return Err(BuildError::UnresolvedImport { name, kernel });
@@ -247,6 +249,7 @@ impl Program {
         });
         needs.local_sizes = sizes.collect();
         let function = &self.code.functions[kernel.function.0 as usize];
+        // Without calls, waiting and loops no step is executed twice: all of them are the most.
         if seen.len() == 1 && !needs.has_collectives && !function.has_loops() {
             needs.most_steps = Some(function.steps.len() as u64);
         }
@@ -391,6 +394,7 @@ impl Program {
         options: &LaunchOptions<'_>,
     ) -> Result<(), LaunchError> {
         let needs = &self.needs[index];
+        // Work-items that wait for each other are there at once, and share what a group may have.
         let waiting = if needs.has_collectives {
             geometry.local.iter().product()
         } else {

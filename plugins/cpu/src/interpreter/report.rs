@@ -51,6 +51,7 @@ pub(super) fn error(
 }
 
 fn location_of(launch: &Launch<'_>, frame: Option<Frame>) -> String {
+    // There is no frame where the kernel itself has no room: then it is at its beginning.
     let (function, step) = frame.map_or((launch.function, 0), |frame| (frame.function, frame.step));
     let function = &launch.code.functions[function as usize];
     let line = function.lines.get(step as usize).copied().flatten();

@@ -10,6 +10,7 @@ use crate::memory::{AccessKind, Hint, Reason, Snapshot, Violation};
 const TAG_SHIFT: u32 = 62;
 const SEGMENT_SHIFT: u32 = 32;
 const SEGMENT_MASK: u64 = (1 << (TAG_SHIFT - SEGMENT_SHIFT)) - 1;
+// A multiple of every alignment, so that an address is aligned where its offset in the segment is.
 /// The offset of a segment's first byte.
 const ORIGIN: u32 = 1 << 30;
 
@@ -108,6 +109,7 @@ impl Segments {
     /// Adds a segment. Its size must be at most [`LARGEST_SEGMENT`].
     pub(super) fn push(&mut self, size: u32) -> usize {
         let start = self.bytes.len();
+        // The bytes may move, as addresses tell segments and offsets.
         self.bytes.resize(start + size as usize, self.unwritten);
         self.segments.push((start, size));
         self.segments.len() - 1
@@ -221,6 +223,7 @@ impl View<'_> {
 
     /// Checks an access without making it.
     pub(super) fn check(&mut self, kind: AccessKind, address: u64, size: u64) -> Result<(), Violation> {
+        // A copy of no bytes may have any addresses, null among them.
         if size == 0 {
             return Ok(());
         }
@@ -282,6 +285,7 @@ impl View<'_> {
         match Space::of(address) {
             Space::Private => self.private.get(address, size),
             Space::Local => self.local.get(address, size),
+            // Input is computed when it is read, and can't be written.
             Space::Global | Space::Input => None,
         }
     }

@@ -23,6 +23,7 @@ pub(super) struct Move {
 impl Move {
     #[inline]
     pub(super) fn apply(&self, r: &mut [u64]) {
+        // Most values are one word, for which a copy of a length that isn't known is a detour.
         if self.lanes == 1 {
             r[self.to as usize] = r[self.from as usize];
         } else {

@@ -70,6 +70,8 @@ pub(super) struct Worker<'l> {
 
 impl<'l> Worker<'l> {
     pub(super) fn new(launch: &'l Launch<'l>, scratch: &'l mut Scratch) -> Worker<'l> {
+        // Hints of other launches may stay: each holds for one version of memory alone, and no two
+        // versions in a process have the same number.
         if scratch.hints.len() < launch.code.sites as usize {
             scratch.hints.resize(launch.code.sites as usize, Hint::default());
         }
@@ -106,6 +108,7 @@ impl<'l> Worker<'l> {
         Worker {
             launch,
             scratch,
+            // None: the first block asks for some, and so looks at the limits.
             fuel: 0,
         }
     }
@@ -133,6 +136,7 @@ impl<'l> Worker<'l> {
         let group = self.launch.geometry.group(number);
         let count = group.count() as usize;
         let has_collectives = self.launch.needs.has_collectives;
+        // Who waits for nobody is done before the next begins, and leaves its place to that.
         let states = if has_collectives { count } else { 1 };
         let scratch = &mut *self.scratch;
         if scratch.items.len() < states {
@@ -140,6 +144,8 @@ impl<'l> Worker<'l> {
             let unwritten = self.launch.unwritten();
             scratch.private.resize_with(states, || Segments::new(unwritten));
         }
+        // For each group, so that one which reads what it hasn't written finds the same whichever
+        // thread runs it. Kernels write to copies of arguments as well.
         scratch.local.clear();
         self.copy_values();
         if has_collectives {
@@ -273,6 +279,7 @@ impl<'l> Worker<'l> {
             size,
             errors: launch.errors,
         };
+        // A step that fails leaves all of them at it, where the error finds its line.
         collective::perform(step, &mut meeting, &mut view)?;
         for member in members {
             if let Some(frame) = self.scratch.items[*member].frames.last_mut() {

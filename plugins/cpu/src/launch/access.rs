@@ -45,6 +45,7 @@ impl Reachable<'_> {
         match (reason, meant) {
             (Reason::ReadOnly, _) => format!("{access}: {} is read-only", self.nearest(address)),
             (Reason::Misaligned, _) => format!("{access}: the address is not a multiple of {size}"),
+            // Whatever it was meant for: the nearest allocation would only lead people astray.
             (Reason::OutOfBounds, _) if address < NULL_PAGE => format!("{access}: null pointer"),
             (Reason::OutOfBounds, Meant::Global) => {
                 format!("{access} is out of bounds: {}", self.distance(address, size))
@@ -93,6 +94,7 @@ impl Reachable<'_> {
     fn distance(&self, address: u64, size: u64) -> String {
         match self.global.nearest(address) {
             Some(allocation) => {
+                // Kernels make any addresses: they may be farther apart than `i64` can tell.
                 let offset = i128::from(address) - i128::from(allocation.base);
                 let offset = i64::try_from(offset).unwrap_or(if offset < 0 { i64::MIN } else { i64::MAX });
                 outside(offset, size, allocation.size, &self.nearest(address))

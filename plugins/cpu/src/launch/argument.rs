@@ -82,6 +82,7 @@ enum Kind {
     Local,
 }
 
+// By hand, as what is derived has no `clone_from` of its own, and would allocate for each launch.
 impl Clone for Arguments {
     fn clone(&self) -> Arguments {
         Arguments {
@@ -166,6 +167,7 @@ impl Arguments {
         };
         let first = place.first as usize;
         let only_size = match (&parameter.kind, given) {
+            // At least a byte: no bytes of local memory are a wrong size to OpenCL.
             (
                 ParameterKind::Pointer {
                     storage: Storage::Local,
@@ -200,6 +202,7 @@ impl Arguments {
                 last[..rest.len()].copy_from_slice(rest);
                 let last = (!rest.is_empty()).then_some(&last);
                 for (word, bytes) in self.words[first..].iter_mut().zip(whole.iter().chain(last)) {
+                    // In the host's order: compiled code reads the bytes where these words lie.
                     *word = u64::from_ne_bytes(*bytes);
                 }
                 return Ok(());
@@ -225,6 +228,7 @@ impl Arguments {
         let align = LOCAL_ALIGNMENT as u64;
         let mut needed = info.local_memory;
         let mut end = needed;
+        // All of them anew: one of another size moves those behind it.
         for place in self.places.iter().filter(|place| place.kind == Kind::Local) {
             let start = end.next_multiple_of(align);
             self.words[place.first as usize] = start;
@@ -239,6 +243,7 @@ impl Arguments {
     /// # Errors
     /// [`LaunchError::LocalMemory`].
     pub(crate) fn check_local_memory(&self, info: &KernelInfo) -> Result<(), LaunchError> {
+        // Without the room between them: hosts may divide all of the limit among several.
         if self.local_needed <= MAX_LOCAL_MEMORY {
             return Ok(());
         }

@@ -49,6 +49,7 @@ impl Fault {
     }
 }
 
+// Without words yet: what an access was near is looked up once, when the launch has failed.
 impl From<Violation> for Fault {
     fn from(violation: Violation) -> Fault {
         Fault::Access(violation)

@@ -106,6 +106,7 @@ impl std::fmt::Debug for LaunchOptions<'_> {
             .debug_struct("LaunchOptions")
             .field("max_instructions", max_instructions)
             .field("cancel", cancel)
+            // A closure has nothing to show, which is why this isn't derived.
             .field("print", &print.is_some())
             .field("contrary", contrary)
             .field("errors", errors)

@@ -33,6 +33,7 @@ pub(crate) fn format(operands: &[Given<'_>], read: &mut Read<'_>) -> Result<Stri
             out.push(b'%');
             continue;
         }
+        // More conversions than values is undefined in C; here the text ends in front of the first.
         let Some((words, shape)) = values.next() else {
             break;
         };
@@ -55,6 +56,7 @@ pub(crate) fn format(operands: &[Given<'_>], read: &mut Read<'_>) -> Result<Stri
             specification.pad(text.as_bytes(), &mut out);
         }
     }
+    // Strings of kernels are any bytes, and a precision may cut one within a character.
     Ok(String::from_utf8_lossy(&out).into_owned())
 }
 
@@ -133,6 +135,7 @@ impl Specification {
         if scalar.is_float() {
             return self.float(convert::to_f64(scalar, word));
         }
+        // No more than the value has: too long a modifier, as `%ld` for an `int`, adds nothing.
         let bits = self.bits.unwrap_or(64).min(scalar.bits());
         let masked = word & (u64::MAX >> (64 - bits));
         match self.conversion {
@@ -288,6 +291,7 @@ fn hexadecimal(value: f64, precision: Option<usize>) -> String {
     let bits = value.to_bits();
     let (mut exponent, mut mantissa) = ((bits >> 52 & 0x7ff) as i64, bits & ((1 << 52) - 1));
     let mut leading = u64::from(exponent != 0);
+    // Subnormal numbers, stored with 0, have the exponent of the least normal ones, stored with 1.
     exponent = if value == 0.0 { 0 } else { exponent.max(1) - 1023 };
     let mut digits = 13;
     if let Some(precision) = precision.filter(|precision| *precision < 13) {

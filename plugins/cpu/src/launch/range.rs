@@ -72,9 +72,11 @@ impl Geometry {
         let total = global[0]
             .checked_mul(global[1])
             .and_then(|size| size.checked_mul(global[2]));
+        // No more than half: threads that take groups count beyond the last one, each by a chunk.
         if total.is_none_or(|total| total > u64::MAX / 2) {
             return Err(format!("{global:?} work-items are too many to number"));
         }
+        // Global ids, and the ends of ranges, are sums that nobody checks from here on.
         if (0..3).any(|index| global[index].checked_add(offset[index]).is_none()) {
             return Err(format!("offset {offset:?} is too large"));
         }
@@ -93,6 +95,8 @@ impl Geometry {
             }
             (Some(required), _) => required,
             (None, Some(local)) => local,
+            // A hint binds nobody: where it would leave smaller groups at the end, or is too
+            // large, the device chooses.
             (None, None) => hint
                 .filter(divides)
                 .unwrap_or_else(|| suggested_local_size(global)),
@@ -172,6 +176,7 @@ pub(crate) fn fair_share(global: [u64; 3]) -> u64 {
 /// The largest divisor of each dimension that so many work-items have room for.
 fn divisors(global: &[u64; 3], mut room: u64) -> [u64; 3] {
     global.map(|size| {
+        // As many looks as there is room for, however long the range is.
         let divisor = (1..=room.min(size))
             .rev()
             .find(|divisor| size.is_multiple_of(*divisor))

@@ -187,6 +187,7 @@ impl Slabs {
         let stride = slot + gap(slot);
         let mut class = self.class(class);
         let class = &mut *class;
+        // The lowest, not the last used: so others may become empty, and are given back.
         let base = match class.open.first() {
             Some(base) => *base,
             None => {
@@ -203,6 +204,7 @@ impl Slabs {
             }
         };
         let slab = class.slabs.get_mut(&base)?;
+        // Below 64, as an open slab has a free slot.
         let number = slab.free.trailing_zeros();
         slab.free &= !(1 << number);
         if slab.free == 0 {
@@ -224,6 +226,7 @@ impl Slabs {
         slab.free |= 1 << ((address - base) / (slot + gap(slot)) as u64);
         let empty = slab.free == u64::MAX;
         class.open.insert(base);
+        // One stays, or a host that allocates and frees by turns would make a slab each time.
         if empty && class.open.len() > 1 {
             class.open.remove(&base);
             class.slabs.remove(&base);

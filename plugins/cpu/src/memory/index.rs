@@ -52,6 +52,7 @@ impl Default for Index {
 
 impl Index {
     fn new(root: Link) -> Index {
+        // From 1 on, as 0 is the version of hints that have found nothing yet.
         static VERSION: AtomicU64 = AtomicU64::new(1);
         Index {
             root,
@@ -125,6 +126,8 @@ impl Node {
     }
 }
 
+// These functions call themselves as often as the tree is deep, which ranks keep to some dozens:
+// see the test below.
 fn insert(tree: &Link, entry: Entry) -> Arc<Node> {
     let base = entry.allocation.base;
     match tree {

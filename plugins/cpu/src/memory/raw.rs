@@ -128,6 +128,7 @@ pub(super) unsafe fn atomic_update(
     size: usize,
     update: &mut dyn FnMut(u64) -> Option<u64>,
 ) -> u64 {
+    // The strongest order is right for whatever a kernel asks for.
     const ORDER: Ordering = Ordering::SeqCst;
     macro_rules! update {
         ($atomic:ty, $integer:ty) => {{

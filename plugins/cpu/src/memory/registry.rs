@@ -165,6 +165,8 @@ impl Memory {
     /// # Errors
     /// [`MemoryError::NotAnAllocation`].
     pub fn free(&self, address: u64) -> Result<(), MemoryError> {
+        // The memory goes back with the last version that has it: a launch that runs keeps the one
+        // that it began with.
         self.change(|index| match index.at(address) {
             Some(Entry {
                 storage: Storage::Owned { .. },
@@ -259,6 +261,7 @@ impl Memory {
             return Err(bad);
         }
         let _version = self.containing(address, size)?;
+        // As fills with zeros are, however long the pattern: the C library has a function for it.
         let same = pattern.iter().all(|byte| *byte == pattern[0]);
         if same {
             // SAFETY: just checked; the version keeps the memory.
@@ -292,6 +295,7 @@ impl Memory {
     /// [`MemoryError::OutOfBounds`].
     #[expect(unsafe_code, reason = "accesses of the host are checked here")]
     pub fn copy(&self, destination: u64, source: u64, size: u64) -> Result<(), MemoryError> {
+        // Both are kept: between the two looks another thread may free what the first one found.
         let _version = self.containing(source, size)?;
         let _later = self.containing(destination, size)?;
         // SAFETY: just checked; the versions keep the memory.
@@ -319,6 +323,7 @@ impl Memory {
         let index = self.index.load();
         let inside = index.below(address).is_some_and(|entry| {
             let offset = address - entry.allocation.base;
+            // As a difference, since `address + size` may wrap.
             offset < entry.allocation.size && size <= entry.allocation.size - offset
         });
         match inside {
@@ -376,6 +381,8 @@ fn with_host(mut index: Index, mut ranges: Vec<Range<u64>>) -> Index {
     let mut left = ranges.into_iter().peekable();
     while let Some(range) = left.next() {
         let (mut end, mut piece) = (range.end, vec![range]);
+        // What only touches stays apart: nobody has promised that an access may cross from one to
+        // the other, and each can be forgotten without the other.
         while let Some(next) = left.next_if(|next| next.start < end) {
             end = end.max(next.end);
             piece.push(next);

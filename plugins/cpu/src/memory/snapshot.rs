@@ -100,6 +100,7 @@ impl Snapshot {
             let offset = address.wrapping_sub(hint.base);
             offset < hint.size && size <= hint.size - offset
         };
+        // A hint of another version may be of memory that has been freed since, or isn't there yet.
         if hint.version != self.0.version() || !contains(hint) {
             let found = self.find(address).ok_or(violation(Reason::OutOfBounds))?;
             if !contains(&found) {
@@ -110,6 +111,7 @@ impl Snapshot {
         if kind != AccessKind::Load && hint.read_only {
             return Err(violation(Reason::ReadOnly));
         }
+        // Loads and stores are made of bytes where they are not aligned; an atomic access can't be.
         if kind == AccessKind::Atomic && !address.is_multiple_of(size) {
             return Err(violation(Reason::Misaligned));
         }

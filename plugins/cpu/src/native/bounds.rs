@@ -146,6 +146,8 @@ impl Bounds<'_> {
             size: self.memory,
             name: Name::Private,
         };
+        // By its first byte: what begins in the group's memory is meant for something there, also
+        // if it reaches out of it.
         if !own.contains(address, 1) {
             let structs = self.function.parameters.iter().enumerate();
             let mut structs =
@@ -217,6 +219,8 @@ impl Bounds<'_> {
     ) -> Result<Option<(u64, u64)>, (Violation, Meant)> {
         let kind = site.kind();
         let Some(object) = self.object(site, vector, address, lane) else {
+            // Nothing is remembered here from call to call: the code that asks keeps the range
+            // that it gets, and asks again only outside of that.
             let mut hint = Hint::default();
             for (offset, size) in pieces {
                 let checked =
@@ -242,6 +246,7 @@ impl Bounds<'_> {
             };
             return Err((violation, self.meant(&object, address)));
         }
+        // Each work-item has a private variable of its own: others would be let into this one's.
         let is_for_all = !matches!(object.name, Name::Private);
         Ok(is_for_all.then_some((object.start, object.size)))
     }

@@ -305,6 +305,7 @@ impl GroupCode<'_> {
         // SAFETY: the caller vouches for the function, and it gets what its type says.
         let run = |first, end, local| unsafe { (self.function)(launch.get(), first, end, local) };
         let count = geometry.group_count();
+        // With a flag to look at it goes the other way, which looks before each chunk.
         if is_small && options.cancel.is_none() {
             let _mode = FloatMode::standard();
             // Others may be larger, or have more to do.
@@ -328,6 +329,7 @@ impl GroupCode<'_> {
                 let Some(local) = arena.local(size) else {
                     return claims.fail(0, Some(no_memory()));
                 };
+                // Several groups in one call: what the code does once is done for all of them.
                 while let Some(groups) = claims.next() {
                     run(groups.start, groups.end, local);
                 }
@@ -343,6 +345,8 @@ impl GroupCode<'_> {
             &cancelled,
             &work,
         );
+        // What a work-item has failed with comes first: `share_groups` knows of missing memory and
+        // of launches that are given up, and may have seen no more than that all were to stop.
         printing.outcome().and(outcome)
     }
 }

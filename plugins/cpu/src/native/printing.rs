@@ -265,6 +265,7 @@ pub(crate) unsafe extern "C" fn print(
             let byte = bounds.reachable.global.load(address, 1, &mut hint);
             return byte.map(|byte| byte as u8).map_err(Fault::Access);
         }
+        // Without checks, a string that is null is all that can be told from others.
         if address >= NULL_PAGE {
             // SAFETY: the caller's: a string is there.
             return Ok(unsafe { (address as *const u8).read() });
@@ -276,6 +277,7 @@ pub(crate) unsafe extern "C" fn print(
             reason: Reason::OutOfBounds,
         }))
     };
+    // Made now, as a string may be another by the time that it is printed.
     let mut text = Some(Text {
         group,
         item,
@@ -285,6 +287,7 @@ pub(crate) unsafe extern "C" fn print(
     let is_much = KEPT.try_with(|kept| {
         let mut kept = kept.borrow_mut();
         if let Some(text) = text.take() {
+            // Empty texts count as well: a loop of them would fill memory like any other.
             kept.bytes += size_of::<Text>() + text.text.as_ref().map_or(0, String::len);
             kept.texts.push(text);
         }
@@ -368,6 +371,7 @@ pub(crate) unsafe extern "C" fn cancelled(launch: *const NativeLaunch, group: u6
         printed(launch);
         (&*(*launch).printing, &*(*launch).cancel)
     };
+    // Otherwise a work-item has failed, and whoever noted that has said why.
     if cancel.load(Ordering::Relaxed) {
         printing.fail(Failure::Error(group, printing.cancelled(group)));
     }

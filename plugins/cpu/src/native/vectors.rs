@@ -43,6 +43,7 @@ pub(crate) fn address(symbol: &str) -> Option<u64> {
 
 /// The widest registers that kernels are compiled for and such functions take their operands in.
 pub(crate) fn registers() -> Option<Registers> {
+    // By what code is made for, and not by what the processor has: these functions check nothing.
     match processor::level() {
         Level::V4 => Some(Registers::Avx512),
         Level::V3 => Some(Registers::Avx2),

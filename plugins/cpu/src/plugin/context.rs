@@ -80,11 +80,13 @@ impl Context<Cpu> for CpuContext {
             UsmKind::Device => AllocationKind::Device,
             UsmKind::Shared => AllocationKind::Shared,
         };
+        // The interface's 0 leaves the alignment to the device.
         let address = self
             .memory
             .allocate(size, alignment.max(1), kind)
             .map_err(memory_error)?;
         let address = address as usize;
+        // Of the first, which is the only one of most contexts, nothing has to be noted.
         if let Some(device) = device.filter(|device| !Arc::ptr_eq(device, &self.devices[0])) {
             self.others().insert(address, Arc::clone(device));
         }
@@ -117,6 +119,7 @@ impl Context<Cpu> for CpuContext {
             _ => return None,
         };
         let base = allocation.base as usize;
+        // A host allocation is of the context, and of no device in particular.
         let device = (kind != UsmKind::Host).then(|| self.device_of(base));
         Some(UsmAllocation {
             kind,

@@ -164,6 +164,7 @@ impl Device<Cpu> for CpuDevice {
             PI_DEVICE_INFO_SINGLE_FP_CONFIG => (float | PI_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT).into(),
             PI_DEVICE_INFO_DOUBLE_FP_CONFIG | PI_DEVICE_INFO_HALF_FP_CONFIG => float.into(),
             // The interpreter does one lane at a time.
+            // Compiled code makes its vectors of work-items: no kernel need be written with any.
             PI_DEVICE_INFO_PREFERRED_VECTOR_WIDTH_CHAR..=PI_DEVICE_INFO_PREFERRED_VECTOR_WIDTH_DOUBLE
             | PI_DEVICE_INFO_PREFERRED_VECTOR_WIDTH_HALF
             | PI_DEVICE_INFO_NATIVE_VECTOR_WIDTH_CHAR..=PI_DEVICE_INFO_NATIVE_VECTOR_WIDTH_HALF => {
@@ -177,6 +178,7 @@ impl Device<Cpu> for CpuDevice {
             PI_DEVICE_INFO_GLOBAL_MEM_CACHE_SIZE => 0u64.into(),
             PI_DEVICE_INFO_MAX_CONSTANT_BUFFER_SIZE => self.memory.into(),
             PI_DEVICE_INFO_MAX_CONSTANT_ARGS => 480u32.into(),
+            // It is host memory as everything else: nothing is gained by copying there.
             PI_DEVICE_INFO_LOCAL_MEM_TYPE => PI_DEVICE_LOCAL_MEM_TYPE_GLOBAL.into(),
             PI_DEVICE_INFO_LOCAL_MEM_SIZE => MAX_LOCAL_MEMORY.into(),
 
@@ -193,6 +195,7 @@ impl Device<Cpu> for CpuDevice {
             PI_DEVICE_INFO_PARTITION_PROPERTIES | PI_DEVICE_INFO_PARTITION_TYPE => [0usize].into(),
             PI_DEVICE_INFO_PARTITION_AFFINITY_DOMAIN => 0u64.into(),
 
+            // A kernel that requires the smallest size has the most.
             PI_DEVICE_INFO_MAX_NUM_SUB_GROUPS => {
                 (MAX_WORK_GROUP_SIZE as u32).div_ceil(SUB_GROUP_SIZES[0]).into()
             }

@@ -38,6 +38,8 @@ impl Event<Cpu> for CpuEvent {
     }
 
     fn set_status(&self, status: pi_event_status) -> Result<()> {
+        // The interface has let through complete and failures alone. A failure set on a command's
+        // event is how a host gives the command up.
         let (set, what) = if self.is_of_the_host() {
             let text = || format!("the host failed the event with {}", pi_result(status));
             let failed = (status < 0).then(|| Failure { status, text: text() });

@@ -89,6 +89,7 @@ impl CpuKernel {
             Some(code) if checked => code,
             _ => &self.code,
         };
+        // OpenCL lets such a launch succeed when what it waits for is over. It has no groups.
         let geometry = match range.global.contains(&0) {
             true => None,
             false => {
@@ -146,6 +147,7 @@ impl Prepared<'_> {
         launch.code = Some(Arc::clone(self.code));
         launch.geometry = self.geometry;
         launch.arguments.clone_from(&self.kept.arguments);
+        // None are there: `clear` has been called since it was used.
         launch.buffers.extend(self.kept.buffers.iter().flatten().cloned());
     }
 }
@@ -215,6 +217,8 @@ impl Kernel<Cpu> for CpuKernel {
             };
             Error::new(code, error)
         })?;
+        // Only now, as an argument that is refused leaves the one before it in its place. There is
+        // one of that number, or it would have been refused.
         kept.buffers[index] = buffer;
         Ok(())
     }

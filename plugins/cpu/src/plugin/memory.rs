@@ -32,6 +32,7 @@ impl CpuBuffer {
             size, copy, storage, ..
         } = request;
         let (address, is_own) = match &storage {
+            // Registered once more, it would overlap the device's own memory, which is refused.
             Some(host) if is_shared(memory, host) => (host.address() as u64, false),
             Some(host) => {
                 register(memory, host).map_err(memory_error)?;
@@ -48,6 +49,7 @@ impl CpuBuffer {
             is_own,
             host: storage,
         });
+        // With the storage made, which gives the memory back if this fails.
         if let Some(data) = copy {
             memory.write(address, data).map_err(memory_error)?;
         }

@@ -48,6 +48,7 @@ impl Plugin for Cpu {
     const NAME: &'static str = "cpu";
 
     fn platforms() -> Result<Vec<Arc<CpuPlatform>>> {
+        // One for the process: hosts compare platforms and devices by their handles.
         static PLATFORM: LazyLock<Arc<CpuPlatform>> = LazyLock::new(Arc::default);
         Ok(vec![Arc::clone(&PLATFORM)])
     }

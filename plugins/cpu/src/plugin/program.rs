@@ -125,6 +125,8 @@ impl CpuProgram {
         let library = options
             .split_ascii_whitespace()
             .any(|option| option == "-create-library");
+        // Code is made for what is linked, and not for its parts: what these were compiled with
+        // would be forgotten.
         let parts = programs
             .iter()
             .map(|program| program.state().build.options.clone());
@@ -188,6 +190,7 @@ impl CpuProgram {
             options: options.to_owned(),
             ..Build::default()
         };
+        // Whatever fails from here on, nothing of an earlier build is left to be run or linked.
         (state.object, state.executable) = (None, None);
         // The host may compute with numbers in another way than the device and its compiler.
         let _mode = FloatMode::standard();
@@ -287,6 +290,7 @@ impl Program<Cpu> for CpuProgram {
             .iter()
             .flat_map(|executable| executable.kernels.iter());
         let notes = kernels.filter_map(|kernel| kernel.note());
+        // Of the process, and not of this program: it is in the log of each that it is true of.
         let instead = compiled::instead().filter(|_| self.compiles).map(str::to_owned);
         for note in instead.into_iter().chain(notes) {
             build.log.push_str(&note);

@@ -109,6 +109,7 @@ impl Queue<Cpu> for CpuQueue {
         if task.is_small()
             && let Some(turn) = turn()
         {
+            // Nobody can give it up: its event is made when it is over.
             return over(turn.run(|| task.run(&AtomicBool::new(false))), event);
         }
         let event = event.create(|| Node::command(queue.profiling))?;
@@ -135,6 +136,7 @@ impl Task {
     /// Whether the thread that submits the command may run it: it is done in microseconds.
     fn is_small(&self) -> bool {
         let size = match &self.0 {
+            // Asked before it was made: it is not small, or its turn was not to be had.
             Todo::Launch(_) => return false,
             Todo::CopyUsm(copy, _) => copy.size(),
             Todo::Other(command, _) => match command {
@@ -160,6 +162,7 @@ impl Work for Task {
         match self.0 {
             Todo::Launch(mut launch) => {
                 let done = launch.run(cancel);
+                // A box that waits to be used again must keep neither buffers nor programs.
                 launch.clear();
                 LAUNCHES.give(launch);
                 done.map_err(|error| error.to_string())

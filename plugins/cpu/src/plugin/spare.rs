@@ -29,6 +29,7 @@ impl<T: Default + Send> Spare<T> {
     /// Gives one back.
     pub(super) fn give(&self, used: Box<T>) {
         let used = Box::into_raw(used);
+        // Into an empty place alone: whatever a swap put out would have to go somewhere as well.
         let keep = |place: &AtomicPtr<T>| {
             place
                 .compare_exchange(null_mut(), used, Ordering::Release, Ordering::Relaxed)

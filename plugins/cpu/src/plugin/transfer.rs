@@ -123,6 +123,8 @@ impl AddressCopy {
             (Place::Context(from), Place::Context(to)) => memory.copy(to, from, size as u64),
             (Place::Context(from), Place::Host(to)) => read(memory, from, (&mut target(to), 0), size),
             (Place::Host(from), Place::Context(to)) => write(memory, (&source(from), 0), to, size),
+            // OpenCL refuses it, too (`CL_MEM_COPY_OVERLAP`): of two chunks, the first would
+            // overwrite what the second is to read.
             (Place::Host(from), Place::Host(to)) if from.abs_diff(to) < size => {
                 return Err("source and target overlap".to_owned());
             }

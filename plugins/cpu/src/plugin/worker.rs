@@ -35,6 +35,7 @@ thread_local! {
 pub(super) fn schedule(event: Ref<CpuEvent>) {
     let work = work();
     work.ready.push(event);
+    // A thread that drains comes to it itself when it is done with what it has in hand.
     if NOW.get() != Now::Drains {
         work.call();
     }
@@ -94,6 +95,7 @@ impl Work {
         }
         let before = NOW.replace(Now::Drains);
         run(&event);
+        // Back to what it was: a callback that waits comes here as well, and goes on behind this.
         NOW.set(before);
         true
     }

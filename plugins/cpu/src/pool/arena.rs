@@ -67,6 +67,7 @@ impl Arena {
 impl Local {
     fn new(size: usize) -> Option<Local> {
         let size = match size {
+            // A power of two, so that kernels which need a little more each time make few of them.
             ..=MOST_KEPT => size.next_power_of_two().max(4096),
             // It is not kept, so nothing is gained by more.
             _ => size,

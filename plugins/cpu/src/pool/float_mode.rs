@@ -28,6 +28,7 @@ impl FloatMode {
 impl Drop for FloatMode {
     #[inline]
     fn drop(&mut self) {
+        // Here flags count as well: those that device code has raised are not for the host to see.
         if read() != self.before {
             write(self.before);
         }

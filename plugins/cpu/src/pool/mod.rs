@@ -87,6 +87,8 @@ pub(crate) fn spawn(task: Task) {
     team().spawn(task);
 }
 
+// No `OnceLock`: in a forked child it has to be empty again, by no more than the store of a word,
+// and whoever was about to make it in the parent is not there to do so.
 static TEAM: AtomicPtr<Team> = AtomicPtr::new(null_mut());
 
 #[expect(unsafe_code, reason = "the team is made once and never goes")]

@@ -64,6 +64,7 @@ const AWAITED: usize = 1 << (usize::BITS - 3);
 /// How many threads are inside.
 const INSIDE: usize = AWAITED - 1;
 
+// Sixteen bits are left below for those who sleep, of whom there are fewer than `MOST_THREADS`.
 /// One piece of news.
 const NEWS: u64 = 1 << 16;
 /// How many threads sleep.
@@ -195,6 +196,8 @@ impl Team {
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
         if let Ok(number) = number {
             let thread = thread::Builder::new().name(format!("offkit cpu {number}"));
+            // Given back where there is none, so that a later launch tries again: what keeps the
+            // system from giving one may pass.
             if let Err(error) = thread.spawn(move || self.serve(number + 1)) {
                 self.started.fetch_sub(1, Ordering::Relaxed);
                 tracing::warn!(%error, "no thread for kernels");
@@ -208,6 +211,8 @@ impl Team {
         // Threads begin with the mode of those that start them.
         let _mode = FloatMode::standard();
         loop {
+            // Read before looking around: what comes behind the look makes these old, and `sleep`
+            // returns at once.
             let news = self.news();
             if !self.work_once() {
                 self.sleep(news);
@@ -257,6 +262,7 @@ impl Team {
             if let Some(job) = job.map(|job| unsafe { &*job })
                 && job.has_more()
             {
+                // Before the work, which lasts as long as there are pieces.
                 self.announce(WAKES);
                 job.work();
                 worked = true;
@@ -327,6 +333,8 @@ impl Drop for Closing<'_> {
             inside = state.load(Ordering::Acquire) & INSIDE;
         }
         if inside > 0 {
+            // Asked for with the lock held: who leaves behind that takes it before it tells, and so
+            // finds this thread asleep.
             let mut tasks = self.team.tasks();
             let mut now = state.fetch_or(AWAITED, Ordering::AcqRel);
             while now & INSIDE > 0 {

@@ -150,6 +150,7 @@ impl Lowering<'_> {
         let start = self.elementwise(wide, Op::ISub, vec![own, place]);
         let end = self.elementwise(wide, Op::IAdd, vec![start, size]);
         let bool = self.truth()?;
+        // The last cluster has as many as are left: behind them nobody has left a value.
         let is_whole = self.elementwise(bool, Op::ULessThan, vec![end, count]);
         let end = self
             .emit()

@@ -55,6 +55,7 @@ impl Member {
         if code.blocks.is_empty() {
             return Err(Refusal(format!("function `{}` is only declared", code.name)));
         }
+        // Calls of other functions stay calls, which are inlined later.
         let is_call = |instruction: &Instruction| matches!(instruction.operation, Operation::Call(callee) if members.contains(&(callee.0 as usize)));
         let mut index = 0;
         while let Some(block) = code.blocks.get(index) {
@@ -101,6 +102,7 @@ impl Member {
         let mut found = Vec::new();
         for number in 0..self.code.blocks.len() {
             for operand in crate::reads(&self.code, BlockId(number as u32)) {
+                // Those of phis are read where the way to them begins: see `reads`.
                 if let Operand::Value(value) = operand
                     && self.homes.get(&value) != Some(&number)
                 {

@@ -30,6 +30,7 @@ impl<W: Work> Node<W> {
                 .with_mut(|more| unsafe { *more = (0..count).map(|_| Edge::new()).collect() });
         }
         for (index, (other, strict)) in others.enumerate() {
+            // Its list would be found closed below as well, but only with the count changed twice.
             if other.is_over() {
                 if strict {
                     node.blame(other);

@@ -147,6 +147,8 @@ impl<W: Work> Fallout<W> {
         if let Some(fence) = leave(node) {
             self.arrived(fence);
         }
+        // A command that failed before it ran has skipped what comes before the end: who waits for
+        // that is called now, ahead of those that wait for the end.
         self.early(node);
         // Not within each other: a chain of any length is gone through by `settle`, in a stack of one depth.
         let mut waiters = node.waiters.close();

@@ -128,6 +128,7 @@ pub(super) unsafe fn peek<W: Work>(node: Raw) -> ManuallyDrop<Ref<Node<W>>> {
 impl<W: Work> Node<W> {
     fn new(status: i32, kind: Kind) -> Node<W> {
         let node = Node {
+            // By way of 32 bits: the sign of a failure must not spread into the flags.
             word: AtomicU64::new(u64::from(status as u32)),
             pending: AtomicU32::new(1),
             gave_up: AtomicI32::new(0),
@@ -165,6 +166,7 @@ impl<W: Work> Node<W> {
         node.waiters = Waiters::closed();
         if let Some([started, ended]) = times {
             node.kind = Kind::Command { profiled: true };
+            // It has neither waited nor been scheduled; the interface has four times all the same.
             node.times = [started, started, started, ended].map(AtomicU64::new);
         }
         if let Some(failure) = failure {
@@ -212,6 +214,8 @@ impl<W: Work> Node<W> {
 
     /// When it was queued, submitted, started and done, if that was to be watched and is known.
     pub(crate) fn times(&self) -> Option<[u64; 4]> {
+        // OpenCL has times of complete commands alone: of others, failed ones among them, they are
+        // `CL_PROFILING_INFO_NOT_AVAILABLE`.
         let known = self.kind == (Kind::Command { profiled: true }) && self.status() == PI_EVENT_COMPLETE;
         known.then(|| self.times.each_ref().map(|time| time.load(Ordering::Relaxed)))
     }

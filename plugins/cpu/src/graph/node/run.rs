@@ -103,6 +103,7 @@ impl<W: Work> Node<W> {
         self.stamp(2);
         let mut fallout = Fallout::default();
         fallout.early(self);
+        // Called before the work begins, as behind it the command isn't running any more.
         if !fallout.is_empty() {
             fallout.settle();
             fallout = Fallout::default();
@@ -118,6 +119,7 @@ impl<W: Work> Node<W> {
     pub(super) fn outcome_of(&self, work: Option<W>) -> Result<(), Arc<Failure>> {
         let run = || match work {
             Some(work) if self.gave_up.load(Ordering::Acquire) == 0 => work.run(&self.cancel),
+            // It was given up when it was ready already, and waited for a thread.
             _ => Err(NEVER_STARTED.to_owned()),
         };
         let (status, text) = match catch_unwind(AssertUnwindSafe(run)) {
@@ -191,6 +193,7 @@ impl<W: Work> Node<W> {
 
     /// Completes or fails an event of the host's, once. `false` if that has been done already.
     pub(crate) fn set(&self, outcome: Result<(), Failure>) -> bool {
+        // Of several threads of the host's that set it at once, one does.
         if self.word.fetch_or(BEING_SET, Ordering::AcqRel) & BEING_SET != 0 {
             return false;
         }
