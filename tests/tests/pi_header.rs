@@ -104,7 +104,12 @@ struct Field {
 /// The declarations of a source file with their documentation.
 fn items(source: &str) -> Vec<(Vec<String>, Item)> {
     let (mut items, mut docs) = (Vec::new(), Vec::new());
-    let mut lines = source.lines().map(str::trim).filter(|line| !line.contains('$'));
+    // Comments that are no documentation are the source's own.
+    let is_plain = |line: &&str| line.starts_with("//") && !line.starts_with("///");
+    let mut lines = source
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.contains('$') && !is_plain(line));
     while let Some(line) = lines.next() {
         if let Some(text) = line.strip_prefix("///") {
             docs.push(plain(text));

@@ -153,6 +153,7 @@ impl Entry {
     /// [`BadEntry`] for what is wrong.
     pub fn read(bytes: Vec<u8>) -> Result<Self, BadEntry> {
         let (header, sizes) = read_header(&bytes)?;
+        // No digest covers the signature either: nothing may hide behind it.
         if sizes.end != bytes.len() {
             return Err(BadEntry::Length);
         }
@@ -188,6 +189,7 @@ impl Entry {
 
     /// The entry at the beginning of some bytes, and the bytes after it. Only where it ends is looked at.
     pub(crate) fn split(bytes: &[u8]) -> Result<(&[u8], &[u8]), BadEntry> {
+        // The content is for `read` to check: a bad one must not hide the entries behind it.
         let (_, sizes) = read_header(bytes)?;
         bytes.split_at_checked(sizes.end).ok_or(BadEntry::Length)
     }
@@ -265,6 +267,7 @@ fn read_header(bytes: &[u8]) -> Result<(Header, Sizes), BadEntry> {
     let signature_length = u32::from_le_bytes(*signature_length) as usize;
     let content_length =
         usize::try_from(u64::from_le_bytes(*content_length)).map_err(|_| BadEntry::Length)?;
+    // No digest covers these lengths, so they have bounds of their own.
     if header_length > MAX_HEADER || signature_length > MAX_SIGNATURE {
         return Err(BadEntry::Length);
     }

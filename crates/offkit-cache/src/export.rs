@@ -97,6 +97,7 @@ impl Cache {
 
     /// Adds an entry of elsewhere, unless there is one of that name; whether there was not.
     fn take(&self, entry: &Entry, trust: Option<&Trust>) -> Result<bool, Refused> {
+        // Otherwise a file could say that a plugin was tried here and does no harm.
         if !entry.header.key.kind.travels() {
             return Err(Refused::Local);
         }

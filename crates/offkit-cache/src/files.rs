@@ -89,6 +89,7 @@ fn mapped(process: &str, program: Option<&Path>, is_wanted: impl Fn(&Path) -> bo
     let bytes = fs::read(format!("/proc/{process}/maps")).ok()?;
     let mut found: Vec<FileId> = Vec::new();
     for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+        // No word in front of the path has a slash, and the path may have spaces.
         let start = line.iter().position(|byte| *byte == b'/');
         let (words, path) = line.split_at(start.unwrap_or(line.len()));
         let mut words = std::str::from_utf8(words).ok()?.split_ascii_whitespace();
@@ -170,6 +171,7 @@ fn build_id(path: &Path) -> Option<String> {
             let is_id = word(notes, 8)? == BUILD_ID;
             let body = 12_usize.checked_add(name.checked_next_multiple_of(4)?)?;
             let end = body.checked_add(content)?;
+            // Every owner numbers its notes for itself: 3 is a build among those of GNU alone.
             if is_id && notes.get(12..16) == Some(b"GNU\0") {
                 let id = notes.get(body..end)?;
                 return Some(id.iter().map(|byte| format!("{byte:02x}")).collect());

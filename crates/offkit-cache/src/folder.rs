@@ -72,6 +72,7 @@ impl Folder {
 
     /// The folder within this one, which nobody else can write to.
     fn checked(&self, folder: PathBuf) -> io::Result<PathBuf> {
+        // Both: whoever may write to the outer one can put another folder in the inner one's place.
         for folder in [&self.path, &folder] {
             private::check(folder)?;
         }
@@ -179,6 +180,8 @@ impl Folder {
             });
         if taken.is_err() {
             self.tidy(bytes);
+            // Less than the eighth that tidying leaves free: what is written until the next time
+            // fits, as far as other processes do not write as well.
             let some = self.limits.bytes / 16;
             self.left.store(some, Ordering::Relaxed);
         }
@@ -189,6 +192,7 @@ impl Folder {
         let now = SystemTime::now();
         let age = |time: SystemTime| now.duration_since(time).unwrap_or_default();
         let mut kept = self.found();
+        // What was used last is counted first, so that what goes over the bound is the oldest.
         kept.sort_by_key(|entry| std::cmp::Reverse(entry.used));
         let mut sum = room;
         // Some more than has to go, so that not every write has to do this.
@@ -287,6 +291,7 @@ fn has_parts(folder: &Path, entry: &Entry) -> bool {
 }
 
 fn touch(path: &Path) {
+    // Opened for reading, as folders can be too: to set the time takes being the owner, no more.
     // Without it, it goes earlier than others.
     let _ = File::open(path).and_then(|file| file.set_modified(SystemTime::now()));
 }
@@ -299,6 +304,7 @@ fn modified(path: &Path) -> SystemTime {
 /// How many bytes a folder takes.
 fn size(folder: &Path) -> u64 {
     let files = fs::read_dir(folder).into_iter().flatten().flatten();
+    // Neither of these follows links: unpacked files may have some that lead anywhere, and round.
     let sizes = files.map(|file| match file.file_type() {
         Ok(kind) if kind.is_dir() => size(&file.path()),
         _ => file.metadata().map_or(0, |found| found.len()),

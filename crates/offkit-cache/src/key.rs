@@ -180,6 +180,7 @@ impl Key {
 
 /// A file as a text: its path behind links, its size and its time.
 pub(crate) fn file_identity(path: &Path) -> Option<String> {
+    // Behind links, for an upgrade may change where one leads and leave size and time alike.
     let path = fs::canonicalize(path).ok()?;
     let found = fs::metadata(&path).ok()?;
     let time = found.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;

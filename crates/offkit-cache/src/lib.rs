@@ -217,6 +217,7 @@ impl Cache {
     /// Keeps a content, which is good as long as the files are those that are there now. Where it cannot be kept, it
     /// is made again next time.
     pub fn put(&self, key: &Key, files: &[FileId], content: &[u8]) {
+        // On this machine first: to share it may take long, and others of the user's wait no less.
         if let Some(entry) = self.put_here(key, files, content) {
             self.share(entry);
         }
@@ -255,11 +256,14 @@ impl Cache {
         key: &Key,
         make: impl FnOnce() -> Result<Vec<(PathBuf, File)>, E>,
     ) -> Result<PathBuf, E> {
+        // Not by `get`, which finds nothing where the cache is off: these are of use then, too.
         let found = self.look(key);
         self.tell(key, found.is_some());
         let entry = match found.map_or_else(|| self.claim(key), Ok) {
             Ok(entry) => entry,
             Err(_claim) => {
+                // The claim has a name, so that it is held to the end of this: whoever waits for it
+                // finds the entry when it goes.
                 let entry = of_files(key, make()?);
                 self.keep(&entry);
                 self.share(entry.clone());

@@ -36,6 +36,7 @@ impl Default for Limits {
 impl Limits {
     /// What the variables say, and otherwise the default.
     pub(crate) fn from_environment() -> Self {
+        // What is no number counts for nothing: a cache is no reason for a program to fail.
         let number = |name| env::var(name).ok()?.trim().parse::<u64>().ok();
         let usual = Self::default();
         Self {

@@ -116,6 +116,7 @@ fn wait<T: Send>(call: impl Future<Output = io::Result<T>> + Send) -> io::Result
 
 fn error_of(error: opendal::Error) -> io::Error {
     match error.kind() {
+        // With any other error the store counts as one that fails, and is not asked again.
         ErrorKind::NotFound => io::ErrorKind::NotFound.into(),
         _ => io::Error::other(error),
     }
@@ -171,6 +172,7 @@ fn unique() -> Vec<u8> {
 impl Store for Remote {
     fn read(&self, name: &str) -> io::Result<Vec<u8>> {
         wait(async {
+            // Asked for first: what is read is in memory as a whole before anybody checks it.
             let size = self.operator.stat(name).await.map_err(error_of)?;
             if size.content_length() > MAX_SIZE {
                 return Err(io::Error::new(io::ErrorKind::NotFound, "it is too large"));

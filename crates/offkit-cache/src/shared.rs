@@ -104,6 +104,7 @@ impl Shared {
 
     /// Gives an entry to all.
     pub(crate) fn give(&self, mut entry: Entry) {
+        // Not before: what stays in the user's own folder is trusted by whose folder that is.
         if let Some(signer) = &self.signer {
             signer.sign(&mut entry);
         }
@@ -129,6 +130,7 @@ impl Shared {
         loop {
             let place = place(name, waiting.turn);
             let Some((since, pause)) = waiting.since else {
+                // Without a look whether one is there: two that look at once both find nothing.
                 let owner = format!("process {}\n", process::id());
                 match self.ask(|store| store.create(&place, owner.as_bytes())) {
                     None => return Turn::Make(None),
@@ -148,6 +150,8 @@ impl Shared {
             if self.ask(|store| store.read(&place)).is_none() {
                 return self.take_or_make(name, None);
             }
+            // By this machine's clock, from when it saw the claim first: clocks of machines
+            // differ, so a time written into the claim would tell nothing.
             let left = self.patience.saturating_sub(since.elapsed());
             if left.is_zero() {
                 *waiting = Waiting {
@@ -222,6 +226,7 @@ pub(crate) fn from_environment() -> Option<Shared> {
         let keys = (trust.transpose(), signer.transpose());
         match keys {
             (Ok(trust), Ok(signer)) => Ok(Shared::new(store, trust, signer)),
+            // Keys that cannot be read must not come to mean that everybody is trusted.
             (Err(error), _) | (_, Err(error)) => Err(error.to_string()),
         }
     });

@@ -61,6 +61,7 @@ impl Signer {
 
     /// Puts its signature in the place of what was there.
     pub fn sign(&self, entry: &mut Entry) {
+        // SHA-512 is what `ssh-keygen -Y sign` takes unless it is told otherwise.
         let signature = self.0.sign(NAMESPACE, HashAlg::Sha512, entry.signed());
         let text = signature.and_then(|signature| signature.to_pem(ssh_key::LineEnding::LF));
         // A key that cannot sign leaves it without a signature, which whoever wants one sees.

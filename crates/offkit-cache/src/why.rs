@@ -50,6 +50,7 @@ impl Cache {
         if !self.is_on() {
             return Why::Off;
         }
+        // Not by `self.read`, which removes a bad entry: whoever asks why changes nothing.
         if let Ok(bytes) = self.folder.read(&name.to_string()) {
             return match Entry::read_for(name, bytes) {
                 Err(bad) => Why::Bad(bad),

@@ -220,6 +220,8 @@ extern "C" fn offkit_bundle_build(input: In<'_, Bundle>, flags: u32, executable:
 
 /// What the flags of a link mean.
 fn link_properties(flags: u32) -> Result<LinkProperties> {
+    // All that is left of the flags is the number of a rule, so that a flag which means nothing,
+    // or two rules at once, are a number that no rule has.
     let exporter = ExporterRule::ALL.get((flags >> LINK_RULE) as usize).copied();
     Ok(LinkProperties {
         fast_link: flags & LINK_FAST != 0,
@@ -247,6 +249,7 @@ extern "C" fn offkit_bundle_link(
             let bundles = objects(object_list, count, "the bundles")?;
             (bundles, devices(device_list, device_count)?)
         };
+        // Clones, which cost little: no bundle is locked while a driver links.
         let objects = bundles.iter().map(|bundle| match &*bundle.read() {
             Any::Object(bundle) => Ok(bundle.clone()),
             other => Err(other.not(BundleState::Object)),
@@ -268,6 +271,7 @@ extern "C" fn offkit_bundle_join(
         // SAFETY: the caller says how many there are.
         let bundles = unsafe { objects(bundle_list, count, "the bundles") }?;
         let wanted = bundles.first().map(|bundle| bundle.read().state());
+        // Without bundles any state will do: the join itself says that there is none.
         let wanted = wanted.unwrap_or(BundleState::Input);
         macro_rules! join {
             ($state:ident) => {{
@@ -314,6 +318,7 @@ extern "C" fn offkit_bundle_has_kernel(
 fn name(bundle: In<'_, Bundle>, number: usize, names: impl Fn(&Any) -> Vec<&str>) -> *const c_char {
     tell(bundle, ptr::null(), |bundle| {
         let inner = bundle.read();
+        // C keeps the pointer, and the bundle's lock goes with this: the bundle has a copy.
         let names = names(&inner);
         names
             .get(number)

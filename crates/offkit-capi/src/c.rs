@@ -45,6 +45,7 @@ pub(crate) fn attempt(work: impl FnOnce() -> Result<()>) -> Status {
 pub(crate) fn make<T>(out: New<'_, T>, work: impl FnOnce() -> Result<T>) -> Status {
     attempt(|| {
         let out = out.ok_or_else(|| null("the place for the new object"))?;
+        // Before the work, which may fail or panic: the header promises a null pointer there then.
         out.write(None);
         out.write(Some(Box::new(work()?)));
         Ok(())
@@ -152,6 +153,7 @@ impl<'a> Room<'a> {
     ///
     /// If the pointer is not null, there must be so many.
     pub(crate) unsafe fn get(self, size: usize, name: &str) -> Result<&'a mut [u8]> {
+        // Slices must not be made of a null pointer, not even those of no bytes.
         match (size, self.0.is_null()) {
             (0, _) => Ok(&mut []),
             (_, true) => Err(null(name)),
@@ -185,6 +187,7 @@ impl Texts {
     pub(crate) fn keep(&self, text: &str) -> *const c_char {
         let text = c_text(text);
         let mut texts = lock(&self.0);
+        // Each text once: programs that ask again and again must not fill the memory.
         if let Some(kept) = texts.get(&text) {
             return kept.as_ptr();
         }

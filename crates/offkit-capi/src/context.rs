@@ -45,6 +45,7 @@ extern "C" fn offkit_queue_create(
     queue: New<'_, Queue>,
 ) -> Status {
     make(queue, || {
+        // A program for a later release must not take a flag for granted that means nothing yet.
         if flags & !(OUT_OF_ORDER | PROFILING) != 0 {
             let message = format!("{flags:#x} are no flags of a queue: expected some of OFFKIT_QUEUE_...");
             return Err(Failure::invalid(message));

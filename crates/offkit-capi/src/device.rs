@@ -92,6 +92,7 @@ extern "C" fn offkit_runtime_choose(
         let registry = given(registry, "the registry")?.images();
         let found = registry.find_kernel(kernel.get("the kernel's name")?, |_| true)?;
         let selector = selector.if_given("the selector")?;
+        // The image is not kept: collecting selects it again, for the device that C passes then.
         let (device, _) = lock(&runtime.runtime).choose(selector, registry, &found)?;
         Ok(device.into())
     })
@@ -101,6 +102,7 @@ extern "C" fn offkit_runtime_choose(
 extern "C" fn offkit_runtime_failures(runtime: In<'_, Runtime>, failures: Out<'_, *const c_char>) -> Status {
     answer(failures, || {
         let runtime = given(runtime, "the runtime")?;
+        // As far as plugins were looked at: asking what failed loads none.
         let runtime_of = lock(&runtime.runtime);
         let left_out = runtime_of.left_out().map(ToString::to_string);
         let failures: Vec<_> = runtime_of

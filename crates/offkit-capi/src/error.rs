@@ -100,6 +100,7 @@ impl Coded for PiError {
     fn code(&self) -> Code {
         match self.result() {
             PI_OUT_OF_HOST_MEMORY | PI_OUT_OF_RESOURCES | PI_MEM_OBJECT_ALLOCATION_FAILURE => Code::Memory,
+            // What the caller has passed, and can pass otherwise.
             PI_INVALID_VALUE
             | PI_INVALID_CONTEXT
             | PI_INVALID_DEVICE
@@ -218,6 +219,7 @@ impl From<ChoiceError> for Failure {
             ChoiceError::Select(error) => Failure::of(error.code(), error),
             other => Failure::of(Code::Incompatible, other),
         };
+        // A device's reasons are no source of the error, of which there could be one alone.
         if let ChoiceError::NoneTakes { reasons, .. } = &error {
             for reason in reasons {
                 let _ = write!(failure.message, "\n{reason}");

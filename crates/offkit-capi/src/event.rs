@@ -48,6 +48,7 @@ extern "C" fn offkit_event_wait(event: In<'_, Event>) -> Status {
     attempt(|| {
         let event = given(event, "the event")?;
         event.event.wait().map_err(|error| {
+            // Whatever code the device has for it: the command has failed, and not this call.
             let source = Failure::of(Code::Device, &error);
             source.within(&format!("{} failed", event.command))
         })
@@ -77,6 +78,7 @@ struct Data(*mut c_void);
 unsafe impl Send for Data {}
 
 impl Data {
+    // A closure that names the field would take the pointer alone, which must not be sent.
     fn get(&self) -> *mut c_void {
         self.0
     }

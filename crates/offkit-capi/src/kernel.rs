@@ -53,6 +53,7 @@ impl Argument {
         // SAFETY: by the caller's promise. References to objects are only made for their kinds.
         unsafe {
             Ok(match self.kind {
+                // Before the pointer is looked at, which may be null for no bytes.
                 0 if self.size == 0 => HostArgument::bytes(&[]),
                 0 if self.pointer.is_null() => {
                     return Err(Failure::invalid(format!("{name} is a null pointer")));
@@ -144,6 +145,7 @@ extern "C" fn offkit_kernel_launch(
             let arguments = arguments.map(|(number, argument)| argument.get(number));
             (arguments.collect::<Result<Vec<_>>>()?, events(wait, wait_count)?)
         };
+        // Held over both steps of a launch: no other thread's arguments may come between.
         let mut kernel = lock(&kernel.kernel);
         let event = kernel.launch(&queue.0, &range, &arguments, &wait)?;
         Ok(Event::new(event, format!("kernel `{}`", kernel.name())))

@@ -32,6 +32,7 @@ impl Loader for ProcessLoader {
         {
             let mut groups: Vec<_> = graph.roots().map(|root| graph.closure([root])).collect();
             groups.retain(|group| group.contains(&own));
+            // Objects that need each other in a ring have none that is needed by no other.
             if groups.is_empty() {
                 groups.push(graph.closure([own]));
             }
@@ -54,6 +55,7 @@ impl<'a> Graph<'a> {
         let mut numbers = HashMap::new();
         for (number, object) in objects.iter().enumerate() {
             for name in object.names() {
+                // The first of a name is what a loader gives to all who need that name.
                 numbers.entry(name).or_insert(number);
             }
         }
@@ -108,6 +110,7 @@ impl<'a> Graph<'a> {
             let mut others = self.needs.iter().enumerate();
             others.any(|(other, needs)| other != number && needs.contains(&number))
         };
+        // Not the program, which is the first: what it needs is global.
         (1..self.objects.len()).filter(move |number| !is_needed(*number))
     }
 }
@@ -128,6 +131,7 @@ fn is_global(object: &SharedObject) -> bool {
 
 /// What was asked to be loaded before all libraries, when the process started.
 static PRELOADED: LazyLock<Vec<String>> = LazyLock::new(|| {
+    // As the process was started: by now its own environment may say something else.
     let started_with = fs::read("/proc/self/environ").unwrap_or_default();
     let mut variables = started_with.split(|byte| *byte == 0);
     let variable = variables.find_map(|variable| variable.strip_prefix(b"LD_PRELOAD="));

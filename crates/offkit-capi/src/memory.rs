@@ -14,6 +14,7 @@ use crate::error::Failure;
 use crate::event::{Event, events};
 
 /// `offkit_buffer`.
+// Of bytes, since C says nothing of the elements: for a launch these fit every pointer.
 pub(crate) struct Buffer(pub(crate) offkit_runtime::Buffer<u8>);
 
 /// `offkit_usm`.

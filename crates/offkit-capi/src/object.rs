@@ -83,6 +83,7 @@ const MOST_UNDEFINED: usize = 1 << 16;
 impl SharedObject {
     /// The object that an address is in.
     pub(crate) fn at(address: usize) -> Self {
+        // Code that was made at run time, and registers images, is in no object.
         let found = Self::search(Some(address)).pop();
         found.unwrap_or_else(|| Self {
             id: SharedObjectId(0),
@@ -212,6 +213,8 @@ impl SharedObject {
 
     /// The part of the object around an address that was loaded from its file and does not change.
     pub(crate) fn around(&self, address: usize) -> Option<Range<usize>> {
+        // What can be written may change while it is looked at, and what is behind the file's part
+        // of a segment is nothing but zeros.
         let constant = self.segments.iter().filter(|segment| segment.is_constant);
         let mut ranges = constant.filter_map(|segment| {
             let start = usize::try_from(segment.memory.start).ok()?;
@@ -272,6 +275,7 @@ unsafe extern "C" fn note(info: *mut libc::dl_phdr_info, _: usize, data: *mut c_
     }
     // SAFETY: names are texts.
     let path = unsafe { text(info.dlpi_name) };
+    // The loader has a name for every object but the program.
     let is_program = path.is_empty();
     let path = match is_program {
         true => std::env::current_exe().map_or("program".to_owned(), |path| path.display().to_string()),
@@ -294,6 +298,7 @@ unsafe extern "C" fn note(info: *mut libc::dl_phdr_info, _: usize, data: *mut c_
         unsafe { object.note_dynamic(base, base.wrapping_add(dynamic.p_vaddr)) };
     }
     search.found.push(object);
+    // What is not 0 ends the search.
     search.address.is_some().into()
 }
 

@@ -43,6 +43,7 @@ pub(crate) fn loaded_from(path: &str) -> Vec<LibraryId> {
         .map(|(_, library)| *library)
         .chain(adopted.map(|(_, library)| *library))
         .collect();
+    // By their numbers, which is as they were registered; the maps have no order.
     libraries.sort_unstable();
     libraries
 }
@@ -300,6 +301,8 @@ impl Lent for Program {
 
 impl Programs {
     fn register(&self, key: usize, object: &SharedObject, form: impl FnOnce(usize) -> Form) {
+        // Held until all is noted: otherwise `adopt` could see an object between the two, and read
+        // from its file what is here already.
         let mut registered = lock(&self.registered);
         // What was read from its file would be there twice.
         if let Some((_, library)) = registered.adopted.remove(&object.id) {
@@ -408,6 +411,7 @@ unsafe extern "C" fn __sycl_unregister_lib(registered: *const c_void, size: usiz
             // SAFETY: that function expects what this one was given.
             unsafe { unregister(registered, size) };
         }
+        // Also where another runtime was told: what was registered with both goes from both.
         // Nothing happens if it was not registered here.
         PROGRAMS.unregister(registered.addr());
     });

@@ -29,6 +29,7 @@ pub(crate) struct Registry {
 impl Registry {
     /// The images; those of this process as they are now.
     pub(crate) fn images(&self) -> &Arc<ImageRegistry> {
+        // At each use: nobody says so here when an object registers with another runtime.
         if Arc::ptr_eq(&self.registry, &programs::registry()) {
             programs::adopt();
         }
@@ -136,6 +137,7 @@ extern "C" fn offkit_registry_add(
 ) -> Status {
     make_if_wanted(library, || {
         let registry = given(registry, "the registry")?.images();
+        // A copy: the header lets the caller free the bytes after this, and code is read later.
         // SAFETY: the caller says how many bytes there are.
         let bytes = unsafe { bytes.get(size, "the bytes") }?.to_vec();
         let registered = registry.add_file(name.get("the name")?, Arc::new(bytes), &Limits::default());
@@ -203,6 +205,7 @@ extern "C" fn offkit_device_dlopen(
             false => Library::open(registry, path)?,
         };
         if library.images == 0 {
+            // There is no handle to close then, and nothing else would take it out again.
             if library.is_own {
                 library.withdraw();
             }
@@ -240,6 +243,7 @@ extern "C" fn offkit_device_dlsym(
 #[unsafe(no_mangle)]
 extern "C" fn offkit_device_dlclose(library: Owned<Library>) -> Status {
     attempt(|| {
+        // What a shared object has registered goes when that is unloaded, and not with a handle.
         if let Some(library) = library.filter(|library| library.is_own) {
             library.withdraw();
         }
@@ -269,6 +273,7 @@ extern "C" fn offkit_registry_image(
                 images.len()
             ))
         })?;
+        // It may have gone since the list was made.
         let location = registry.registry.location(*image);
         let location = location.ok_or(offkit_runtime::ImageError::Withdrawn)?;
         Ok(registry.texts.keep(&location.to_string()))

@@ -50,6 +50,7 @@ impl ClangError {
 pub fn find() -> Result<PathBuf, ClangError> {
     if let Some(named) = env::var_os(CLANG_VARIABLE).filter(|value| !value.is_empty()) {
         let path = PathBuf::from(&named);
+        // A bare name is looked for as a shell would; a path must not lead to another one on PATH.
         let found = if path.components().count() == 1 {
             program::find(&named, &[], &[])
         } else {
@@ -64,6 +65,7 @@ pub fn find() -> Result<PathBuf, ClangError> {
 }
 
 fn is_22(clang: &Path) -> bool {
+    // `--version` begins with the vendor's words; this prints the number alone.
     let output = Command::new(clang).arg("-dumpversion").output();
     output.is_ok_and(|output| output.stdout.starts_with(b"22."))
 }

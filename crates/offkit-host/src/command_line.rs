@@ -86,6 +86,7 @@ pub fn typed(word: &OsStr) -> String {
 fn quoted(word: &OsStr) -> String {
     let mut quoted = String::from("\"");
     for letter in word.to_string_lossy().chars() {
+        // What a shell looks at between double quotes. `split` takes a backslash off anything.
         if matches!(letter, '"' | '\\' | '$' | '`') {
             quoted.push('\\');
         }

@@ -266,6 +266,7 @@ pub fn map_any(file: &File) -> io::Result<Content> {
 /// An empty file beside another one whose place it is to take, with that one's permissions.
 fn beside(target: &Path) -> io::Result<Replacement> {
     let mut file = Replacement::new(folder(target)).map_err(without_path)?;
+    // Before there is any content: what its owner alone may read is not open to others meanwhile.
     if let Ok(metadata) = target.metadata() {
         file.file().set_permissions(metadata.permissions())?;
     }
@@ -397,6 +398,7 @@ pub struct ReplacedInput(PathBuf);
 pub fn is_same(a: &Path, b: &Path) -> bool {
     let whole = |path: &Path| {
         let target = replaced(path).ok()??;
+        // The folder is resolved and not the file, which may be one that is yet to be written.
         Some(folder(&target).canonicalize().ok()?.join(target.file_name()?))
     };
     if is_standard_stream(a) || is_standard_stream(b) {
@@ -408,6 +410,8 @@ pub fn is_same(a: &Path, b: &Path) -> bool {
 /// The file that is replaced by writing to `path`, behind all symbolic links; `None` if it is not to
 /// be replaced but written to.
 fn replaced(path: &Path) -> io::Result<Option<PathBuf>> {
+    // A link to nothing is no error, as what it leads to can be made. A ring of links is one, so
+    // that the loop below ends.
     match path.metadata() {
         Ok(metadata) if !metadata.is_file() => return Ok(None),
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),

@@ -192,6 +192,7 @@ pub fn has_nodes_of_nvidia() -> bool {
 
 fn of_family(family: &Family) -> Vec<Node> {
     let node = |path: PathBuf| {
+        // For both, as drivers' libraries open them: the right to read alone is of no use to these.
         let opened = OpenOptions::new().read(true).write(true).open(&path);
         let Err(error) = opened else {
             return Node::new(path, family.of, None);

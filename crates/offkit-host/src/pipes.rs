@@ -44,6 +44,7 @@ impl NotInForks {
     /// For these ends of pipes.
     pub fn new(pipes: &[RawFd]) -> Self {
         static IS_WATCHED: AtomicBool = AtomicBool::new(false);
+        // A handler of forks cannot be taken back, so one serves all pipes there will be.
         if !IS_WATCHED.swap(true, Ordering::Relaxed) {
             watch();
         }
@@ -75,6 +76,7 @@ fn note(pipe: RawFd) -> Option<usize> {
         taken.is_ok()
     };
     let index = PLACES.iter().position(is_free)?;
+    // The number last: without it, a process that is forked off closes nothing for this place.
     PLACES[index].inode.store(inode, Ordering::Relaxed);
     PLACES[index].number.store(pipe, Ordering::Relaxed);
     Some(index)

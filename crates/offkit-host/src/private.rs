@@ -15,6 +15,7 @@ pub fn cache_folder() -> Option<PathBuf> {
     };
     named(CACHE_VARIABLE)
         .or_else(|| Some(named("HOME")?.join(".cache")))
+        // XDG's specification has relative paths ignored: they would mean another folder elsewhere.
         .filter(|folder| folder.is_absolute())
 }
 
@@ -27,6 +28,7 @@ pub fn cache_folder() -> Option<PathBuf> {
 #[cfg(unix)]
 pub fn make(folder: &Path) -> io::Result<()> {
     use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+    // With its mode from the start: if that were set later, others could open it in between.
     match fs::DirBuilder::new().mode(0o700).create(folder) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         result => return result,
@@ -46,6 +48,7 @@ pub fn make(folder: &Path) -> io::Result<()> {
 #[cfg(unix)]
 pub fn check(folder: &Path) -> io::Result<()> {
     use std::os::unix::fs::MetadataExt;
+    // Of the name itself: a link that somebody else has put there must not lead elsewhere.
     let found = fs::symlink_metadata(folder)?;
     let refused = |why: &str| {
         let message = format!("`{}` {why}", folder.display());

@@ -62,6 +62,8 @@ fn is_ready() -> bool {
         return false;
     }
     *READY.get_or_init(|| {
+        // The handlers are set for all three signals, whatever was asked for before: a program
+        // under `nohup` would end with its terminal after all.
         let ignored = ignored();
         let is_set = ctrlc::set_handler(stop).is_ok();
         ignore(&ignored);

@@ -35,6 +35,7 @@ impl Kind {
 
     /// As a note has it.
     const fn word(self) -> &'static [u8; 8] {
+        // All of one length, which is a part of a note's type.
         match self {
             Kind::OpenCl => b"opencl\0\0",
             Kind::UnifiedRuntime => b"ur\0\0\0\0\0\0",
@@ -101,6 +102,7 @@ impl fmt::Display for Below {
 impl Below {
     /// What a line says; nothing where it is of another form.
     pub(crate) fn parse(line: &str) -> Option<Below> {
+        // No field has a tab in it, for what writes the line has made spaces of them.
         let mut fields = line.splitn(5, '\t');
         let (state, devices) = (fields.next()?, fields.next()?.parse().ok()?);
         let [library, named_by, words] = [fields.next()?, fields.next()?, fields.next()?].map(str::to_owned);

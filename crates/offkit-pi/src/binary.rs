@@ -35,6 +35,7 @@ pub(crate) unsafe fn image<'a>(raw: &pi_device_binary_struct) -> DeviceImage<'a>
         )
     };
     let mut image = DeviceImage::new(code);
+    // Whoever has wrapped the image may have left the format out (`NONE`), so the bytes come first.
     if image.format == ImageFormat::Unknown {
         image.format = match raw.Format {
             PI_DEVICE_BINARY_TYPE_SPIRV => ImageFormat::Spirv,
@@ -69,6 +70,7 @@ pub(crate) unsafe fn image<'a>(raw: &pi_device_binary_struct) -> DeviceImage<'a>
     // SAFETY: the caller vouches for the names of entries.
     let names = entries.iter().filter_map(|entry| unsafe { text(entry.name) });
     let entries: Vec<String> = names.map(str::to_owned).collect();
+    // Functions that an image exports have entries as kernels have.
     let kernels = entries.iter().filter(|name| !exports.contains(name));
     image.kernels = kernels.cloned().collect();
     image.entries = Some(entries);
@@ -169,6 +171,7 @@ impl<'a> RawBinaries<'a> {
 
     /// Pointers to the images, as `piextDeviceSelectBinary` wants them. Valid while `self` is.
     pub(crate) fn pointers(&mut self) -> Vec<pi_device_binary> {
+        // Nobody reads the parts here: pointers lead to them.
         let _ = &self.parts;
         self.images.iter_mut().map(core::ptr::from_mut).collect()
     }

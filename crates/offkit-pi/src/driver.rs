@@ -74,6 +74,7 @@ fn machine(path: &Path) -> Option<String> {
     let is_regular = path.metadata().is_ok_and(|file| file.is_file());
     let mut file = std::fs::File::open(path).ok().filter(|_| is_regular)?;
     file.read_exact(&mut header).ok()?;
+    // The machine comes behind 16 bytes that identify the file and 2 of its type, in either class.
     let [0x7f, b'E', b'L', b'F', class, order, .., low, high] = header else {
         return None;
     };

@@ -40,6 +40,7 @@ macro_rules! for_each_function {
             piextDeviceSelectBinary(device: pi_device, binaries: *mut pi_device_binary, num_binaries: pi_uint32, selected_binary_ind: *mut pi_uint32);
             piextGetDeviceFunctionPointer(device: pi_device, program: pi_program, function_name: *const c_char, function_pointer_ret: *mut pi_uint64) unsupported();
             piextDeviceGetNativeHandle(device: pi_device, native_handle: *mut pi_native_handle);
+            // Not `creates`, which counts a reference: devices are there for good, and not counted.
             piextDeviceCreateWithNativeHandle(native_handle: pi_native_handle, platform: pi_platform, device: *mut pi_device);
             piContextCreate(properties: *const pi_context_properties, num_devices: pi_uint32, devices: *const pi_device, pfn_notify: pi_context_notify, user_data: *mut c_void) creates(ret_context: *mut pi_context);
             piContextGetInfo(context: pi_context, param_name: pi_context_info) answers(param_value_size: usize, param_value: *mut c_void, param_value_size_ret: *mut usize);
@@ -56,10 +57,12 @@ macro_rules! for_each_function {
             piQueueRelease(command_queue: pi_queue);
             piextQueueGetNativeHandle(queue: pi_queue, native_handle: *mut pi_native_handle)
                 => piextQueueGetNativeHandle_b(queue: pi_queue, native_handle: *mut pi_native_handle, native_handle_desc: *mut i32);
+            // In `_b` the place for the queue is not the last parameter, which `creates` wants.
             piextQueueCreateWithNativeHandle(native_handle: pi_native_handle, context: pi_context) creates(queue: *mut pi_queue)
                 => piextQueueCreateWithNativeHandle_b(native_handle: pi_native_handle, context: pi_context, queue: *mut pi_queue, plugin_owns_native_handle: cxx_bool)
                 => piextQueueCreateWithNativeHandle_c(native_handle: pi_native_handle, context: pi_context, device: pi_device, plugin_owns_native_handle: cxx_bool) creates(queue: *mut pi_queue)
                 => piextQueueCreateWithNativeHandle_d(native_handle: pi_native_handle, native_handle_desc: i32, context: pi_context, device: pi_device, plugin_owns_native_handle: cxx_bool, properties: *mut pi_queue_properties) creates(queue: *mut pi_queue);
+            // The properties come behind the place for the buffer, which `creates` wants last.
             piMemBufferCreate(context: pi_context, flags: pi_mem_flags, size: usize, host_ptr: *mut c_void, ret_mem: *mut pi_mem, properties: *const pi_mem_properties);
             piMemImageCreate(context: pi_context, flags: pi_mem_flags, image_format: *const pi_image_format, image_desc: *const pi_image_desc, host_ptr: *mut c_void) creates(ret_mem: *mut pi_mem);
             piMemGetInfo(mem: pi_mem, param_name: pi_mem_object_info) answers(param_value_size: usize, param_value: *mut c_void, param_value_size_ret: *mut usize);
@@ -75,9 +78,11 @@ macro_rules! for_each_function {
             piclProgramCreateWithSource(context: pi_context, count: pi_uint32, strings: *mut *const c_char, lengths: *const usize) creates(ret_program: *mut pi_program);
             piProgramCreateWithBinary(context: pi_context, num_devices: pi_uint32, device_list: *const pi_device, lengths: *const usize, binaries: *mut *const u8, binary_status: *mut pi_int32) creates(ret_program: *mut pi_program)
                 => piProgramCreateWithBinary_b(context: pi_context, num_devices: pi_uint32, device_list: *const pi_device, lengths: *const usize, binaries: *mut *const u8, num_metadata_entries: usize, metadata: *const pi_device_binary_property, binary_status: *mut pi_int32, ret_program: *mut pi_program);
+            // Not `answers`: machine code is written behind pointers that the host passes.
             piProgramGetInfo(program: pi_program, param_name: pi_program_info, param_value_size: usize, param_value: *mut c_void, param_value_size_ret: *mut usize);
             piProgramCompile(program: pi_program, num_devices: pi_uint32, device_list: *const pi_device, options: *const c_char, num_input_headers: pi_uint32, input_headers: *const pi_program, header_include_names: *mut *const c_char, pfn_notify: pi_program_notify, user_data: *mut c_void);
             piProgramBuild(program: pi_program, num_devices: pi_uint32, device_list: *const pi_device, options: *const c_char, pfn_notify: pi_program_notify, user_data: *mut c_void);
+            // Not `creates`: a link that fails gives the host a program, too, for its log.
             piProgramLink(context: pi_context, num_devices: pi_uint32, device_list: *const pi_device, options: *const c_char, num_input_programs: pi_uint32, input_programs: *const pi_program, pfn_notify: pi_program_notify, user_data: *mut c_void, ret_program: *mut pi_program);
             piProgramGetBuildInfo(program: pi_program, device: pi_device, param_name: pi_program_build_info) answers(param_value_size: usize, param_value: *mut c_void, param_value_size_ret: *mut usize);
             piProgramRetain(program: pi_program);
@@ -126,6 +131,7 @@ macro_rules! for_each_function {
             piEnqueueMemImageWrite(command_queue: pi_queue, image: pi_mem, blocking_write: pi_bool, origin: pi_image_offset, region: pi_image_region, input_row_pitch: usize, input_slice_pitch: usize, ptr: *const c_void) submits(num_events_in_wait_list: pi_uint32, event_wait_list: *const pi_event, event: *mut pi_event);
             piEnqueueMemImageCopy(command_queue: pi_queue, src_image: pi_mem, dst_image: pi_mem, src_origin: pi_image_offset, dst_origin: pi_image_offset, region: pi_image_region) submits(num_events_in_wait_list: pi_uint32, event_wait_list: *const pi_event, event: *mut pi_event);
             piEnqueueMemImageFill(command_queue: pi_queue, image: pi_mem, fill_color: *const c_void, origin: *const usize, region: *const usize) submits(num_events_in_wait_list: pi_uint32, event_wait_list: *const pi_event, event: *mut pi_event);
+            // The address comes behind the event, which `submits` wants last.
             piEnqueueMemBufferMap(command_queue: pi_queue, buffer: pi_mem, blocking_map: pi_bool, map_flags: pi_map_flags, offset: usize, size: usize, num_events_in_wait_list: pi_uint32, event_wait_list: *const pi_event, event: *mut pi_event, ret_map: *mut *mut c_void);
             piEnqueueMemUnmap(command_queue: pi_queue, memobj: pi_mem, mapped_ptr: *mut c_void) submits(num_events_in_wait_list: pi_uint32, event_wait_list: *const pi_event, event: *mut pi_event);
             piextUSMHostAlloc(result_ptr: *mut *mut c_void, context: pi_context, properties: *mut pi_usm_mem_properties, size: usize, alignment: pi_uint32);
@@ -135,6 +141,7 @@ macro_rules! for_each_function {
             piextUSMEnqueueMemset(queue: pi_queue, ptr: *mut c_void, value: pi_int32, count: usize) submits(num_events_in_waitlist: pi_uint32, events_waitlist: *const pi_event, event: *mut pi_event);
             piextUSMEnqueueMemcpy(queue: pi_queue, blocking: pi_bool, dst_ptr: *mut c_void, src_ptr: *const c_void, size: usize) submits(num_events_in_waitlist: pi_uint32, events_waitlist: *const pi_event, event: *mut pi_event);
             piextUSMEnqueuePrefetch(queue: pi_queue, ptr: *const c_void, size: usize, flags: pi_usm_migration_flags) submits(num_events_in_waitlist: pi_uint32, events_waitlist: *const pi_event, event: *mut pi_event);
+            // Without `submits`, which has a wait list: this has an event alone.
             piextUSMEnqueueMemAdvise(queue: pi_queue, ptr: *const c_void, length: usize, advice: pi_mem_advice, event: *mut pi_event)
                 => piextUSMEnqueueMemAdvise_b(queue: pi_queue, ptr: *const c_void, length: usize, advice: pi_mem_advice, event: *mut pi_event)
                 => piextUSMEnqueueMemAdvise_c(queue: pi_queue, ptr: *const c_void, length: usize, advice: pi_mem_advice, event: *mut pi_event);
@@ -151,6 +158,8 @@ macro_rules! for_each_function {
             piextQueueCreate(context: pi_context, device: pi_device, properties: *mut pi_queue_properties, queue: *mut pi_queue);
             piextEnqueueReadHostPipe(queue: pi_queue, program: pi_program, pipe_symbol: *const c_char, blocking: pi_bool, ptr: *mut c_void, size: usize, num_events_in_wait_list: pi_uint32, event_wait_list: *const pi_event, event: *mut pi_event) unsupported();
             piextEnqueueWriteHostPipe(queue: pi_queue, program: pi_program, pipe_symbol: *const c_char, blocking: pi_bool, ptr: *mut c_void, size: usize, num_events_in_wait_list: pi_uint32, event_wait_list: *const pi_event, event: *mut pi_event) unsupported();
+            // Its result is that of the call before: it must not count as a failure of its own,
+            // which would replace the message.
             piPluginGetLastError(message: *mut *mut c_char) direct();
             piextUSMEnqueueFill2D(queue: pi_queue, ptr: *mut c_void, pitch: usize, pattern_size: usize, pattern: *const c_void, width: usize, height: usize) submits(num_events_in_wait_list: pi_uint32, event_wait_list: *const pi_event, event: *mut pi_event);
             piextUSMEnqueueMemset2D(queue: pi_queue, ptr: *mut c_void, pitch: usize, value: c_int, width: usize, height: usize, num_events_in_wait_list: pi_uint32, event_wait_list: *const pi_event, event: *mut pi_event) unsupported();

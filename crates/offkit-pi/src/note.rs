@@ -30,6 +30,8 @@ pub struct Note<const LENGTH: usize> {
 impl<const LENGTH: usize> Note<LENGTH> {
     pub(crate) const fn new(kind: u32, content: &[u8; LENGTH]) -> Self {
         Self {
+            // As ELF has it: with the zero at the end of the name, and without what fills the field
+            // up to a multiple of 4.
             name_size: OWNER.len() as u32 + 1,
             size: LENGTH as u32,
             kind,

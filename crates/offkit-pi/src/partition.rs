@@ -16,6 +16,7 @@ pub enum Partition {
 
 impl Partition {
     /// By the next domain that the device can be divided by, be it NUMA or a cache.
+    // OpenCL's `CL_DEVICE_AFFINITY_DOMAIN_NEXT_PARTITIONABLE`.
     pub const NEXT: Partition = Partition::ByAffinityDomain(1 << 5);
 
     /// The list of properties that asks for it, with its end; OpenCL's is the same.
@@ -24,6 +25,7 @@ impl Partition {
             Partition::Equally(units) => vec![PI_DEVICE_PARTITION_EQUALLY, units.cast_signed(), 0],
             Partition::ByCounts(counts) => {
                 let counts = counts.iter().map(|count| count.cast_signed());
+                // Two zeros: the counts have an end, and the list has one of its own.
                 let end = [PI_DEVICE_PARTITION_BY_COUNTS_LIST_END, 0];
                 core::iter::once(PI_DEVICE_PARTITION_BY_COUNTS)
                     .chain(counts)

@@ -22,6 +22,7 @@ impl NdRange {
     /// assert_eq!((range.dimensions, range.global, range.local), (2, [64, 32, 1], Some([8, 8, 1])));
     /// ```
     pub fn new<const N: usize>(global: [usize; N]) -> NdRange {
+        // Seen when the program is compiled; a plugin would refuse it only at the launch.
         const { assert!(N >= 1 && N <= 3, "an index space has one to three dimensions") };
         NdRange {
             dimensions: N as u32,

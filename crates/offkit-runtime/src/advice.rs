@@ -51,6 +51,8 @@ pub fn opening(library: &str, reason: &str) -> Option<String> {
         .zip(reason.split(": ").skip(1))
         .find(|(_, words)| words.starts_with("cannot open shared object file"));
     let has = |words: &str| reason.contains(words);
+    // The special words before the common ones: glibc says `cannot open shared object file` of a
+    // file that may not be read, and of one for another architecture, as well.
     Some(match missing {
         _ if has("Permission denied") => format!("This user may not read it: chmod a+r {library}"),
         _ if has("it is a folder, and no library") => {

@@ -148,6 +148,7 @@ impl ImageRegistry {
 
     /// The images of a collection as they can be linked together, the kernel's own first.
     fn linkable_images(&self, collection: &Collection) -> Result<Vec<Arc<DeviceImage<'static>>>, BuildError> {
+        // The first is the kernel's own, which was read when the collection was made.
         let others = collection.images.iter().skip(1).map(|&image| self.code(image));
         let images = std::iter::once(Ok(Arc::clone(&collection.code))).chain(others);
         collection.relink(images.collect::<Result<_, _>>()?)
@@ -190,6 +191,8 @@ fn make(
             Ok(program.clone())
         }
         (several, _) => {
+            // All are of the first one's format: only such an image supplies a symbol to another.
+            // Drivers refuse to compile a program of machine code.
             let is_native = !is_compiled_at_run_time(&images[0]);
             for (program, image) in several.iter().zip(images).filter(|_| !is_native) {
                 program

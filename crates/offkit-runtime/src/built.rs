@@ -30,6 +30,7 @@ const DRIVER_VARIABLES: [&str; 17] = [
     "IGC_",
     "INTEL_",
     "LP_",
+    // Without an underscore: Intel's driver reads `NEOReadDebugKeys`.
     "NEO",
     "NV_",
     "OCL_",
@@ -86,7 +87,9 @@ impl Recipe<'_> {
                 }
             },
         };
+        // `missing` lives on meanwhile, and has other machines wait for what is made here.
         let program = make()?;
+        // Which libraries are loaded is asked only now: many drivers load their compiler to build.
         if let (Some(binary), Some(libraries)) = (binary(&program, device), mapped_libraries()) {
             match missing {
                 Some(missing) => missing.put(&libraries, &binary),
@@ -211,6 +214,7 @@ impl DeviceInputs {
 
 /// What a device says, or that it says nothing.
 fn answer<T: Debug>(answer: Result<T, PiError>) -> String {
+    // Answers are in quotes, so that one that is called `unknown` is none that says nothing.
     answer.map_or_else(|_| "unknown".to_owned(), |answer| format!("{answer:?}"))
 }
 
@@ -224,6 +228,7 @@ fn is_of_what_is_loaded(entry: &Entry) -> bool {
         let name = library.path.file_name();
         let files = entry.header.files.iter();
         let mut alike = files.filter(|file| file.path.file_name() == name).peekable();
+        // One that the entry has none of was loaded for something else.
         // A process may have several of one name.
         let is_it = alike.peek().is_none() || alike.any(|file| file.identity == library.identity);
         if !is_it {
@@ -236,6 +241,7 @@ fn is_of_what_is_loaded(entry: &Entry) -> bool {
 
 /// The machine code for a device, if the driver gives it.
 fn binary(program: &Program, device: &Device) -> Option<Vec<u8>> {
+    // Binaries come in the order of the context's devices.
     let place = program
         .context()
         .devices()

@@ -105,6 +105,7 @@ impl Closure<'_> {
             importer,
             exporter,
         });
+        // Each image once, however many need it: images that need each other would go on for ever.
         if self.collected.insert(exporter) {
             self.images.push(exporter);
             self.open.push_back(exporter);
@@ -349,6 +350,7 @@ impl ImageRegistry {
     ) -> Vec<String> {
         let state = self.read();
         let line = state.line(image);
+        // Copies, for whoever goes through them takes the lock again to find exporters.
         line.map_or_else(Vec::new, |(library, position)| {
             state.texts(part(library, position)).map(str::to_owned).collect()
         })

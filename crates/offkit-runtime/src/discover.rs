@@ -258,6 +258,7 @@ impl Runtime {
         let plugin = match &candidate.place {
             Place::BuiltIn(plugin) => Plugin::built_in(plugin),
             Place::File(path) => Plugin::load_without(path, &libraries),
+            // Which file that is nobody knows, so it was not tried apart, and nothing is left out.
             Place::System { name, .. } => Plugin::load(name),
         }?;
         let failed = |source| DiscoveryFailure::Devices {
@@ -268,6 +269,7 @@ impl Runtime {
         };
         let (shown, mut hidden) = (self.devices.len(), 0);
         for platform in plugin.platforms().map_err(failed)? {
+            // The candidate's counts first: by that the filter has said whether to load the plugin.
             let said = || backend_of(&platform).unwrap_or_else(|| plugin.name());
             let backend = candidate.backend.as_deref().unwrap_or_else(said).to_owned();
             let devices = platform
@@ -306,6 +308,7 @@ impl Runtime {
         let filter = &self.environment.filter;
         let (backend, number, part) = (&found.backend, found.number, &found.part);
         let is_shown = filter.allows(backend, Kind::of(&found.device), number, part);
+        // Only where a term asks for parts: to divide a device makes objects in its driver.
         let parts = match filter.levels(backend, number) > part.len() {
             // As libsycl divides them. One that cannot be divided has no parts.
             true => found.device.partition(&Partition::NEXT).unwrap_or_else(|error| {
@@ -457,6 +460,7 @@ impl Runtime {
                 Err(reason @ (SelectError::NoneFits { .. } | SelectError::NotLinked { .. })) => {
                     reasons.push(reason)
                 }
+                // The next device would not help: the kernel is there twice, or cannot be read.
                 Err(error) => return Err(error.into()),
             }
             number += 1;

@@ -245,6 +245,7 @@ impl ImageRegistry {
             .index
             .find(symbol)
             .map_or_else(Vec::new, |symbol| state.index.with_export(symbol));
+        // The index has what was withdrawn until it is made anew.
         exporting.retain(|image| state.is_there(image));
         if exporting.is_empty() {
             return Err(CollectError::NotExported {

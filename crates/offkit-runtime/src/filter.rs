@@ -185,6 +185,7 @@ impl DeviceFilter {
             term.is_of(backend) && devices.any(|wanted| wanted.is(kind, number, part))
         };
         let is_accepted = match self.accepted.as_slice() {
+            // As in libsycl: where no term names parts, programs see whole devices alone.
             [] => part.is_empty(),
             accepted => accepted.iter().any(|term| fits(term, part)),
         };
@@ -265,6 +266,7 @@ impl FromStr for DeviceFilter {
         for text in text.split(';').map(str::trim).filter(|text| !text.is_empty()) {
             match text.strip_prefix('!') {
                 Some(text) => filter.discarded.push(Term::parse(text)?),
+                // As in libsycl: what is discarded is taken from all that was accepted before it.
                 None if filter.discarded.is_empty() => filter.accepted.push(Term::parse(text)?),
                 None => return Err(FilterError::Order(text.to_owned())),
             }

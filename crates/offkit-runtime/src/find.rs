@@ -114,6 +114,8 @@ impl ImageRegistry {
     ) -> Result<FoundKernel, KernelNameError> {
         self.read_names(Wanted::Kernels);
         let (kernel, images) = self.read().find_kernel(name, &among)?;
+        // What was opened goes with the kernel: the registry has weak references alone, and would
+        // read it again when a device is to choose.
         let (images, opened) = self.without_copies(images);
         Ok(FoundKernel {
             name: kernel,
@@ -174,6 +176,7 @@ impl State {
     ) -> Result<(String, Vec<ImageId>), KernelNameError> {
         let with_kernel = |kernel: NameId| {
             let images = self.index.with_kernel(kernel).into_iter();
+            // The index has images that were withdrawn until it is made anew.
             images.filter(|image| self.is_there(image) && among(*image))
         };
         if let Some(exact) = self.index.find(name) {
@@ -184,6 +187,8 @@ impl State {
         }
         let key = KernelName::new(name).key();
         let mut fitting = self.fitting(name, key, &with_kernel);
+        // A kernel that fits has the name's key, or an empty one where only demangling tells a word
+        // of it. Those come last: each of them is demangled for this.
         if fitting.is_empty() && !key.is_empty() {
             fitting = self.fitting(name, "", &with_kernel);
         }

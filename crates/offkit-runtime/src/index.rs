@@ -95,6 +95,7 @@ impl Slot {
 }
 
 fn hash(hasher: &DefaultHashBuilder, text: &str) -> u32 {
+    // Half of it: with a number of 32 bits a slot has 8 bytes, and there may be millions.
     (hasher.hash_one(text) >> 32) as u32
 }
 
@@ -147,6 +148,7 @@ fn text_at<'a>(text: &'a str, ends: &[usize], id: u32) -> &'a str {
 pub(crate) fn number(count: usize) -> u32 {
     u32::try_from(count)
         .ok()
+        // The last number is the end of a chain and can be nothing else.
         .filter(|&number| number != NONE)
         .expect("four billion names or images take more memory than there is")
 }
@@ -173,6 +175,7 @@ impl Chains {
     /// Adds a number; whether it is the first.
     fn add(&mut self, NameId(name): NameId, value: u32) -> bool {
         let name = name as usize;
+        // Kernels, imports and exports are numbered together, so there are gaps.
         if self.heads.len() <= name {
             self.heads.resize(name + 1, NONE);
         }

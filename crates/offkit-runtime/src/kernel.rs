@@ -176,6 +176,7 @@ impl Kernel {
             memory: self.memory.clone(),
             ..Self::new(kernel, self.name.clone(), self.description.clone())
         };
+        // Said to the plugin again: it notes this of a kernel, and not of its program.
         if self.indirect {
             duplicate.set_indirect_access(true)?;
         }
@@ -222,6 +223,7 @@ impl Kernel {
         let arguments = match arguments.len() == self.count_in_source() {
             false => arguments,
             true => {
+                // The list may end before the arguments do: what is behind its end was not dropped.
                 let all = arguments
                     .iter()
                     .zip(self.dropped.iter().chain(std::iter::repeat(&false)));
@@ -271,6 +273,7 @@ impl Kernel {
         if launch.wait_for(limit).map_err(|source| self.failed(source))? {
             return Ok(());
         }
+        // An error says where the kernel was when it was stopped, or why it could not be.
         let stopped = launch.cancel().and_then(|()| launch.wait_for(GRACE));
         Err(LaunchError::TimedOut {
             kernel: self.name.clone(),

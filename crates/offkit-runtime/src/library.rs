@@ -196,6 +196,7 @@ impl Draft {
         });
         self.lines.push(Line {
             location: image.location.clone(),
+            // Within something compressed, an offset is none of the file's.
             stored: stored.filter(|_| !matches!(image.storage(), Storage::Within(_))),
             compression: image.compression(),
             size: image.size(),
@@ -237,6 +238,7 @@ impl Draft {
             aspects: self.aspects,
             options: self.options,
         };
+        // Most libraries stay as long as their process, and what has grown has room to spare.
         library.lines.shrink_to_fit();
         library
     }

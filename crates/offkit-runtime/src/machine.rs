@@ -171,6 +171,7 @@ fn library_folders() -> Vec<PathBuf> {
     for file in files.map(|entry| entry.path()) {
         let text = fs::read_to_string(file).unwrap_or_default();
         let lines = text.lines().map(str::trim);
+        // A folder has a slash at its beginning; comments and what includes other files have not.
         folders.extend(lines.filter(|line| line.starts_with('/')).map(PathBuf::from));
     }
     let architecture = format!("/usr/lib/{}-linux-gnu", env::consts::ARCH);

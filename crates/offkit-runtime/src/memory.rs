@@ -62,6 +62,7 @@ impl Memory {
             Err(error) if error.result() == PI_UNSUPPORTED_FEATURE => error,
             made => return made.map(Memory::Buffer),
         };
+        // Shared memory is made for one device, and of several nobody says which is meant.
         let [device] = context.devices() else {
             return Err(refused);
         };
@@ -179,6 +180,7 @@ impl<T: Plain> Buffer<T> {
         let offset = offset::<T>(function, first, count, self.length)?;
         // What drivers demand of buffers; where shared memory stands in for one, nobody else does.
         let is_whole = |number: usize| number.checked_rem(pattern.len()) == Some(0);
+        // No overflow here: `offset` has found that as many elements lie within the buffer.
         let (pattern, size) = (pattern.as_bytes(), count * size_of::<T>());
         if !(pattern.len().is_power_of_two() && is_whole(first) && is_whole(count)) {
             return Err(PiError::Call {
@@ -276,6 +278,7 @@ impl<T: Plain> Usm<T> {
     ///
     /// [`PiError`] if the device has no memory of that kind, or not so much.
     pub fn new(context: &Context, kind: UsmKind, device: &Device, length: usize) -> Result<Self, PiError> {
+        // Where the elements end is how many bytes they have, with the overflow looked for.
         let size = offset::<T>(Function::piextUSMDeviceAlloc, length, 0, length)?;
         let alignment = u32::try_from(align_of::<T>()).unwrap_or_default();
         let memory = (size != 0).then(|| context.usm(kind, device, size, alignment));
@@ -303,6 +306,7 @@ impl<T: Plain> Usm<T> {
 
     /// An argument: the address of the element with that number.
     pub fn at(&self, element: usize) -> Argument {
+        // What is too far out is refused when the argument is set.
         let offset = element.saturating_mul(size_of::<T>());
         let memory = self.memory.clone();
         memory.map_or(Argument::Address(0), |allocation| Argument::Usm {
@@ -363,6 +367,7 @@ fn offset<T>(function: Function, first: usize, count: usize, length: usize) -> R
 }
 
 fn zeros<T: Plain>(length: usize, function: Function) -> Result<Vec<T>, PiError> {
+    // Where there is no memory this says so, and `vec![]` would end the process.
     T::new_vec_zeroed(length).map_err(|_| PiError::Call {
         function,
         result: PI_OUT_OF_HOST_MEMORY,

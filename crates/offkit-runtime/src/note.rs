@@ -22,6 +22,7 @@ fn content(place: &Place, kind: u32) -> Option<Vec<u8>> {
     let Place::File(path) = place else {
         return None;
     };
+    // A configuration may name anything: a pipe or a device would be read for ever.
     let file = files::open_regular(path).ok()?;
     elf_note(&file, OWNER, kind).map(<[u8]>::to_vec)
 }

@@ -219,6 +219,8 @@ impl Trials {
         let candidates = kind.map(machine::below).unwrap_or_default();
         match (kind, harm) {
             (Some(kind), _) if !candidates.is_empty() => {
+                // Before the trials apart, which may take long: a program that starts meanwhile
+                // need not wait for the trial of all together, which has failed.
                 keep(self.key.as_ref(), APART);
                 self.apart(kind, candidates)
             }
@@ -243,6 +245,7 @@ impl Trials {
             let all = candidates.iter().map(|(library, _)| library.as_path());
             all.filter(|library| Some(*library) != kept).collect()
         };
+        // Harm that comes with nothing below is the plugin's own, and there is no more to find out.
         if let Err(harm) = self.together(&but(None))? {
             return Ok(Err(harm));
         }
@@ -321,6 +324,8 @@ fn key(library: &Path) -> Key {
     let mut key = Key::new(Kind::Plugin, library.display().to_string())
         .text("offkit", env!("CARGO_PKG_VERSION"))
         .file("plugin", library);
+    // A plugin that lists devices opens what is below it, so that a trial is about that as well.
+    // Which of these a plugin of somebody else opens is not known: they count for every plugin.
     for path in machine::opencl_drivers()
         .into_iter()
         .filter_map(|driver| driver.path)

@@ -123,6 +123,7 @@ impl ImageRegistry {
         let mut draft = Draft::default();
         draft.add(&image);
         let source = Source::Image(Arc::new(image));
+        // A library has the number of its first image.
         let (LibraryId(first), _) = self.register(draft, source, None, &Limits::default());
         ImageId(first)
     }
@@ -214,6 +215,8 @@ impl ImageRegistry {
         object: Option<SharedObjectId>,
         limits: &Limits,
     ) -> (LibraryId, Vec<ImageId>) {
+        // One lock from the first name to the last image: whoever looks finds all of a library, or
+        // nothing of it.
         let mut state = self.write();
         let State {
             index,
@@ -339,6 +342,7 @@ impl ImageRegistry {
 
     /// An image with its code, its format and its target, shared by all that use it at the same time.
     pub(crate) fn code(&self, image: ImageId) -> Result<Arc<DeviceImage<'static>>, ImageError> {
+        // First, so that nobody gets an image that was withdrawn for others still using it.
         let opening = self.opening(image)?;
         let opened = |opened: &HashMap<ImageId, Weak<_>>| opened.get(&image).and_then(Weak::upgrade);
         let lock = || self.opened.lock().unwrap_or_else(PoisonError::into_inner);
@@ -367,6 +371,7 @@ impl ImageRegistry {
 
     /// Reads the names of all images that containers did not tell.
     pub(crate) fn read_names(&self, wanted: Wanted) {
+        // Where containers have told all names, nobody has to wait for those who read code.
         if self.read().unread[wanted as usize].is_empty() {
             return;
         }
@@ -388,6 +393,7 @@ impl ImageRegistry {
             told.is_some_and(|told| !told.kernels || !told.links)
         };
         let unread = images.iter().copied().filter(is_unread);
+        // Without the lock: code may have to be read from a file and unpacked, which takes long.
         let read: Vec<_> = unread.map(|image| (image, self.symbols_in_code(image))).collect();
         if read.is_empty() {
             return;
@@ -478,6 +484,7 @@ impl State {
             return;
         };
         let position = (image.0 - first) as usize;
+        // Its library may have gone while its code was read. Then this is the one before it.
         if position >= library.len() {
             return;
         }

@@ -84,6 +84,7 @@ impl FromStr for ExporterRule {
 
 /// Whether images can be linked with each other: of one format, and for one target.
 pub(crate) fn fits(one: (ImageFormat, &Target), other: (ImageFormat, &Target)) -> bool {
+    // Bare code says no target, and is linked with whatever is of its format.
     let is_told = !one.1.triple.is_empty() && !other.1.triple.is_empty();
     one.0 == other.0 && (!is_told || one.1 == other.1 || one.1.fits(other.1))
 }
@@ -111,6 +112,8 @@ pub(crate) fn without_clashes<'a, I: Copy + Ord + Hash>(
             first.insert(symbol, image);
         }
     }
+    // In an order, so that the same images get the same names each time: the cache knows a program
+    // by the code that it is built from, names included.
     let mut changes: BTreeMap<I, Relinking> = BTreeMap::new();
     for (symbol, exporters) in clashes {
         if !can_be_changed {

@@ -118,6 +118,8 @@ impl ImageRegistry {
                 tier: Tier::Local,
                 place: 0,
             });
+            // A library that serves itself alone comes last even for itself: as for host symbols,
+            // what is global takes the place of what it has.
             asked.or_else(|| place.found_in(&scope)).or(local)
         };
         places.into_iter().map(|place| place.and_then(rank)).collect()
@@ -158,6 +160,7 @@ impl ImageRegistry {
             return Rc::default();
         };
         let mut scopes = scopes.0.borrow_mut();
+        // Once for a collection: the loader goes through all objects of the process to answer.
         let scope = scopes.entry(of).or_insert_with(|| loader.scope(of).into());
         Rc::clone(scope)
     }

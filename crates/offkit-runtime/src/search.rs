@@ -201,6 +201,7 @@ impl Search {
 
     /// Adds a plugin unless it is there already: the same file, or the one that is built in.
     fn add(&mut self, origin: Origin, place: Place, backend: Option<String>) {
+        // A plugin that is there twice would have its devices listed, and numbered, twice.
         let is_same = |known: &Candidate| match (&known.place, &place) {
             (Place::File(known), Place::File(new)) => files::is_same(known, new),
             (Place::System { name: known, .. }, Place::System { name: new, .. }) => known == new,
@@ -221,6 +222,7 @@ impl Search {
 
     /// Where a library is that is named so.
     fn place(&self, path: PathBuf) -> Place {
+        // The system's loader does not search for what has a folder in it either.
         if path.components().count() > 1 {
             return Place::File(path);
         }

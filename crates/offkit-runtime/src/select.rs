@@ -222,6 +222,7 @@ impl ImageRegistry {
             [only] => only,
             several => {
                 let best = liked_best(several, |candidate| &candidate.code, device)?;
+                // There is one at least: what the device likes best is among its own rivals.
                 let rivals = best.iter();
                 let rivals = rivals.map(|rival| (kernel.name.clone(), rival.code.location.clone()));
                 let candidates: Vec<_> = rivals.collect();
@@ -419,6 +420,7 @@ fn lacking(aspect: u32, device: &Device) -> Option<&'static str> {
         2 => ("gpu", is_kind(DeviceType::Gpu)),
         3 => ("accelerator", is_kind(DeviceType::Accelerator)),
         number => {
+            // One that a newer compiler has a number for, and this list has not, is for the device.
             let aspect = ASPECTS.iter().find(|aspect| aspect.number == number)?;
             let extensions = device.extensions().unwrap_or_default();
             (aspect.name, SpirvSupport::new("", extensions).has(aspect))

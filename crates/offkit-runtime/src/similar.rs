@@ -28,6 +28,7 @@ pub(crate) fn similar<'a>(name: &str, kernels: impl Iterator<Item = &'a str>) ->
         })
         .collect();
     ranked.sort_by(|(a, x), (b, y)| b.total_cmp(a).then_with(|| x.cmp(y)));
+    // Names that differ in the images may read the same, with and without a compiler's prefix.
     ranked.dedup_by(|(_, x), (_, y)| x == y);
     ranked.truncate(SUGGESTIONS);
     ranked.into_iter().map(|(_, kernel)| kernel).collect()

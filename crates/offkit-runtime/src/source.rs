@@ -136,6 +136,8 @@ impl OpenFile {
             file: name.to_owned(),
             source: Arc::new(source),
         };
+        // That it is open keeps the file when others get its name, but not when it is written in
+        // place: what was noted of it may be wrong by then.
         let metadata = file.metadata().map_err(failed)?;
         if metadata.len() != self.length || metadata.modified().ok() != self.modified {
             return Err(ImageError::Changed {
@@ -150,6 +152,7 @@ impl OpenFile {
             let mut bytes = Vec::new();
             file.seek(SeekFrom::Start(range.start))?;
             let length = range.end.saturating_sub(range.start);
+            // It may be cut short between the look at its size and this: no code without its end.
             match file.take(length).read_to_end(&mut bytes)? as u64 {
                 read if read == length => Ok(bytes),
                 _ => Err(io::ErrorKind::UnexpectedEof.into()),
@@ -177,6 +180,7 @@ pub(crate) struct Opening {
 impl Opening {
     /// The image with its code, its format, its target, its options and where it is: what it takes to launch it.
     pub(crate) fn code(&self) -> Result<DeviceImage<'static>, ImageError> {
+        // What lies within something compressed has no place in the file: it is looked for again.
         let Some(range) = &self.stored else {
             return self.image();
         };

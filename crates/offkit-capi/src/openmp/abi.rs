@@ -107,6 +107,7 @@ impl Flags {
     pub(super) const NULLIFIED: Self = Self(0x8000);
     pub(super) const NON_CONTIGUOUS: Self = Self(0x1000_0000_0000);
     /// A part of an item that is mapped as a whole before.
+    // A number and no flag: that of the whole among the items, from 1, so that a bit of it is set.
     pub(super) const MEMBER: Self = Self(0xffff_0000_0000_0000);
 
     /// Whether one of these is set.

@@ -144,6 +144,7 @@ unsafe extern "C" fn __tgt_target_kernel(
     type Same =
         unsafe extern "C" fn(*const c_void, i64, i32, i32, *const c_void, *mut KernelArguments) -> c_int;
     const NAME: &CStr = c"__tgt_target_kernel";
+    // A region's address is in the object that has registered it, wherever the call comes from.
     if let Some(other) = meant_for_other(region, NAME) {
         // SAFETY: a function of this name takes these arguments.
         return unsafe {
@@ -155,6 +156,7 @@ unsafe extern "C" fn __tgt_target_kernel(
         let Some(device) = offload_to(device)? else {
             return Ok(NOT_OFFLOADED);
         };
+        // A region that nobody has registered, as those of older compilers, is the host's to run.
         // SAFETY: clang passes arguments.
         let (Some(region), Some(arguments)) = (programs::region(region), unsafe { arguments.as_ref() })
         else {

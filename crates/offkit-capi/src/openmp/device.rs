@@ -87,6 +87,7 @@ impl Device {
         like: usize,
     ) -> Result<usize> {
         let shift = like % ALIGNMENT as usize;
+        // Drivers give no memory of no bytes, and what has no size is to have an address even so.
         let memory = self
             .context
             .usm(kind, &self.device, size.max(1) + shift, ALIGNMENT)?;
@@ -141,6 +142,7 @@ impl State {
 
     /// Frees the memory that an address is in; `false` if there is none.
     pub(super) fn free(&mut self, address: usize) -> bool {
+        // The address need not be where the memory begins: `allocate` may have shifted it.
         let last = self.memory.range(..=address).next_back();
         let start = last.filter(|(start, memory)| address - **start < memory.size());
         let start = start.map(|(start, _)| *start);

@@ -84,6 +84,8 @@ impl Components {
     ///
     /// A mapper must have been given the handle, and not have returned.
     pub(super) unsafe fn of<'a>(handle: *mut c_void) -> Option<&'a mut Self> {
+        // Mappers that LLVM's runtime has called come here as well, with handles of that. Only the
+        // one that this thread has given to a mapper is followed.
         let is_ours = !handle.is_null() && CURRENT.get().cast() == handle;
         // SAFETY: by the caller's promise.
         is_ours.then(|| unsafe { &mut *CURRENT.get() })

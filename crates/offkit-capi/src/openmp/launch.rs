@@ -131,6 +131,7 @@ impl Device {
         let values = values
             .iter()
             .enumerate()
+            // What clang passes by value has 64 bits, whatever its type, and comes as an address.
             // The first parameter is what describes the launch.
             .map(|(number, value)| match is_number(number + 1) {
                 true => Argument::bytes(&(*value as u64).to_ne_bytes()),
@@ -145,10 +146,12 @@ impl Device {
         };
         let event = kernel.launch(&self.queue, &range, &arguments, &[])?;
         let name = kernel.name().to_owned();
+        // A launch has its arguments: other threads may launch the region while this one runs.
         drop(kernel);
         let done = event
             .wait()
             .map_err(|source| offkit_runtime::LaunchError::Device { kernel: name, source });
+        // Before the outcome is looked at: a launch that has failed does not use it either.
         lock(&self.spare).push(scratch);
         Ok(done?)
     }
@@ -169,6 +172,7 @@ impl Device {
                     0 => enough,
                     iterations => iterations.div_ceil(threads).min(enough),
                 };
+                // One at least, also on a device that hardly has any memory: it says so then.
                 teams.min(most_teams.max(1))
             }
             teams => positive(teams).unwrap_or(1),

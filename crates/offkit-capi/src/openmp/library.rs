@@ -54,6 +54,7 @@ fn allocate(size: usize, number: c_int, kind: UsmKind) -> *mut c_void {
         Ok(Some(device)) => device.allocate(&mut device.state(), kind, size, 0),
         Err(unknown) => Err(unknown),
     };
+    // Programs are told by a null pointer, and go on.
     allocated
         .ok()
         .map_or(std::ptr::null_mut(), std::ptr::with_exposed_provenance_mut)
@@ -197,6 +198,7 @@ extern "C" fn omp_target_associate_ptr(
     let begin = memory.expose_provenance();
     let mut state = device.state();
     match state.present.find(begin, size) {
+        // To say the same once more is no error, to say another thing of the same memory is.
         Found::All(known) if known.begin == begin && known.place == place => return WELL,
         Found::Nothing => {}
         _ => return NOT_WELL,
@@ -216,6 +218,7 @@ extern "C" fn omp_target_disassociate_ptr(memory: *const c_void, number: c_int) 
         return NOT_WELL;
     };
     let mut state = device.state();
+    // Variables stay for ever as well, but are at no address; what a construct maps is counted.
     let is_associated = match state.present.find(memory.addr(), 0) {
         Found::All(known) => {
             known.begin == memory.addr()
@@ -247,6 +250,7 @@ unsafe fn copy(
     // From device to device, also on one, it goes by way of the host.
     let mut between = Vec::new();
     let source: &[u8] = match from_device {
+        // Before slices are made of the pointers, which may be null for no bytes.
         _ if size == 0 => return Ok(()),
         // SAFETY: by the caller's promise.
         None => unsafe { std::slice::from_raw_parts(from.cast(), size) },

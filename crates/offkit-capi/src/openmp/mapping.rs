@@ -102,6 +102,7 @@ impl Device {
             if is_new {
                 new.push(begin..begin + size);
             }
+            // What is mapped in part has no room for the whole.
             if item.flags.has(Flags::TO)
                 && (is_new || item.flags.has(Flags::ALWAYS))
                 && let Some(obtained) = &obtained
@@ -155,6 +156,7 @@ impl Device {
         let mut gone = Vec::new();
         // From the end: parts come before what they are parts of, which is counted once more until then.
         for item in items.iter().rev().filter(|item| !item.is_not_mapped()) {
+            // What does not count here did not count when it was mapped either.
             let counts = !item.is_part() && !item.is_whole_of_mapper;
             let (begin, size) = (item.begin, item.size);
             let found = match state.present.find(begin, size) {
@@ -307,6 +309,7 @@ impl Device {
             return Ok(None);
         }
         let address = self.allocate(state, UsmKind::Device, size, begin)?;
+        // Holds are counted apart: what is only held is mapped no times beside that.
         let times = u64::from(!hold);
         let place = Place::Address(address);
         let mapped = state.present.add(begin, size, place.clone(), Count::Times(times));
@@ -329,6 +332,7 @@ impl Device {
         to: &Obtained,
         to_base: usize,
     ) -> Result<()> {
+        // A pointer that is not on the device itself has nothing there to point with.
         let Found::All(found) = state.present.find(slot, size_of::<usize>()) else {
             return Ok(());
         };

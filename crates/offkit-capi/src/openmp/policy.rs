@@ -63,6 +63,8 @@ fn meant(number: i64) -> i64 {
 pub(super) fn offload_to(number: i64) -> Result<Option<&'static Device>> {
     let number = meant(number);
     let found = device(number);
+    // Without devices the host has the number 0, which means the first device as well: nobody has
+    // asked for the host by it.
     let is_host = number == i64::from(host_number()) && !usable_devices().is_empty();
     match found {
         None if *POLICY == Policy::Mandatory && !is_host => Err(Failure::new(
@@ -96,6 +98,7 @@ pub(super) fn default_device() -> i64 {
         // SAFETY: a function of this name takes nothing and answers a number.
         (!found.is_null()).then(|| unsafe { std::mem::transmute::<*mut c_void, Ask>(found) })
     });
+    // Asked each time: a program may choose another device at any time, and each thread its own.
     // SAFETY: see above.
     ASK.map_or(0, |ask| unsafe { ask() }.into())
 }
@@ -124,6 +127,7 @@ pub(crate) fn passed_on(library: &str) {
 /// The function of another runtime that a call is meant for: the object that an address of the call's is in registered
 /// its regions there.
 pub(super) fn meant_for_other(within: *const c_void, function: &CStr) -> Option<*mut c_void> {
+    // Mostly there is no other runtime. Then nobody goes through the list of objects at each call.
     OTHER.get()?;
     let object = SharedObject::at(within.addr());
     match programs::is_one(&object.path) {

@@ -61,6 +61,7 @@ impl Mapped {
             (true, _) => self.holds = self.holds.saturating_sub(1),
             (false, Count::Times(times)) if all => *times = 0,
             (false, Count::Times(times)) => *times = times.saturating_sub(1),
+            // OpenMP counts these without end: not even `delete` takes them off the device.
             (false, Count::Forever) => {}
         }
     }
@@ -96,6 +97,7 @@ pub(super) enum Found<'p> {
 impl Present {
     /// Looks for memory. What has no size is at an address.
     pub(super) fn find(&mut self, begin: usize, size: usize) -> Found<'_> {
+        // What has no size is looked for as if it had a byte.
         // The one that begins last before the end: pieces do not overlap.
         let end = begin.saturating_add(size.max(1));
         let Some((_, last)) = self.all.range_mut(..end).next_back() else {

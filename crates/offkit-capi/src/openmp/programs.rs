@@ -108,6 +108,8 @@ pub(crate) unsafe fn register(descriptor: *const Descriptor, file: &str) {
         // SAFETY: the entries of a program lie together.
         false => unsafe { std::slice::from_raw_parts(found.first_entry.cast(), size / size_of::<Entry>()) },
     };
+    // Before LLVM 20 entries begin with an address and are shorter: what would be read of them as
+    // a name is none.
     for entry in entries
         .iter()
         .filter(|entry| entry.reserved == 0 && entry.kind == KIND_OPENMP)
@@ -156,6 +158,7 @@ pub(super) struct Loaded {
 impl Loaded {
     /// A region, to be launched by one thread at a time.
     pub(super) fn kernel(&self, name: &str) -> Result<Arc<Mutex<Kernel>>> {
+        // Held while one is made: a region must not get a second kernel, with a lock of its own.
         let mut kernels = lock(&self.kernels);
         if let Some(known) = kernels.get(name) {
             return Ok(Arc::clone(known));
@@ -176,6 +179,8 @@ impl Loaded {
                 "the image with the variable has no region".to_owned(),
             )
         })?;
+        // A bundle gives its program only by a kernel. Any will do: it is made of one module, which
+        // has all regions and variables.
         let kernel = self.kernel(region)?;
         let kernel = lock(&kernel);
         Ok(work(kernel.pi().program())?)

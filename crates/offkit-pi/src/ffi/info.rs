@@ -159,6 +159,7 @@ constants! {
         PI_DEVICE_INFO_IMAGE_SRGB = 0x10027,
         PI_DEVICE_INFO_BUILD_ON_SUBDEVICE = 0x10028,
         PI_EXT_INTEL_DEVICE_INFO_FREE_MEMORY = 0x10029,
+        // No mistake: the header goes from 0x10029 to 0x10030, as if these were decimal.
         PI_EXT_INTEL_DEVICE_INFO_MEMORY_CLOCK_RATE = 0x10030,
         PI_EXT_INTEL_DEVICE_INFO_MEMORY_BUS_WIDTH = 0x10031,
         PI_EXT_INTEL_DEVICE_INFO_MAX_COMPUTE_QUEUE_INDICES = 0x10032,
@@ -246,6 +247,7 @@ constants! {
         PI_EXT_ONEAPI_QUEUE_PRIORITY_HIGH = 0x40,
         PI_EXT_QUEUE_FLAG_SUBMISSION_NO_IMMEDIATE = 0x80,
         PI_EXT_QUEUE_FLAG_SUBMISSION_IMMEDIATE = 0x100,
+        // Keys of a list: in C they are -1 and -2, which no flag is.
         PI_QUEUE_FLAGS = 0xffff_ffff_ffff_ffff,
         PI_QUEUE_COMPUTE_INDEX = 0xffff_ffff_ffff_fffe,
     }
@@ -351,6 +353,7 @@ constants! {
     }
     /// What `piKernelGetSubGroupInfo` can be asked.
     pi_kernel_sub_group_info: u32 {
+        // OpenCL's `CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE`: hence the query's input value.
         PI_KERNEL_MAX_SUB_GROUP_SIZE = 0x2033,
         PI_KERNEL_MAX_NUM_SUB_GROUPS = 0x11b9,
         PI_KERNEL_COMPILE_NUM_SUB_GROUPS = 0x11ba,

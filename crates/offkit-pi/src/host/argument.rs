@@ -91,6 +91,7 @@ impl<M> Argument<M> {
 
     /// Local memory for so many elements of a type in each work-group.
     pub fn local<T>(count: usize) -> Argument<M> {
+        // No device has as much as there is at the end of the numbers: it refuses that.
         Argument::Local(count.saturating_mul(size_of::<T>()))
     }
 
@@ -190,6 +191,7 @@ macro_rules! elements {
             /// What elements of a type are: numbers, and arrays of numbers, which count as vectors. A `u8` is a byte of
             /// whatever there is.
             pub fn of_elements<T: 'static>() -> Self {
+                // By the type and not by its size: a struct may have that of a vector.
                 let is = |other| TypeId::of::<T>() == other;
                 $($(
                     let (number, bits) = (TypeId::of::<$number>(), 8 * size_of::<$number>() as u32);

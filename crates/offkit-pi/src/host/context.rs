@@ -40,6 +40,7 @@ pub(crate) struct UseOfAny {
 impl Inner {
     /// Frees a USM allocation of this context that no command uses.
     fn free(&self, address: usize) {
+        // A number in the form of a pointer: nothing here follows what may be the device's alone.
         let address = core::ptr::without_provenance_mut(address);
         // SAFETY: commands that use it would have kept it, or its address among those that are yet to be freed.
         let freed = unsafe { call!(self.handle.plugin(), piextUSMFree(self.handle.raw(), address)) };
@@ -178,6 +179,7 @@ impl Context {
     }
 
     fn queues(&self) -> Vec<Arc<Shared>> {
+        // Out of the lock: what a queue lets go of may be memory, which comes here to be freed.
         let queues = self.inner.queues.lock().unwrap_or_else(PoisonError::into_inner);
         queues.iter().filter_map(Weak::upgrade).collect()
     }
@@ -300,6 +302,7 @@ impl Context {
             let event = self.plugin().create_user_event(self.raw())?;
             Owned::new(self.plugin().clone(), event)
         };
+        // It is of no queue: nothing is used until it is complete.
         Ok(UserEvent::new(Event::new(handle, Weak::new())))
     }
 }

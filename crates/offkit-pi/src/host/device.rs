@@ -205,6 +205,7 @@ impl Device {
     ///
     /// [`PiError`] if it cannot be divided, or not so.
     pub fn partition(&self, how: &Partition) -> Result<Vec<Device>> {
+        // The first of the two calls asks how many parts there would be, and makes none.
         let properties = how.properties();
         let handles = list(|count, handles, found| {
             // SAFETY: the list has its end, and `list` passes pointers to as many handles as it says.
@@ -412,6 +413,7 @@ impl Device {
                 piextDeviceSelectBinary(self.handle, pointers.as_mut_ptr(), count, &raw mut selected)
             )
         };
+        // Callers use the answer as an index, and it comes from somebody else's code.
         match result {
             Ok(()) if (selected as usize) < images.len() => Ok(Some(selected as usize)),
             Ok(()) => Err(PiError::refused(

@@ -62,6 +62,7 @@ type Callback = Box<dyn FnOnce(CommandStatus) + Send>;
 unsafe extern "C" fn call_back(_: pi_event, status: pi_int32, data: *mut core::ffi::c_void) {
     // SAFETY: by the caller's promise.
     let function = unsafe { Box::from_raw(data.cast::<Callback>()) };
+    // The caller is a plugin, which may be in C: nothing may unwind into it.
     let call = std::panic::AssertUnwindSafe(|| function(CommandStatus::from_code(status)));
     if let Err(payload) = std::panic::catch_unwind(call) {
         tracing::error!("a callback of an event panicked");
@@ -146,6 +147,7 @@ impl Event {
             }
             (waited, _) => waited,
         };
+        // What the command used goes now, and not only when its queue is used again.
         if is_over && let Some(queue) = self.in_use.upgrade() {
             queue.in_use.done(self.raw());
         }
@@ -159,6 +161,7 @@ impl Event {
     /// [`PiError`] if one of the commands failed.
     pub fn wait_all<'a>(events: impl IntoIterator<Item = &'a Event>) -> Result<()> {
         let mut outcome = Ok(());
+        // Each is waited for, after a failure as well: the caller may free what they use then.
         for event in events {
             outcome = outcome.and(event.wait());
         }
@@ -190,6 +193,7 @@ impl Event {
                 std::thread::sleep(Duration::from_millis(1));
             }
         }
+        // It is over; this tells how, in the plugin's words, and lets go of what it used.
         self.wait().map(|()| true)
     }
 
@@ -250,6 +254,7 @@ impl Event {
 
 /// How far a command is.
 fn status(event: &Owned<pi_event>) -> Result<CommandStatus> {
+    // The size is known, so that one call does: hosts ask this again and again.
     let (mut status, name) = (0, PI_EVENT_INFO_COMMAND_EXECUTION_STATUS);
     let (size, to) = (size_of::<pi_event_status>(), (&raw mut status).cast());
     // SAFETY: the event is valid, and there are so many bytes for the answer.

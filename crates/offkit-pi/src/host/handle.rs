@@ -123,6 +123,8 @@ pub(crate) fn query_of_size(
     size: usize,
     get: impl FnOnce(usize, *mut core::ffi::c_void, *mut usize) -> Result<()>,
 ) -> Result<Vec<u8>> {
+    // There is a place for the size, but what plugins write there is not looked at: some write
+    // nothing, and others another number.
     let (mut value, mut found) = (vec![0; size.max(ROOM)], size);
     get(size, value.as_mut_ptr().cast(), &raw mut found)?;
     value.truncate(size);

@@ -72,6 +72,7 @@ impl InUse {
             match event.try_clone() {
                 _ if used.is_empty() => list.spare.push(used),
                 Ok(event) => list.commands.push_back((event, used)),
+                // The plugin gives no further references to its events, but it may have callbacks.
                 Err(_) => keep(event, used),
             }
         }

@@ -47,6 +47,7 @@ impl Kernel {
     /// Whether the kernel may find addresses of any allocations.
     fn uses_any(&self) -> bool {
         let mut arguments = self.arguments.values();
+        // A null pointer leads to nothing, and where any other leads nobody here knows.
         self.indirect || arguments.any(|value| matches!(value, Argument::Address(1..)))
     }
 

@@ -140,6 +140,7 @@ pub(super) unsafe fn negotiate(
         let record = match unsafe { Record::ask(layout, init) } {
             Ok(record) => record,
             Err(result) => {
+                // Asked at once: the next offer replaces the message.
                 refusal = (result, last_message(get_last_error));
                 continue;
             }

@@ -104,6 +104,8 @@ impl Buffer {
     /// Whether two buffers, or parts, have bytes in common, of `size` each from the offsets on.
     pub(crate) fn overlap(from: (&Buffer, usize), to: (&Buffer, usize), size: usize) -> bool {
         let ((one, start), (other, other_start)) = (from.0.place(), to.0.place());
+        // Whether the ranges are within the buffers is the plugin's to check, after this: here sums
+        // may be out of range.
         let start = start.saturating_add(from.1);
         Arc::ptr_eq(one, other) && start.abs_diff(other_start.saturating_add(to.1)) < size
     }

@@ -136,6 +136,7 @@ impl Plugin {
     ) -> Result<Plugin, LoadError> {
         // Held to the end: of two threads that load a plugin at once, one initialises it, and the other finds it.
         let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+        // By address: a library that is opened by several names is mapped once, and has one state.
         let entry = init as usize;
         if let Some(inner) = loaded.get(&entry).and_then(Weak::upgrade) {
             return Ok(Plugin { inner });
@@ -262,6 +263,7 @@ impl Plugin {
         function: F,
         arguments: A,
     ) -> Result<()> {
+        // Variables count from when the plugin was loaded; who listens may come at any time.
         let is_traced =
             self.inner.is_traced || tracing::enabled!(target: trace::TARGET, tracing::Level::TRACE);
         let result = match is_traced {

@@ -217,6 +217,7 @@ impl Program {
 
     /// Adds what the build logs say to an error.
     fn with_build_log(&self, error: PiError) -> PiError {
+        // Of every device, as the error does not say on which it has failed.
         let logs: Vec<String> = self
             .context()
             .devices()
@@ -323,6 +324,8 @@ impl Program {
         )?;
         let sizes = sizes.as_chunks().0.iter().map(|size| usize::from_ne_bytes(*size));
         let mut binaries: Vec<Vec<u8>> = sizes.map(|size| vec![0; size]).collect();
+        // Not as other queries: what is passed for the answer are pointers, and the code is written
+        // behind them.
         let mut places: Vec<*mut u8> = binaries.iter_mut().map(Vec::as_mut_ptr).collect();
         // SAFETY: a place for each device, with as many bytes as the plugin has said.
         unsafe {
@@ -351,6 +354,7 @@ impl Program {
         self.plugin()
             .check_same(device.plugin(), function, PI_INVALID_DEVICE)?;
         let name = c_string(function, name)?;
+        // The address is what the function is for: plugins refuse a call without a place for it.
         let (mut size, mut address) = (0, core::ptr::null_mut());
         // SAFETY: the name is NUL-terminated, and both places are there.
         unsafe {

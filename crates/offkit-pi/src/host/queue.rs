@@ -135,6 +135,7 @@ impl Queue {
         submit(wait.len() as pi_uint32, list, &raw mut event)?;
         // SAFETY: the plugin has made an event for the command.
         let event = unsafe { Owned::new(self.plugin().clone(), event) };
+        // Weak: whoever keeps an event does not keep the queue and what its commands use by that.
         Ok(Event::new(event, Arc::downgrade(&self.shared)))
     }
 
@@ -235,9 +236,11 @@ impl Queue {
     /// [`PiError`](super::PiError) if the range is not within the buffer, or the command or one it waits for
     /// fails.
     pub fn read_buffer(&self, buffer: &Buffer, offset: usize, out: &mut [u8], wait: &[&Event]) -> Result<()> {
+        // Drivers take a range of no bytes for an error.
         if out.is_empty() {
             return Ok(());
         }
+        // Waited for although it blocks: a plugin that returns early must not write to `out` later.
         self.read(buffer, true, offset, out, wait)?.wait()
     }
 
@@ -254,6 +257,7 @@ impl Queue {
         wait: &[&Event],
     ) -> Result<Pending<Vec<u8>>> {
         let mut out = vec![0; size];
+        // The bytes stay where they are when the vector is moved.
         let event = self.read(buffer, false, offset, &mut out, wait)?;
         Ok(Pending::new(event, out))
     }
@@ -420,6 +424,7 @@ impl Queue {
         }
         let source = from.0.range(Function::piextUSMEnqueueMemcpy, from.1, size)?;
         let target = to.0.range(Function::piextUSMEnqueueMemcpy, to.1, size)?;
+        // Not every plugin looks here either, and what would come of it is undefined.
         if source.addr().abs_diff(target.addr()) < size {
             return Err(overlap(Function::piextUSMEnqueueMemcpy, from.1, to.1, size));
         }

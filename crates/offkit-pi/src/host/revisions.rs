@@ -187,6 +187,7 @@ impl Plugin {
         let function = Function::piextUSMEnqueueMemAdvise;
         let mut event = core::ptr::null_mut();
         let to = &raw mut event;
+        // A hint is one bit, and bits and numbers are in the same order.
         // Up to 12.27 the hints have numbers from 101 on.
         let number = match advice {
             PI_MEM_ADVICE_CUDA_SET_READ_MOSTLY..=PI_MEM_ADVICE_CUDA_UNSET_ACCESSED_BY_HOST => {

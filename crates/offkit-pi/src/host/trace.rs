@@ -171,6 +171,8 @@ fn after(result: pi_result, written: &[String]) {
 }
 
 fn print(text: &str) {
+    // A call as a whole, so that the lines of several threads do not mix; flushed, for a call that
+    // crashes must have been told of before.
     let _closed = match APART.load(Ordering::Relaxed) {
         true => io::stderr().write_all(text.as_bytes()),
         false => {

@@ -124,6 +124,7 @@ struct Argument {
 }
 
 fn each(revision: Revision, words: &[u64]) -> impl Iterator<Item = Argument> {
+    // How many there are of something, or how large it is, says the parameter before it.
     let before = std::iter::once((&"", &0)).chain(revision.parameters().iter().zip(words));
     let all = revision.parameters().iter().zip(revision.types()).zip(words);
     all.zip(before).map(
@@ -228,6 +229,7 @@ unsafe fn answer(address: u64, size: u64) -> String {
         .ok()
         .and_then(|text| text.to_str().ok());
     match (bytes, text) {
+        // One letter and zeros are a small number as well, which is what it is more often.
         (_, Some(text)) if text.len() > 1 && text.chars().all(|letter| !letter.is_control()) => {
             text.to_owned()
         }
@@ -253,6 +255,7 @@ fn number(type_name: &str, word: u64) -> String {
         let set = names
             .iter()
             .filter(|(_, bit)| bit.is_power_of_two() && word & bit != 0);
+        // Names only where they cover all bits: some of them would look like the whole.
         let (set, names): (Vec<_>, Vec<_>) = set.map(|(name, bit)| (*bit, *name)).unzip();
         (word != 0 && set.iter().sum::<u64>() == word).then(|| names.join(" | "))
     };

@@ -30,6 +30,7 @@ macro_rules! export_below {
         // SAFETY: as above.
         #[unsafe(no_mangle)]
         pub extern "C" fn offkitPluginListBelow() -> *const ::core::ffi::c_char {
+            // Made once, for the text has to stay where it is as long as the library does.
             static TEXT: $crate::plugin::LazyLock<::std::ffi::CString> =
                 $crate::plugin::LazyLock::new(|| $crate::below::text(&$list()));
             TEXT.as_ptr()

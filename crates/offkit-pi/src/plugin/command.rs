@@ -225,6 +225,7 @@ impl<P: Plugin> Command<P> {
             Command::Unmap { .. } => PI_COMMAND_TYPE_MEM_BUFFER_UNMAP,
             Command::FillUsm { .. } => PI_COMMAND_TYPE_SVM_MEMFILL,
             Command::CopyUsm { .. } => PI_COMMAND_TYPE_SVM_MEMCPY,
+            // There is no type for hints; they are about where memory is, as this one is.
             Command::PrefetchUsm { .. } | Command::AdviseUsm { .. } => PI_COMMAND_TYPE_MIGRATE_MEM_OBJECTS,
         }
     }

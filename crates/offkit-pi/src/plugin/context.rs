@@ -228,6 +228,7 @@ pub(super) unsafe fn piContextCreate<P: Registered>(
     }
     let objects: Vec<Arc<P::Device>> = devices.iter().map(|device| Arc::clone(device.object())).collect();
     let context = P::Context::create(&objects)?;
+    // The records stay with it: a part of a device that the host releases lives as long as this.
     state::insert(&P::state().contexts, context, ContextDetails { devices })
 }
 

@@ -139,6 +139,7 @@ pub(super) unsafe fn piDevicesGet<P: Registered>(
 ) -> Result<()> {
     let mut found = devices::<P>(&state::platform::<P>(platform)?)?;
     match types {
+        // No device is of this type: it asks for the one to take where nobody chooses.
         PI_DEVICE_TYPE_DEFAULT => found.truncate(1),
         types => found.retain(|device| device.object().kind() & types != 0),
     }
@@ -156,6 +157,7 @@ pub(super) fn piDeviceGetInfo<P: Registered>(device: pi_device, name: pi_device_
             let parent = device.details().parent.as_ref();
             parent.map_or(0, |parent| parent.handle()).into()
         }
+        // As OpenCL has it: devices that are no parts are not counted, and say 1.
         PI_DEVICE_INFO_REFERENCE_COUNT => match device.details().parent {
             Some(_) => device.references().into(),
             None => 1u32.into(),
@@ -227,6 +229,7 @@ pub(super) unsafe fn piDevicePartition<P: Registered>(
     let insert = |part| {
         let details = DeviceDetails {
             platform: parent.details().platform.clone(),
+            // Keeps what it is a part of, which may itself be a part that the host releases.
             parent: Some(parent.clone()),
         };
         P::state().devices.insert(part, details)

@@ -47,6 +47,7 @@ unsafe fn with_wait_list<P: Registered, R>(
     list: *const pi_event,
     body: impl FnOnce(&[Ref<P::Event>]) -> Result<R>,
 ) -> Result<R> {
+    // OpenCL has one code for all that can be wrong with a wait list.
     let invalid = |error: Error| {
         let message = format_args!("the wait list is not one of events: {}", error.message);
         Error::new(PI_INVALID_EVENT_WAIT_LIST, message)
@@ -137,6 +138,7 @@ unsafe fn submit<P: Registered, R>(
     let record = made.ok_or_else(|| Error::new(PI_ERROR_UNKNOWN, "the plugin has made no event"))?;
     if blocking {
         record.object().wait();
+        // The result tells it then, and the host gets no event that it would have to release.
         if let Some(failure) = failure::<P>(record.object()) {
             return Err(failure);
         }
@@ -150,6 +152,7 @@ unsafe fn submit<P: Registered, R>(
 
 /// The buffer that holds the bytes of a buffer or of a part of one, and where they start in it.
 pub(super) fn place<P: Registered>(memory: &MemoryRecord<P>) -> (&MemoryRecord<P>, usize) {
+    // One step is enough: parts of parts are refused when they are to be made.
     match &memory.details().parent {
         Some((parent, origin)) => (parent, *origin),
         None => (memory, 0),
@@ -192,6 +195,7 @@ pub(super) unsafe fn piEnqueueKernelLaunch<P: Registered>(
         }
         Ok::<_, Error>(sizes)
     };
+    // As OpenCL has it: no offset is 0, and without a size of work-groups the device chooses one.
     let range = NdRange {
         dimensions: work_dim,
         offset: if global_work_offset.is_null() {
@@ -310,6 +314,7 @@ pub(super) unsafe fn piEnqueueMemBufferFill<P: Registered>(
         let message = "the pattern must have 1, 2, 4, … 128 bytes, and offset and size be multiples of that";
         return Err(Error::new(PI_INVALID_VALUE, message));
     }
+    // A copy, as the host may use the pattern for something else once this has returned.
     // SAFETY: the host passes `pattern_size` bytes.
     let pattern = unsafe { array(pattern.cast::<u8>(), pattern_size, "pattern") }?.to_vec();
     let queue = queue_in(queue, &memory.details().context)?;
@@ -366,6 +371,7 @@ pub(super) fn piEnqueueMemUnmap<P: Registered>(
     memory: pi_mem,
     pointer: *mut c_void,
 ) -> Result<Submission<P>> {
+    // Whether the address is one of a mapping only the plugin knows, which has made it.
     let memory = state::memory::<P>(memory)?;
     let queue = queue_in(queue, &memory.details().context)?;
     let command = Command::Unmap {

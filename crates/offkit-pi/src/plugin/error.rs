@@ -50,6 +50,7 @@ thread_local! {
 
 /// Remembers the code and the message of this thread's last failing call.
 pub(crate) fn set_last_error(code: pi_result, message: &str) {
+    // With a zero inside there would be no text at all.
     let bytes: Vec<u8> = message.bytes().filter(|byte| *byte != 0).collect();
     // Nothing to remember it in while the thread ends.
     let _ = LAST_ERROR.try_with(|last| *last.borrow_mut() = (code, CString::new(bytes).unwrap_or_default()));

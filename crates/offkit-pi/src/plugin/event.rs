@@ -83,6 +83,7 @@ pub(super) fn piEventGetInfo<P: Registered>(event: pi_event, name: pi_event_info
     let event = state::event::<P>(event)?;
     let details = &event.details();
     Ok(match name {
+        // As OpenCL has it, an event of the host's own has no queue, which is no error.
         PI_EVENT_INFO_COMMAND_QUEUE => details.queue().map_or(0, |queue| queue.handle()).into(),
         PI_EVENT_INFO_CONTEXT => details.context().handle().into(),
         PI_EVENT_INFO_COMMAND_TYPE => details.command_type().into(),
@@ -147,6 +148,8 @@ pub(super) unsafe fn piEventSetCallback<P: Registered>(
     // Keeps the handle good until the callback, whether or not the host releases it before.
     let known = event.clone();
     let callback = move |reached| {
+        // The braces move the whole into the closure. Otherwise it would take the pointer alone,
+        // which cannot be sent to another thread.
         let UserData(user_data) = { user_data };
         // SAFETY: the host passes a function to be called like this.
         unsafe { notify(with_exposed_provenance_mut(known.handle()), reached, user_data) };

@@ -70,6 +70,8 @@ unsafe fn part<P: Registered>(
     let queue = queue_in(queue, &program.details().context)?;
     // SAFETY: by the caller's promise.
     let GlobalVariable { address, size } = unsafe { find(&program, &queue.details().device, name) }?;
+    // Checked here, for the command that comes of it has addresses alone: behind the variable is
+    // something else.
     let end = offset.checked_add(count).filter(|end| *end <= size);
     let start = end.and(address.checked_add(offset)).ok_or_else(|| {
         let message = format_args!("{count} bytes at {offset} are not within a variable of {size} bytes");

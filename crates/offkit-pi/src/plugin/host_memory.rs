@@ -100,6 +100,8 @@ impl HostTarget {
 }
 
 fn check(size: usize, offset: usize, length: usize) {
+    // A panic and no error: the host's range was checked before, so that this one is the plugin's
+    // mistake. In a call of the host's, a panic is caught.
     let inside = offset.checked_add(length).is_some_and(|end| end <= size);
     assert!(
         inside,

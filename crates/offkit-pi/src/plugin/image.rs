@@ -210,6 +210,7 @@ pub(super) unsafe fn piMemImageCreate<P: Registered>(
         true => None,
         false => Some(state::memory::<P>(shape.buffer)?),
     };
+    // The plugin gets the object itself: a handle is of no use to it.
     shape.buffer = core::ptr::null_mut();
     let pitches = Pitches {
         row: shape.image_row_pitch,
@@ -233,6 +234,7 @@ pub(super) unsafe fn piMemImageCreate<P: Registered>(
         flags,
         size,
         host_pointer: if uses { host_ptr.addr() } else { 0 },
+        // The image is in its memory, and keeps it there when the host has released it.
         parent: source.map(|source| (source, 0)),
         image: Some(image),
     };

@@ -70,6 +70,7 @@ impl From<bool> for Info {
 
 impl From<&str> for Info {
     fn from(text: &str) -> Info {
+        // A zero inside would end the text for the host, whatever size it is told.
         let mut bytes: Vec<u8> = text.bytes().filter(|byte| *byte != 0).collect();
         bytes.push(0);
         Info::from(bytes)

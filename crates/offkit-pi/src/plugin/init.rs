@@ -26,6 +26,7 @@ macro_rules! perform {
         answer(super::$name::<P>($($argument),*)?, $size, $value, $size_ret)
     };
     ($name:ident($($argument:ident)*) creates($target:ident)) => {{
+        // First: an object that there is no place for must not be made.
         non_null($target, stringify!($target))?;
         give($target, super::$name::<P>($($argument),*)?);
         Ok(())
@@ -140,8 +141,10 @@ pub unsafe extern "C" fn initialise<P: Registered>(record: *mut c_void) -> pi_re
         let record = record.cast::<u8>();
         // SAFETY: not null, so by the caller's promise.
         let layout = unsafe { layout_of::<P>(record) }?;
+        // Before anything is written: a plugin that refuses leaves the record as it is.
         P::set_up()?;
         let has_words = layout.functions.contains(&Revision::piPluginGetLastError);
+        // Two tables of functions, so that a call need not find out which kind of host has made it.
         let api = if has_words {
             api::<P, true>()
         } else {

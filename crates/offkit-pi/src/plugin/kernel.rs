@@ -140,6 +140,7 @@ pub(super) unsafe fn piKernelSetArg<P: Registered>(
         // SAFETY: the host passes `size` bytes.
         Argument::Bytes(unsafe { array(value.cast::<u8>(), size, "arg_value") }?)
     };
+    // As a value first: many values have as many bytes as a handle.
     let set = record.object().set_argument(index, argument);
     let is_handle = !value.is_null() && size == size_of::<pi_mem>();
     match set {

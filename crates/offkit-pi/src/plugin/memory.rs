@@ -120,6 +120,7 @@ pub(super) unsafe fn piMemBufferCreate<P: Registered>(
         storage,
     };
     let memory = P::Context::create_buffer(context.object(), request)?;
+    // As OpenCL has it: queries do not tell what the content was copied from.
     let host_pointer = if uses { host_ptr.addr() } else { 0 };
     let details = MemoryDetails {
         context,
@@ -157,10 +158,12 @@ pub(super) unsafe fn piMemBufferPartition<P: Registered>(
     let memory = P::Memory::part(parent.object(), flags, origin, size)?;
     let details = MemoryDetails {
         context: parent.details().context.clone(),
+        // As `clCreateSubBuffer` has it: without flags of its own a part has those of the buffer.
         flags: if flags == 0 { parent.details().flags } else { flags },
         size,
         host_pointer: match parent.details().host_pointer {
             0 => 0,
+            // No overflow: the part is within the buffer, and all of that is the host's memory.
             start => start + origin,
         },
         parent: Some((parent, origin)),

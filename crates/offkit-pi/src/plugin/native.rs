@@ -227,6 +227,7 @@ fn queue_of<P: Registered>(
     owned: bool,
 ) -> Result<QueueRecord<P>> {
     let context = state::context::<P>(context)?;
+    // The first revisions do not say which device it is for, and a context of one leaves no choice.
     let device = match context.details().devices.as_slice() {
         _ if !device.is_null() => device_of(&context, device)?,
         [only] => only.clone(),
@@ -348,6 +349,7 @@ pub(super) fn piextKernelCreateWithNativeHandle<P: Registered>(
     // SAFETY: the host vouches for it.
     let native = unsafe { NativeHandle::new(native, plugin_owns_native_handle.into()) };
     let (kernel, its_program) = P::Context::kernel_from_native(context.object(), native)?;
+    // A host that has the program compares what a kernel says of it with the handle that it knows.
     let program = if program.is_null() {
         state::insert(&P::state().programs, its_program, ProgramDetails { context })?
     } else {

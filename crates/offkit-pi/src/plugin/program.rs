@@ -189,6 +189,7 @@ pub(super) unsafe fn piProgramCreateWithBinary<P: Registered>(
     };
     let device = device_of(&context, device)?;
     let program = P::Context::create_program_with_binary(context.object(), device.object(), binary);
+    // Also where there is no program, which is when a host looks at the status.
     if !binary_status.is_null() {
         let status = program.as_ref().err().map_or(PI_SUCCESS, |error| error.code);
         // SAFETY: not null, and there is one status for each device.
@@ -207,6 +208,7 @@ unsafe fn check_devices<P: Registered>(
     count: pi_uint32,
     devices: *const pi_device,
 ) -> Result<()> {
+    // They are not handed on: plugins build a program for all devices of its context at once.
     // SAFETY: by the caller's promise.
     let devices = unsafe { array(devices, count as usize, "device_list") }?;
     devices
@@ -247,6 +249,7 @@ pub(super) unsafe fn piProgramCompile<P: Registered>(
         check_devices(&record.details().context, num_devices, device_list)?;
         record.object().compile(options(compile_options)?)
     };
+    // Also where it has failed: a host that passes a function waits until it is called.
     // SAFETY: the host's own function and data.
     unsafe { notify(pfn_notify, program, user_data) };
     compiled
@@ -309,6 +312,7 @@ pub(super) unsafe fn piProgramLink<P: Registered>(
     let programs: Vec<Ref<P::Program>> = handles.iter().map(of_the_context).collect::<Result<_>>()?;
     let program = P::Context::link(context.object(), &programs, options)?;
     let record = insert(context, program)?;
+    // Also after a link that has failed: its log is asked of the program.
     // SAFETY: not null, so valid for writing, and written before it is read; the callback is the host's own.
     unsafe {
         give(ret_program, record.clone());

@@ -111,6 +111,7 @@ impl<'s, P: Plugin> NewEvent<'s, P> {
     /// [`Error`] if there is no memory for it.
     #[inline]
     pub fn create(self, event: impl FnOnce() -> P::Event) -> Result<&'s Ref<P::Event>> {
+        // Hosts may ask an event for its queue and context after they have released these.
         let details = EventDetails::Command(self.queue.clone(), self.command_type);
         let record = state::insert_with(self.events, event, details)?;
         Ok(self.made.insert(record).object())
@@ -123,6 +124,7 @@ pub(super) fn piQueueCreate<P: Registered>(
     properties: pi_queue_properties,
 ) -> Result<QueueRecord<P>> {
     let context = state::context::<P>(context)?;
+    // Also a part of one of the context's devices, as some drivers have it: the plugin decides.
     let device = device_of(&context, device)?;
     let queue = P::Context::create_queue(context.object(), device.object(), properties)?;
     let details = QueueDetails {

@@ -77,6 +77,7 @@ impl BufferRect {
             }
             let ((source, source_first), (target, target_first)) =
                 (source.resolve(&region)?, target.resolve(&region)?);
+            // Not kept: that there is an end is what lets `rows` compute without checks.
             source.end(source_first, &region)?;
             target.end(target_first, &region)?;
             Some(BufferRect {
@@ -210,6 +211,7 @@ pub(super) unsafe fn piEnqueueMemBufferReadRect<P: Registered>(
         let rect = rect(source, target, region)?;
         (rect, HostTarget::new(pointer.cast(), rect.extents().1))
     };
+    // Where the box ends is enough to know whether it is within the buffer.
     let memory = buffer::<P>(memory, 0, rect.extents().0)?;
     let queue = queue_in(queue, &memory.details().context)?;
     let command = Command::ReadBufferRect {

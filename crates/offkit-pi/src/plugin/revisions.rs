@@ -106,6 +106,7 @@ pub(super) unsafe fn piEventCreate_b<P: Registered>(
     ret_event: *mut pi_event,
 ) -> Result<()> {
     non_null(ret_event, "ret_event")?;
+    // Plugins make events of the first revision alone, which the host would complete by itself.
     let record = piEventCreate::<P>(context)?;
     // SAFETY: not null, so valid for writing, and written before it is read.
     let event = unsafe {
@@ -132,6 +133,7 @@ pub(super) unsafe fn piTearDown_b<P: Plugin>(is_torn_down: *mut c_void) -> Resul
 /// The hints up to 12.27 as the bits they are later.
 fn advice_of_number(number: u32) -> Option<pi_mem_advice> {
     let index = number.checked_sub(101)?;
+    // Those of HIP came later, and never had numbers.
     let last = PI_MEM_ADVICE_CUDA_UNSET_ACCESSED_BY_HOST.trailing_zeros();
     (index <= last).then(|| 1 << index)
 }

@@ -108,6 +108,7 @@ pub(super) unsafe fn give_list<H>(
         ));
     }
     if !handles.is_null() {
+        // As `clGetDeviceIDs` has it.
         if room == 0 {
             return Err(Error::new(PI_INVALID_VALUE, "a list of no entries"));
         }
@@ -133,6 +134,7 @@ pub(super) fn with_each<H, T, R>(
     find: impl Fn(&H) -> Result<T>,
     body: impl FnOnce(&[T]) -> Result<R>,
 ) -> Result<R> {
+    // Most wait lists are that short, and a vector would cost each command an allocation.
     match handles {
         [] => body(&[]),
         [a] => body(&[find(a)?]),

@@ -58,6 +58,8 @@ impl<T: Send + Sync + 'static, D: Send + Sync + 'static> Lasting<T, D> {
 
     /// The record of an object; made at the first call.
     pub(crate) fn intern(&'static self, object: Arc<T>, details: D) -> Result<Record<Arc<T>, D>> {
+        // Held to the end: hosts compare handles, so of two threads that come with a new object one
+        // makes its record and the other finds that.
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(record) = known.iter().find(|record| Arc::ptr_eq(record.object(), &object)) {
             return Ok(record.clone());
@@ -220,6 +222,7 @@ pub(super) fn refused<P: Registered>(code: pi_result, what: &str, handle: usize,
         Refusal::Released => format!("{what} that has been released"),
         Refusal::Foreign if handle == 0 => format!("a null handle, not {what}"),
         Refusal::Foreign => {
+            // All slabs are looked through, which only a call that fails has to pay for.
             let kinds = [
                 (state.platforms.holds(handle), "a platform"),
                 (state.devices.holds(handle), "a device"),
@@ -252,6 +255,7 @@ macro_rules! handles {
 
         $(
             pub(super) fn $retain<P: Registered>(handle: $handle) -> Result<()> {
+                // What is below first: where it cannot be counted, the host gets no reference.
                 if P::COUNTS_ALONG {
                     let record = $function::<P>(handle)?;
                     P::count_along(Counted::$kind(&**record.object()), Count::Up)?;
@@ -262,6 +266,7 @@ macro_rules! handles {
 
             pub(super) fn $release<P: Registered>(handle: $handle) -> Result<()> {
                 if P::COUNTS_ALONG && P::state().$slab.references(handle.addr()) > 1 {
+                    // Keeps the object until what is below is counted, whoever else releases it.
                     let record = $function::<P>(handle)?;
                     let left = P::state().$slab.release_one(handle.addr());
                     let left = left.map_err(|refusal| refused::<P>($invalid, $what, handle.addr(), refusal))?;

@@ -94,6 +94,7 @@ pub(super) unsafe fn piextUSMSharedAlloc<P: Registered>(
 
 pub(super) fn piextUSMFree<P: Registered>(context: pi_context, pointer: *mut c_void) -> Result<()> {
     let context = state::context::<P>(context)?;
+    // As `free` has it.
     if pointer.is_null() {
         Ok(())
     } else {
@@ -140,6 +141,7 @@ pub(super) fn piextUSMEnqueueMemset<P: Registered>(
     count: usize,
 ) -> Result<Submission<P>> {
     non_null(pointer, "ptr")?;
+    // The address is exposed, for plugins whose memory is the host's make a pointer of it again.
     // The interface takes the lowest byte.
     let command = Command::FillUsm {
         address: pointer.expose_provenance(),
@@ -159,6 +161,7 @@ pub(super) unsafe fn piextUSMEnqueueFill2D<P: Registered>(
     height: usize,
 ) -> Result<Submission<P>> {
     non_null(pointer, "ptr")?;
+    // One row, or rows without gaps, are one fill. Contexts tell hosts that there is no other here.
     if height != 1 && pitch != width {
         return Err(Error::unsupported("filling rows with gaps between them"));
     }

@@ -121,6 +121,7 @@ impl Layout {
     /// PI 12.27: release 2023.2 of DPC++.
     pub const V12_27: Layout = Layout {
         version: c"12.27",
+        // With its end it does not fit into the 4 bytes that versions had before.
         version_length: 20,
         trailer: 0,
         functions: functions! {
@@ -160,6 +161,8 @@ impl Layout {
             piextUSMEnqueueFill2D, piextUSMEnqueueMemset2D, piextUSMEnqueueMemcpy2D,
             piGetDeviceAndHostTimer,
             piextEnqueueDeviceGlobalVariableWrite, piextEnqueueDeviceGlobalVariableRead,
+            // Functions of queues got more parameters while 12 lasted: under new names, at the end,
+            // so that the places of all others stayed.
             piextQueueCreate2, piextQueueGetNativeHandle2, piextQueueCreateWithNativeHandle2,
         },
     };
@@ -169,6 +172,8 @@ impl Layout {
         version: c"15.47",
         version_length: 20,
         trailer: 8,
+        // Source text and native kernels are gone. So are the functions of queues with a 2 in their
+        // names: those without it have their parameters now.
         functions: functions! {
             piPlatformsGet, piPlatformGetInfo, piextPlatformGetNativeHandle,
             piextPlatformCreateWithNativeHandle,

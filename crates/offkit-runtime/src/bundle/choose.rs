@@ -83,6 +83,7 @@ impl<'a> Chooser<'a> {
 
     /// Why the device does not take an image.
     fn refusal(&mut self, image: &'a Image) -> Result<Option<Reason>, BundleError> {
+        // Of each image, not of each kind: what cannot be unpacked is an error and no refusal.
         bytes(image)?;
         let kind = (image.format, &image.target);
         let answer = match self.answers.get(&kind) {

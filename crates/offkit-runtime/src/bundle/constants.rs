@@ -124,6 +124,8 @@ impl Part {
                 continue;
             };
             for scalar in constant.scalars.iter().filter(|scalar| scalar.number != PADDING) {
+                // A value may be shorter than its scalars say: the device then refuses a scalar of
+                // no bytes.
                 let end = scalar.offset.saturating_add(scalar.size);
                 visit(
                     constant.name,
@@ -221,6 +223,7 @@ impl KernelBundle<Input> {
             let constant = constants.iter().find(|constant| constant.name == name);
             constant.map(Constant::size)
         };
+        // All sizes are looked at before anything is set: an error leaves the bundle as it was.
         let parts = self.units.iter().flat_map(|unit| &unit.parts);
         let sizes: Vec<_> = parts.map(size).collect();
         if let Some(&expected) = sizes.iter().flatten().find(|size| **size != value.len()) {
@@ -241,6 +244,7 @@ impl KernelBundle<Input> {
                 }
                 part.constants.insert(name.to_owned(), value.to_owned());
             }
+            // A new unit: clones of the bundle share the old one, and keep the values they have.
             *unit = Arc::new(Unit::new(&unit.device, parts));
         }
         match sizes.iter().any(Option::is_some) {

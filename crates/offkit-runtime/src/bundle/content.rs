@@ -39,6 +39,7 @@ impl<S: State> KernelBundle<S> {
         for unit in &self.units {
             // Code for several devices is written once.
             let of_unit = unit.parts.iter();
+            // With the constants: they become part of the code, which then differs in the file.
             let of_unit: Vec<_> = of_unit
                 .map(|part| (Arc::as_ptr(&part.image), &part.constants))
                 .collect();

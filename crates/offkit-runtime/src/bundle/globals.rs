@@ -110,6 +110,7 @@ fn variable_size(symbol: &str, program: &Program, queue: &Queue) -> Result<Optio
         told => told,
     };
     match size {
+        // The image lists all of its globals, and compilers leave out what no kernel uses.
         Err(error) if error.result() == PI_INVALID_VALUE => Ok(None),
         size => size.map(Some),
     }
@@ -119,6 +120,8 @@ impl Unit {
     /// Gives the device globals of a program that was just built their values.
     pub(super) fn place_globals(&self, program: &Program, context: &Context) -> Result<(), BundleError> {
         let all = self.images().flat_map(|image| globals(image));
+        // Made for the first global that is found: most programs have none. There is no memory of
+        // no bytes, so that those without a size get none.
         let mut queue = None;
         for global in all.filter(|global| !global.is_of_image && global.size > 0) {
             let queue: &Queue = match &mut queue {
@@ -140,6 +143,8 @@ impl Unit {
             tracing::debug!(global = global.name, "nothing in a program uses a device global");
             return Ok(());
         };
+        // The program that is built first tells the value to begin with. Those after it are given
+        // the same memory, with whatever kernels and host have made of the value by then.
         let value = self.values.get_or(global.name, || {
             let mut first = vec![0; global.size];
             let start = start_of_value(variable, global.size);
@@ -199,6 +204,7 @@ impl KernelBundle<Executable> {
         data: &[u8],
     ) -> Result<(), BundleError> {
         let (global, place) = self.locate(name, queue.device(), offset, data.len())?;
+        // The range was checked before; drivers may take one of no bytes for an error.
         let written = match place {
             _ if data.is_empty() => Ok(()),
             Place::Memory(value) => queue.write_usm(&value, offset, data, &[]),

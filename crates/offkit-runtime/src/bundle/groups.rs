@@ -197,6 +197,7 @@ impl Groups {
 
     fn unite(&mut self, one: usize, other: usize) {
         let (one, other) = (self.find(one), self.find(other));
+        // The smaller number stays, so that groups come in the order of their first images.
         let (first, second) = (one.min(other), one.max(other));
         self.0[second] = first;
     }

@@ -39,6 +39,7 @@ impl KernelBundle<Input> {
     /// [`BundleError::Build`] for code that the device's compiler refuses.
     pub fn compile(&self) -> Result<KernelBundle<Object>, BundleError> {
         let units = self.units.iter().map(|unit| {
+            // Until it is linked, a unit has one part.
             let program = unit.parts[0].compiled(&unit.device, &self.context)?;
             Ok(Arc::new(
                 Unit::new(&unit.device, unit.parts.clone()).with_program(program),
@@ -67,6 +68,8 @@ impl KernelBundle<Input> {
     ///
     /// As [`build`](Self::build).
     pub fn build_with(&self, properties: LinkProperties) -> Result<KernelBundle<Executable>, BundleError> {
+        // Objects by name, to be compiled when the groups are known: an image by itself is built in
+        // one step then, and what was built before comes from the cache.
         let objects = KernelBundle::of(self.context.clone(), self.devices.clone(), self.units.clone());
         KernelBundle::link_with(&[&objects], None, properties)
     }
@@ -125,6 +128,7 @@ impl KernelBundle<Object> {
                 is_complete: true,
                 images: &images,
             };
+            // One for all programs of the device: a global has one value there.
             let values = Arc::<Values>::default();
             for group in linking.groups()? {
                 // A form that was not chosen when the file was opened is not what was compiled, nor is one whose symbols
@@ -210,6 +214,7 @@ impl Part {
     fn compiled(&self, device: &Device, context: &Context) -> Result<Program, BundleError> {
         let image = &self.image;
         let program = create(image, context, device)?;
+        // Drivers refuse to compile a program of machine code, which has its constants in it, too.
         if !is_compiled_at_run_time(image) {
             return Ok(program);
         }
@@ -255,6 +260,7 @@ impl Unit {
         };
         let image = &part.image;
         let program = create(image, context, &self.device)?;
+        // In machine code the constants have their values.
         if is_compiled_at_run_time(image) {
             part.specialize(&program)?;
         }

@@ -219,6 +219,7 @@ impl KernelBundle<Executable> {
         match unit.values.is_empty() {
             true => Ok(kernel),
             false => {
+                // The program has the addresses of these, and a kernel may outlive the bundle.
                 let values = Arc::<Values>::clone(&unit.values);
                 Ok(kernel.reaching(values).map_err(refused)?)
             }

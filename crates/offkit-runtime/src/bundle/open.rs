@@ -40,6 +40,8 @@ impl<S: State> KernelBundle<S> {
     ) -> Result<Self, BundleError> {
         let path = path.as_ref();
         let file = path.to_string_lossy();
+        // Read and not mapped: a bundle lives long, in programs of others, and what is cut off a
+        // mapped file ends the process that looks at it.
         let bytes = std::fs::read(path).map_err(|source| BundleError::Read {
             file: file.clone().into_owned(),
             source,
@@ -131,6 +133,7 @@ impl<S: State> KernelBundle<S> {
             let mut chooser = Chooser::new(device);
             let mut chosen = Vec::new();
             for forms in modules {
+                // A module that the device takes in no form is left out: others may take it.
                 let form = chooser.form(forms, S::STATE)?.cloned();
                 chosen.extend(form.map(|form| (form, forms)));
             }
@@ -145,6 +148,7 @@ impl<S: State> KernelBundle<S> {
                         is_complete: false,
                         images: &images,
                     };
+                    // One for all programs of the device: a global has one value there.
                     let values = Arc::<Values>::default();
                     for group in linking.groups()? {
                         let parts = group.into_iter().map(|(_, image)| Part::from(image));

@@ -36,6 +36,7 @@ pub(super) fn run(
         .stdin(Stdio::null())
         .stdout(report.try_clone()?)
         .stderr(Stdio::null());
+    // Calls that are traced are printed to the standard output, where the report is looked for.
     for name in trace::VARIABLES {
         command.env_remove(name);
     }
@@ -96,6 +97,7 @@ fn wait(child: &mut Child) -> io::Result<Ended> {
             }
         };
         child.kill()?;
+        // Nobody else takes its status: without this it stays in the list of processes.
         child.wait()?;
         return Ok(stopped);
     }

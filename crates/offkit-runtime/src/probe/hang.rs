@@ -28,6 +28,7 @@ pub(super) fn recent(kept: &[u8]) -> Option<Harm> {
 }
 
 fn at(kept: &[u8], now: u64) -> Option<Harm> {
+    // The stage comes last and takes the rest, for it is several words.
     let mut words = std::str::from_utf8(kept).ok()?.splitn(4, ' ');
     let (WORD, after, when, stage) = (words.next()?, words.next()?, words.next()?, words.next()?) else {
         return None;

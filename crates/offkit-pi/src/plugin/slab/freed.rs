@@ -34,6 +34,7 @@ impl Link {
     /// The link that comes after this one in its place, to a slot or to none.
     #[inline]
     fn then(self, index: Option<u32>) -> u64 {
+        // It comes round after 2^36 changes: no thread is stopped for as long as these take.
         let count = (self.0 >> INDEX_BITS).wrapping_add(1);
         count << INDEX_BITS | index.map_or(0, |index| u64::from(index) + 1)
     }

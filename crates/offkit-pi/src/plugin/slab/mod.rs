@@ -269,6 +269,8 @@ impl<T: Send + Sync + 'static, D: Send + Sync + 'static> Slab<T, D> {
     fn take(&self) -> Option<u32> {
         loop {
             let capacity = self.capacity.load(Acquire);
+            // Slots that were never used come before those that were freed, so that a released
+            // handle is refused for as long as can be.
             let one_more = |fresh| (fresh < capacity).then(|| fresh + 1);
             if let Ok(index) = self.fresh.fetch_update(Relaxed, Relaxed, one_more) {
                 return Some(index);
@@ -318,6 +320,7 @@ impl<T: Send + Sync + 'static, D: Send + Sync + 'static> Reclaim for Slab<T, D> 
         // SAFETY: by the caller's promise.
         unsafe { Slot::<T, D>::drop_object(slot.cast()) };
         Slot::<T, D>::set_usable(slot.cast(), false);
+        // Last: from here on another thread may fill the slot.
         self.freed.push(index, |index| self.next(index));
     }
 }

@@ -30,6 +30,7 @@ impl<T: Send + Sync + 'static> Ref<T> {
                 .object
                 .with_mut(|place| place.write(MaybeUninit::new(object)));
             slot.details.with_mut(|place| place.write(MaybeUninit::new(())));
+            // The owner has no content, so that a reference to it is a constant, there for good.
             slot.front.head.fill(Kind::None, &Boxed::<T>(PhantomData), 0);
         }
         Ref {
@@ -152,6 +153,7 @@ impl<T: Send + Sync + 'static, D: Send + Sync + 'static> Record<T, D> {
 
     /// The handle the host knows the object by: the slot's address.
     pub fn handle(&self) -> usize {
+        // Exposed, since the pointer that the host gets is made of the number.
         self.object.front.as_ptr().expose_provenance()
     }
 

@@ -77,6 +77,7 @@ impl Head {
             .with_mut(|home| unsafe { home.write(MaybeUninit::new(Home { owner, index })) });
         let tag = self.tag.load(Relaxed);
         self.tag.store(((tag & !KIND) + LIVE) | kind as u64, Relaxed);
+        // The counts last: once they are not 0, whoever has the handle may add to them and look.
         self.counts.store(USE, Release);
     }
 
@@ -96,6 +97,7 @@ impl Head {
     fn add(&self, amount: u64) -> bool {
         let more = |counts: u64| {
             let uses = counts as u32;
+            // With none the object is gone or going, and whoever took the last one drops it.
             (1..MAX_USES).contains(&uses).then(|| counts + amount)
         };
         self.counts.fetch_update(Acquire, Relaxed, more).is_ok()
@@ -129,6 +131,8 @@ impl Head {
     /// it had none.
     #[inline]
     pub(super) fn release(&self) -> Option<(bool, u32)> {
+        // The host's count is the upper half, so this fails just where that is 0: whoever else has
+        // references can be many, but not as many as one of the host's stands for.
         let less = |counts: u64| counts.checked_sub(HOST);
         let before = self.counts.fetch_update(Release, Relaxed, less).ok()?;
         Some((before as u32 == 1, ((before - HOST) >> 32) as u32))
