@@ -250,6 +250,7 @@ pub fn parse(words: &[OsString]) -> Vec<Argument> {
                 .to_string_lossy()
                 .trim_start_matches('=')
                 .to_owned();
+            // `-x none` leaves the choice to the names of files again.
             language = (value != "none").then_some(value);
         }
         arguments.push(argument);

@@ -101,18 +101,22 @@ fn kind(path: &Path, language: Option<&str>, files: &dyn Files) -> InputKind {
     });
     match language {
         "c++" | "c" => InputKind::Shared,
+        // clang's own choices are older: OpenCL C 1.2, and C++ for OpenCL 1.0.
         "cl" => InputKind::Device("CL3.0"),
         "clcpp" => InputKind::Device("CLC++2021"),
         "ir" => match files.look(path) {
             Content::Module(triple) if !triple.is_empty() && !Family::of(&triple).is_device() => {
                 InputKind::Host
             }
+            // Also one that says no triple, or is not there yet: a command for offloading is more
+            // likely to be about device code.
             _ => InputKind::DeviceBitcode,
         },
         "" => match extension {
             "o" | "obj" | "a" | "lib" => InputKind::Linkable,
             "syclbin" | "spv" => InputKind::DeviceImages,
             "so" | "dll" | "dylib" => InputKind::SharedLibrary,
+            // Such as `libm.so.6`, whose extension is a number.
             _ if path
                 .file_name()
                 .is_some_and(|name| name.to_string_lossy().contains(".so.")) =>

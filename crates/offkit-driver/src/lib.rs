@@ -205,6 +205,8 @@ impl CommandLine {
     /// Values that options for offloading do not have, and contradictions between them.
     pub fn read(words: Vec<OsString>, read: &dyn Fn(&Path) -> Option<String>) -> Result<Self, UsageError> {
         let arguments = arguments::parse(&command_line::expand(words, read));
+        // The same spelling may mean something else to another driver, and what it means here must
+        // be no error there.
         let (mode, offload) = match arguments.iter().any(is_another_command_line) {
             true => (Mode::None, Offload::default()),
             false => Offload::read(&arguments)?,
@@ -219,6 +221,8 @@ impl CommandLine {
     /// Whether it has to do with offloading at all. If not, it is clang's as it was given.
     pub fn is_for_offloading(&self) -> bool {
         let is_clangs = self.arguments.iter().any(is_another_command_line);
+        // Also where nothing is offloaded: build systems give the same options to all their
+        // commands, and clang would refuse those that it does not have.
         self.mode != Mode::None
             || !is_clangs
                 && self.arguments.iter().any(|argument| {

@@ -35,6 +35,7 @@ impl Messages {
         let mut counts = [0; 2];
         for (block, _) in blocks.iter().zip(is_new).filter(|(_, is_new)| *is_new) {
             match block.kind {
+                // Anew: the command has also counted what is left out here.
                 Kind::Summary => news.push_str(&summary(counts)),
                 kind => {
                     counts[0] += usize::from(kind == Kind::Warning);

@@ -165,6 +165,7 @@ impl Offload {
                 "-Xsycl-target-linker=" => offload
                     .linker_options
                     .push((Some(triple_of(argument, name)), value())),
+                // `jobserver` is for clang's linker wrapper, which asks make: steps here never do.
                 "--offload-jobs=" if text() != "jobserver" => jobs = Some((text(), argument.spelling())),
                 _ => {}
             }
@@ -203,6 +204,7 @@ impl Offload {
         offload.targets_given = !(triples.is_empty() && archs.is_empty());
         offload.set_targets(&triples, &archs)?;
         offload.split = split;
+        // Not before the mode is known: in others the option is clang's, which checks it itself.
         if let Some((value, spelling)) = jobs {
             let number = value.parse().ok().filter(|&number| number > 0);
             offload.jobs = Some(number.ok_or_else(|| {
@@ -269,12 +271,16 @@ impl Offload {
         if self.targets.is_empty() {
             self.targets.push(portable());
         }
+        // One target may be named in several ways: `spir64` and `spirv64` mean the same. Its code
+        // must not be compiled and packed twice.
         let mut seen = Vec::new();
         self.targets.retain(|target| {
             let is_new = !seen.contains(target);
             seen.push(target.clone());
             is_new
         });
+        // Code for NVIDIA may do without one: PTX is compiled for the processor at hand when it is
+        // loaded.
         match self
             .targets
             .iter()

@@ -68,15 +68,19 @@ impl Files for OnDisk {
         };
         let mut clang = Command::new(program);
         clang.args(arguments).arg("-###");
+        // The commands name temporary files, which nobody removes when clang does not run them
+        // itself.
         if !temporary.as_os_str().is_empty() {
             clang.env("TMPDIR", temporary).env("TEMP", temporary);
         }
         match clang.output() {
             Ok(output) if output.status.success() => {
                 let text = String::from_utf8_lossy(&output.stderr);
+                // The other lines are about clang itself: its version, and where it is.
                 let lines = text.lines().filter(|line| line.starts_with(" \""));
                 lines.map(command_line::split).collect()
             }
+            // No error: the command goes to clang as it is then, which says what is wrong with it.
             _ => Vec::new(),
         }
     }

@@ -78,6 +78,8 @@ pub(super) fn plan(command_line: &CommandLine, environment: &Environment<'_>) ->
         )));
     }
     match stop(arguments) {
+        // Before `-fsycl-device-only`: what these stop at is text, which is neither marked nor
+        // linked.
         Some(Stop::Earlier) => return planner.stop_early(),
         _ if command_line.offload.device_only => planner.device_only()?,
         Some(Stop::Object) => planner.compile_only()?,
@@ -118,6 +120,7 @@ impl Planner<'_> {
         }
         let links = !self.inputs.is_empty() && stop(&self.command_line.arguments).is_none();
         if self.command_line.mode == Mode::Clang && links {
+            // clang takes its linker wrapper from there before it looks beside itself.
             let mut option = OsString::from("-B");
             option.push(&self.environment.tools);
             words.push(option);
@@ -197,6 +200,7 @@ impl Planner<'_> {
         let is_opencl = |input: &Input| matches!(input.kind, InputKind::Device(_));
         if !self.inputs.iter().any(is_opencl) {
             let mut words = self.for_clang();
+            // Such a file has device code alone, and clang does not know the option for it.
             if self.command_line.offload.syclbin.is_some() {
                 words.splice(..0, ["-fsycl".into(), "-fsycl-device-only".into()]);
             }

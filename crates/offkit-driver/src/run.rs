@@ -166,6 +166,8 @@ impl Plan {
             }
         };
         thread::scope(|scope| {
+            // `clamp` panics where its upper bound is below the lower one, as it would be without
+            // steps.
             for _ in 1..options.jobs.clamp(1, self.steps.len().max(1)) {
                 scope.spawn(work);
             }

@@ -40,6 +40,7 @@ impl Support {
     /// Finds everything, and writes what is not installed to the user's cache: the same place every time, so that the
     /// same command line leads to the same commands.
     pub(crate) fn find(program: &Path, clang: &Path) -> io::Result<Self> {
+        // A link to a relative path would lead on from the cache's folder.
         let clang = std::path::absolute(clang).unwrap_or_else(|_| clang.to_owned());
         let key = key(program, &clang, HEADERS);
         let folder = Cache::user().folder(&key, || {
@@ -56,6 +57,8 @@ impl Support {
         })?;
         let root = program.parent().and_then(Path::parent);
         let installed = root.map(|root| root.join("include"));
+        // The folder may well be there without them: a program in `/usr/bin` comes to
+        // `/usr/include`.
         let has_all = |include: &PathBuf| HEADERS.iter().all(|(name, _)| include.join(name).is_file());
         let beside = program.parent().map(Path::to_owned);
         let mut libraries = root.map(|root| root.join("lib")).into_iter().chain(beside);

@@ -49,6 +49,8 @@ impl ReadError {
                 what,
                 function: Some(name.to_owned()),
             },
+            // There is nothing but a text to put the name into. So whoever calls this twice has the
+            // name there twice, unlike above.
             ReadError::Malformed(what) => ReadError::Malformed(format!("function `{name}`: {what}")),
             other => other,
         }

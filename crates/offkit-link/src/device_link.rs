@@ -364,6 +364,7 @@ impl DeviceLink<'_> {
             let Some((name, text)) = source.text_module() else {
                 continue;
             };
+            // Only LLVM reads its own text. As bitcode the module tells its target and its symbols.
             let text = offkit_llvm::Source::bytes(name, text);
             let worker = llvm.worker()?;
             let module = worker.open(&[text], &[], false)?;
@@ -374,6 +375,8 @@ impl DeviceLink<'_> {
         if sources.inputs.iter().any(code::Source::is_bitcode) {
             llvm.start();
         }
+        // Before the other libraries, which are found by target: what is linked whole has a say in
+        // what the targets are.
         let whole = Libraries::whole(self);
         let mut modules = steps.time("read", || self.modules(&sources.inputs))?;
         modules.extend(whole.modules());
@@ -397,6 +400,7 @@ impl DeviceLink<'_> {
             is_file: false,
             ..module
         }));
+        // The sort is stable: code of one input stays in its order.
         modules.sort_by_key(|module| module.input);
         // Last of all: what the user names goes before.
         let added = steps.time("find libraries", || {
@@ -508,6 +512,7 @@ impl DeviceLink<'_> {
                 Some(kind) => {
                     let more = &self.linker_arguments;
                     let arguments = lld::arguments(&["0.o".into()], "0.out".as_ref(), kind, more);
+                    // Nothing is run: the command is shown also where there is no linker.
                     let program = lld::find().unwrap_or_else(|| "ld.lld".into());
                     vec![lld::shown(&program, &arguments)]
                 }

@@ -189,6 +189,8 @@ impl PostLink {
             }
             false => Vec::new(),
         };
+        // Before the rest: to describe images takes the summary alone, and a module's memory is
+        // large.
         worker.close(module.id)?;
         progress("describe");
         Ok(split.describe(emitted, defaults))
@@ -219,6 +221,7 @@ impl PostLink {
             .filter(|function| function.has_attribute(INDIRECTLY_CALLABLE))
             .map(|function| function.name.as_str())
             .collect();
+        // Once for all images: there may be as many of them as there are kernels in the lists.
         let lists = ListsOfKernels::new(module);
         let parts = (plan.images.iter()).map(|image| self.part(&lists, image, &virtual_functions));
         Ok(Split {
@@ -375,6 +378,7 @@ impl Split<'_> {
                 dependencies: self.options.plan.dependencies,
             };
             images.push(self.options.describe(&image, number, content, open));
+            // Only such parts were emitted a second time, in the same order.
             if has_constants(&emitted)
                 && let Some(defaults) = defaults.next()
             {
@@ -464,6 +468,7 @@ pub fn device_library_image(
     let functions: Vec<_> = functions.map(|function| function.name.clone()).collect();
     let contents: Vec<_> = (functions.iter().cloned())
         .chain(variables.map(|variable| variable.name.clone()))
+        // What has no name comes along with what uses it.
         .filter(|name| !name.is_empty())
         .collect();
     let part = Part {
@@ -476,6 +481,7 @@ pub fn device_library_image(
     worker.close(opened.id)?;
     let exports: Vec<_> = functions
         .into_iter()
+        // Names of the compiler's, which are exported nowhere else: here images ask for them.
         .filter(|name| name.starts_with("__devicelib_"))
         .collect();
     let mut properties = PropertySets::new();

@@ -84,6 +84,8 @@ pub fn is_builtin(name: &str) -> bool {
     let Some(mangled) = name.strip_prefix("_Z") else {
         return name.starts_with("__builtin_");
     };
+    // The length of the name. One in a namespace (`_ZN`) begins with none, and is never one of
+    // these.
     let inner = mangled.trim_start_matches(|c: char| c.is_ascii_digit());
     ["__spirv_", "__sycl_", "__esimd_"]
         .iter()
@@ -108,6 +110,7 @@ const CUDA_SUPPLIED: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
 pub fn is_supplied(family: Family, is_opencl: bool, name: &str) -> bool {
     is_supplied_by_driver(family, name)
         || offkit_spirv::names::is_built_in(name)
+        // Mangled, with the length before and types behind.
         || FRONT_END_FUNCTIONS.iter().any(|function| name.contains(function))
         || (is_opencl && opencl::is_builtin(name))
 }
@@ -185,6 +188,7 @@ pub fn exported_functions(module: &ModuleSummary) -> impl Iterator<Item = &Funct
     module.functions.iter().filter(move |function| {
         !function.is_declaration
             && function.calling_convention == CallingConvention::Function
+            // Inline functions have another linkage: each image has those that it needs.
             && matches!(function.linkage, Linkage::External | Linkage::Weak)
             && (!marked || function.attributes.contains_key(MODULE_ID))
             && !is_reserved(&function.name)

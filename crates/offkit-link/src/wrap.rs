@@ -136,6 +136,7 @@ impl Wrap {
     fn prepare(&self, images: &mut [DeviceImage<'_>]) -> Result<(), WrapError> {
         let producer = producer(self.kind);
         for image in images {
+            // Code by itself names no language: any runtime may be meant.
             if image.producer != Producer::None && image.producer != producer {
                 return Err(WrapError::Producer {
                     location: image.location.to_string(),
@@ -209,11 +210,13 @@ pub fn host_triple() -> String {
 /// Adds what a SPIR-V module says about itself, where nothing was said about it: kernels, and what the images of one
 /// program need from each other.
 fn describe(image: &mut DeviceImage<'_>) {
+    // What a tool chain has said of an image counts, also where its code shows more.
     let is_described = image.entries.is_some() || !image.properties.is_empty();
     if !is_described
         && image.format == ImageFormat::Spirv
         && let Ok(module) = Module::from_bytes(image.bytes().unwrap_or_default())
     {
+        // Properties bring lists of symbols along, but kernels that a container has named stay.
         let kernels = std::mem::take(&mut image.kernels);
         *image = image.clone().with_properties(image_properties(&reflect(&module)));
         if !kernels.is_empty() {

@@ -45,6 +45,7 @@ impl Failure {
         let (Self::Error(error) | Self::Words(error)) = self else {
             return ExitCode::FAILURE;
         };
+        // Through all causes: each tool wraps a file's error into one with its own words.
         let mut next: Option<&(dyn Error + 'static)> = Some(&**error);
         while let Some(cause) = next {
             if cause.downcast_ref().is_some_and(FileError::is_of_standard_stream) {

@@ -69,6 +69,8 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 pub fn run(called: &OsStr, arguments: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
     let called = Path::new(called).file_stem()?.to_str()?;
     let (name, tool) = TOOLS.iter().find(|(name, _)| is_called(called, name))?;
+    // Not by `print!`, which panics where standard output is closed: that is an exit code of its
+    // own here.
     let shown = tool(arguments.into_iter().collect()).and_then(|text| {
         files::write(Path::new("-"), &[text.as_bytes()]).map_err(|error| Failure::error(failure::File(error)))
     });

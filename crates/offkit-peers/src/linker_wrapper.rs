@@ -125,6 +125,8 @@ fn link_all(
     commands: &Commands,
     executable: &str,
 ) -> Result<Vec<Linked>> {
+    // Relaxed is enough: no other memory hangs on the number, and results are handed over under a
+    // lock.
     let next = AtomicUsize::new(0);
     let is_work_left = || next.load(Ordering::Relaxed) < targets.len();
     let results = Mutex::new(Vec::with_capacity(targets.len()));
@@ -161,6 +163,8 @@ fn link_all(
     };
     std::thread::scope(|scope| {
         for _ in 0..more {
+            // The thread that starts these needs no token: it runs on the one with which make has
+            // started the process.
             scope.spawn(|| match &server {
                 None => while link_next() {},
                 Some(server) => {

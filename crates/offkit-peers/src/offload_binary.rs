@@ -160,6 +160,8 @@ fn extract(options: &Options, input: &Path) -> Result<(), Problem> {
             }
         }
     });
+    // What stands before damage is written before that is told: the rest of the file may be of no
+    // interest.
     for ((wish, image), found) in wishes.iter().zip(&options.images).zip(matches) {
         if found.is_empty() {
             say!("llvm-offload-binary: warning: nothing in '{name}' matches --image={image}");
@@ -224,6 +226,7 @@ fn write_matches(
         if found.len() > 1 {
             say!("llvm-offload-binary: warning: Multiple inputs match to a single file, '{file}'");
         }
+        // The last one, as with the original.
         return Ok(files::write(Path::new(file), &[&last.image])?);
     }
     let stem = input.file_stem().unwrap_or_default().to_string_lossy();

@@ -121,6 +121,7 @@ pub(crate) struct HipBundle<'data> {
 }
 
 impl HipBundle<'_> {
+    // As clang's own HIP tool chain has it: code objects begin at pages.
     const ALIGNMENT: u64 = 4096;
 
     /// The IDs of all entries.
@@ -172,6 +173,7 @@ fn unbundle(options: &Options, targets: &[TargetId], file: &str) -> Result<()> {
         .iter()
         .map(|target| target.find_in(&known, options.hip_openmp_compatible))
         .collect();
+    // Before any file is written: an error must not leave some of the outputs new and others old.
     let mut missing: Vec<String> = targets
         .iter()
         .zip(&found)
@@ -184,6 +186,7 @@ fn unbundle(options: &Options, targets: &[TargetId], file: &str) -> Result<()> {
     }
     // A file without any of the targets is taken for what the host has.
     let is_host_alone = found.iter().all(Option::is_none);
+    // `Options::mode` has seen that there are as many outputs as targets.
     for ((target, found), output) in targets.iter().zip(found).zip(&options.outputs) {
         match found.and_then(|index| entries.get(index)) {
             Some(entry) => match &entry.content {
@@ -203,6 +206,7 @@ fn unbundle(options: &Options, targets: &[TargetId], file: &str) -> Result<()> {
                 Content::HostObject => write(output, &[&bundled::host_object(file, &bytes)?])?,
             },
             None if is_host_alone && target.is_host() => write(output, &[&bytes])?,
+            // A build goes on with all outputs, and `-allow-missing-bundles` promises empty ones.
             None => write(output, &[])?,
         }
     }

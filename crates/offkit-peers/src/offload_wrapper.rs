@@ -210,6 +210,7 @@ fn wrap(mut options: Options) -> Result<(), Error> {
         }
     }
     let mut wrap = Wrap::new(kind.ok_or(Error::NoRows)?);
+    // Files stay open until the object is written: images borrow their bytes, and may be large.
     let contents = images.iter().map(|image| open(&image.code));
     let contents = contents.collect::<Result<Vec<_>, _>>()?;
     let mut described = Vec::new();
@@ -380,6 +381,7 @@ fn write(wrap: &Wrap, images: Vec<DeviceImage<'_>>, output: &Path) -> Result<(),
 
 /// Says that what is written is not what the name promises.
 fn warn_of_bitcode(tool: &str, output: &Path) {
+    // Builds that are made for the originals give such names, and compile the file next.
     if output.extension().is_some_and(|extension| extension == "bc") {
         say!(
             "{tool}: warning: '{}' is an object file, which needs no more compiling",

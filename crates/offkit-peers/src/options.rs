@@ -289,12 +289,14 @@ impl<O> CommandLine<O> {
     /// Reads the arguments into `options`.
     pub(crate) fn read(&self, arguments: Vec<OsString>, mut options: O) -> Result<Asked<O>, Vec<UsageError>> {
         let tool = self.tool;
+        // All of them are told, and not the first alone, as LLVM's tools do it.
         let mut errors = Vec::new();
         let mut count = 0_usize;
         let mut only_positional = false;
         let mut arguments = arguments.into_iter();
         while let Some(argument) = arguments.next() {
             let text = argument.to_string_lossy().into_owned();
+            // To LLVM's tools one dash and two are the same.
             let dashless = text.strip_prefix("--").or(text.strip_prefix('-'));
             // A dash alone is standard input, and after two all are files.
             let name = dashless.filter(|name| !only_positional && (!name.is_empty() || text == "--"));
@@ -305,6 +307,8 @@ impl<O> CommandLine<O> {
             let Some(name) = name else {
                 count = count.saturating_add(1);
                 match *self.positionals.end() {
+                    // LLVM's tools that take no files call them unknown arguments, and not too
+                    // many.
                     0 => errors.push(unknown()),
                     _ => (self.positional)(&mut options, argument),
                 }
@@ -328,6 +332,8 @@ impl<O> CommandLine<O> {
                 continue;
             };
             let value = match option.value {
+                // A flag may still say `=false`. It never takes the next argument, which may be a
+                // file.
                 None => Some(value.unwrap_or_default()),
                 Some(_) => value.or_else(|| arguments.next()),
             };

@@ -91,6 +91,7 @@ impl Options<'_> {
             say!("SPIR-V Backend: input: {linked}, output: {spirv}");
         }
         if self.dry_run {
+            // To print the module it has to be linked, which writes nothing.
             let text = match self.print {
                 true => self.open(&libraries)?.text()?,
                 false => String::new(),
@@ -100,6 +101,7 @@ impl Options<'_> {
             }
             return Ok(text);
         }
+        // Told before the work, and not after it.
         files::check_output(output).map_err(File)?;
         let mut linked = self.open(&libraries)?;
         let text = match self.print {

@@ -105,6 +105,7 @@ fn tell(out: &mut String, found: &[FoundDevice], is_filtered: bool) -> std::fmt:
         }
     }
     let of = |wanted: &str| found.iter().find(|found| kind(&found.device) == wanted);
+    // SYCL leaves the default to the implementation, and DPC++'s takes a GPU before a CPU.
     let default = of("gpu").or_else(|| of("cpu")).or(found.first());
     for (selector, chosen) in [
         ("default_selector()", default),

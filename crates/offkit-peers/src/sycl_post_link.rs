@@ -109,6 +109,7 @@ fn post_link(mut options: Options) -> Result<(), Error> {
     let mut worker = Worker::start()?;
     let mut linked = post_link.run(&mut worker, &input, &mut |_| {})?;
     for image in &linked.images {
+        // The twin of an image, with default values, misses the same functions: they are told once.
         for function in image.undefined.iter().filter(|_| !image.has_default_constants) {
             say!(
                 "warning: Undefined function {function} found in {}. This may result in runtime errors.",

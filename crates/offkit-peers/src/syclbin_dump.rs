@@ -68,6 +68,8 @@ fn dump(bytes: &[u8]) -> Result<String, offkit_object::Error> {
     };
     line(0, &format!("Version: {}", version.number()));
     line(0, "Global metadata:");
+    // In the file the state, and types and targets below, are properties like others. The reader
+    // keeps them apart, and here they go back to where the original shows them: before the rest.
     let mut global = PropertySets::new();
     global.insert("SYCLBIN/global metadata", "state", program.state.raw());
     global.extend(&program.properties);

@@ -228,6 +228,7 @@ impl Node {
             uses: Vec::new(),
             has_barrier: false,
         };
+        // With itself: what it needs is no more by a call of its own.
         let mut seen = HashSet::from([id]);
         for instruction in body {
             let op = instruction.opcode;
@@ -236,6 +237,8 @@ impl Node {
                 Op::ControlBarrier | Op::MemoryNamedBarrier | Op::ControlBarrierArriveEXT
             );
             for used in instruction.operands.iter().filter_map(Operand::id_ref_any) {
+                // Most ids are of types, and of values and labels of the function itself: none of
+                // them leads on.
                 let is_shared = index.function(used).is_some()
                     || index.global(used).is_some_and(|global| !global.opcode.is_type());
                 if is_shared && seen.insert(used) {

@@ -207,6 +207,7 @@ impl Instruction {
     /// Whether nobody knows where in it ids are.
     #[must_use]
     pub fn has_unknown(&self) -> bool {
+        // What is unknown takes all words that are left, so that nothing comes behind it.
         matches!(self.operands.last(), Some(Operand::Unknown(_)))
     }
 
@@ -244,6 +245,7 @@ impl Operand {
 
     fn assemble_into(&self, words: &mut Vec<u32>) {
         match self {
+            // SPIR-V has the low half of a number first.
             Self::LiteralBit64(value) => words.push(*value as u32),
             Self::LiteralString(text) => {
                 let (whole, _) = text.as_bytes().as_chunks::<4>();

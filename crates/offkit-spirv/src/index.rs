@@ -63,6 +63,7 @@ impl<'m> Index<'m> {
             Op::GroupDecorate => {
                 for decorated in rest.iter().filter_map(Operand::id_ref_any) {
                     let groups = self.groups.entry(decorated).or_default();
+                    // One instruction may name a target thousands of times.
                     if groups.last() != Some(target) {
                         groups.push(*target);
                     }
@@ -97,6 +98,7 @@ impl<'m> Index<'m> {
         let direct = self.decorations.get(&id).into_iter().flatten();
         let groups = self.groups.get(&id).into_iter().flatten();
         let grouped = groups.filter_map(|group| self.decorations.get(group)).flatten();
+        // Its own first: of several linkage names the first one counts, as in an outline.
         direct.chain(grouped).copied()
     }
 

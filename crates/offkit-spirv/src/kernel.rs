@@ -252,6 +252,7 @@ fn source_types<'m>(index: &Index<'m>) -> HashMap<&'m str, Vec<&'m str>> {
         _ => None,
     });
     texts
+        // The translator does this for OpenCL C, whose names have no dots.
         .filter_map(|text| text.strip_prefix("kernel_arg_type.")?.split_once('.'))
         .map(|(kernel, types)| (kernel, types.split_terminator(',').collect()))
         .collect()
@@ -406,6 +407,7 @@ fn image(operands: &[Operand]) -> Option<ParameterKind> {
         Dim::Buffer => ImageDimensions::Buffer,
         _ => return None,
     };
+    // The qualifier is optional, and only the last operand can be one.
     let access = match operands.last() {
         Some(Operand::AccessQualifier(AccessQualifier::WriteOnly)) => Access::Write,
         Some(Operand::AccessQualifier(AccessQualifier::ReadWrite)) => Access::ReadWrite,

@@ -64,6 +64,8 @@ pub fn put_lines(module: &[u8], marks: &HashMap<String, Option<SourceLine>>) -> 
         }
         if !in_mark {
             match marked.line_of(&instruction) {
+                // Not written yet: where the code between two marks is gone, the second one alone
+                // is of use.
                 Some(line) => writer.pending = Some(line),
                 None if marked.is_for_marks_only(&instruction) => {}
                 None => writer.take(&instruction),
@@ -104,6 +106,7 @@ impl<'a> Marked<'a> {
                         None => marked.has_other_symbols = true,
                     }
                 }
+                // Decorations come before functions, so that all marks are known by now.
                 Op::Function if marked.functions.contains_key(&id(1)) => {
                     marked.types.insert(id(3));
                 }

@@ -82,6 +82,8 @@ struct Loader {
 impl Loader {
     /// With room for as many ids as there can be.
     fn new(bound: u32, most_ids: usize) -> Self {
+        // Both numbers are the file's own: a small file with a large bound must not reserve for
+        // all of it.
         let ids = most_ids.min(bound as usize);
         Self {
             parser: Parser::with_room(ids),
@@ -108,6 +110,8 @@ impl Loader {
             problem: problem.to_owned(),
         };
         let instruction = self.parser.instruction(words).map_err(wrong)?;
+        // Whoever adds instructions numbers them from the bound on, and would give such an id out
+        // again.
         if let Some(id) = instruction.ids().find(|&id| id == 0 || id >= self.bound) {
             return Err(ReadError::IdOutOfBounds {
                 word: at,
@@ -182,6 +186,8 @@ impl Loader {
     fn place_in_function(&mut self, instruction: Instruction) -> Result<(), &'static str> {
         let op = instruction.opcode;
         let Some(function) = &mut self.function else {
+            // Anything else may stand between types and constants: debug information and alias
+            // scopes do, and so will what is newer.
             if matches!(op, Op::FunctionParameter | Op::FunctionEnd | Op::Label) || op.is_terminator() {
                 return Err("the instruction is not inside a function");
             }

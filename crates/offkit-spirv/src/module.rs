@@ -149,6 +149,8 @@ impl Module {
         let ids = dr.all_inst_iter().flat_map(dr::Instruction::ids);
         let bound = ids.max().unwrap_or(0).saturating_add(1);
         let header = dr.header.get_or_insert_with(|| dr::ModuleHeader::new(0));
+        // Never lower than it was: whoever made the instructions may have given out ids that none
+        // has yet.
         header.bound = header.bound.max(bound);
         Self {
             dr,
@@ -231,6 +233,7 @@ fn words_of(bytes: &[u8], limits: &Limits) -> Result<(Vec<u32>, ByteOrder), Read
         return Err(ReadError::Header { words: 0 });
     };
     let byte_order = ByteOrder::of_magic(first)?;
+    // Before the words are copied: how large a file is must not decide how much memory is taken.
     if chunks.len() > limits.max_words {
         return Err(ReadError::Limit {
             what: "words",

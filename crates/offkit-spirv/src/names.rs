@@ -52,6 +52,8 @@ fn is_operation_or_variable(name: &str) -> bool {
 }
 
 /// The operations of SPIR-V, without `Op`.
+// The grammar's tables are sorted by number. Every symbol of every module is asked about by name,
+// so these, and the names below, are put into sets once.
 static OPERATIONS: LazyLock<HashSet<&str>> = LazyLock::new(|| Op::names().collect());
 
 /// The built-in variables of SPIR-V.

@@ -41,6 +41,7 @@ pub fn is_opencl_builtin(symbol: &str) -> bool {
 
 /// `double4_rte`: a conversion to `half` or `double`, with an optional number of components and rounding mode.
 fn is_conversion(rest: &str) -> bool {
+    // Without a mode the name is good, too: any of those in the list below may stand for it.
     let (vector, rounding) = rest.split_once('_').unwrap_or((rest, "rte"));
     let scalar = vector.trim_end_matches(|c: char| c.is_ascii_digit());
     let components = vector.get(scalar.len()..).unwrap_or_default();

@@ -135,6 +135,8 @@ pub fn triple_of(bytes: &[u8]) -> Option<&'static str> {
     let words = Words::of(bytes).ok()?;
     let model = Instructions::of(words)
         .map_while(Result::ok)
+        // A memory model comes before all functions. One that is cut off counts as none, as it does
+        // for `Outline::triple`.
         .take_while(|instruction| instruction.opcode != Op::Function)
         .find(|instruction| instruction.opcode == Op::MemoryModel && instruction.operands.get(1).is_some())?;
     triple(AddressingModel(model.operands.get(0)?))
@@ -163,6 +165,7 @@ impl<'data> Outline<'data> {
         self.generator = Some(Generator::of_word(generator));
         let mut shared = Shared::default();
         let result = self.scan(words, &mut shared);
+        // Before the problem is told: what stands before the damage is good to know.
         self.symbols = shared.symbols();
         result?;
         // Last, so that all that whole words tell is there.
@@ -204,6 +207,7 @@ impl<'data> Outline<'data> {
                         modes: Vec::new(),
                     });
                 }
+                // Not `OpExecutionModeId`, whose operands are constants that nobody looks up here.
                 (Op::ExecutionMode, Some(function), Some(mode)) => {
                     let place = entry_point_of.get(&function);
                     if let Some(entry_point) = place.and_then(|&place| self.entry_points.get_mut(place)) {
@@ -298,6 +302,7 @@ impl<'data> Shared<'data> {
         if self.linkages.is_empty() {
             return Vec::new();
         }
+        // A decoration names a group by an id like any other: only now are all groups known.
         let mut seen = HashSet::new();
         let mut of_group = HashMap::new();
         let mut symbols = Vec::new();

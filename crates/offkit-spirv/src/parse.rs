@@ -224,6 +224,7 @@ impl Parser {
             return Ok(());
         };
         match slots {
+            // Not the computation itself once more: each word of a file could nest it one deeper.
             [Slot::One(Kind::ResultType), Slot::One(Kind::Result), slots @ ..]
                 if operation != Op::SpecConstantOp =>
             {
@@ -238,6 +239,7 @@ impl Parser {
         match kind.and_then(|id| self.widths.get(&id)) {
             Some(0..=32) => Ok(Operand::LiteralBit32(words.next()?)),
             Some(33..=64) => {
+                // SPIR-V has the low word first, in either byte order.
                 let low = words.next()?;
                 Ok(Operand::LiteralBit64(
                     u64::from(low) | u64::from(words.next()?) << 32,

@@ -68,6 +68,7 @@ impl Program {
         let constants = reflect(&Module::from_bytes(&self.spirv)?).specialization_constants;
         let constant = constants.iter().find(|constant| constant.id == id);
         let constant = constant.ok_or(ProgramError::NoConstant { id })?;
+        // An error in OpenCL, too: cut off or filled up, the value would be another one.
         if constant.size != value.len() as u64 {
             return Err(ProgramError::ConstantSize {
                 id,

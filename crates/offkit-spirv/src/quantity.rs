@@ -38,6 +38,8 @@ fn entry_points_per_function(module: &Module) -> usize {
 /// The number of decorations that all decoration groups stand for.
 fn grouped_decorations(module: &Module) -> usize {
     let target = |annotation: &Instruction| annotation.operands.first().and_then(Operand::id_ref_any);
+    // Counted first and multiplied then: nothing has checked that a group is complete before it is
+    // applied.
     let mut decorations: HashMap<Option<u32>, usize> = HashMap::new();
     for annotation in &module.annotations {
         if matches!(

@@ -106,6 +106,7 @@ fn variables_size(index: &Index<'_>, types: &Types<'_, '_>) -> u64 {
             _ => None,
         }
     });
+    // The sizes are whatever the module claims: their sum may be more than a number holds.
     layouts.fold(0u64, |end, layout| {
         let begin = end.checked_next_multiple_of(layout.alignment).unwrap_or(u64::MAX);
         begin.saturating_add(layout.size)
@@ -136,6 +137,8 @@ pub(crate) fn specialization_constants(
             _ => return None,
         };
         let id = constant.result_id?;
+        // A constant without a number keeps its default for ever: nobody could say which one is
+        // meant.
         let type_id = constant.result_type?;
         match index.decoration(id, Decoration::SpecId)? {
             [Operand::LiteralBit32(spec_id)] => Some(SpecializationConstant {

@@ -25,6 +25,7 @@ pub fn rename_linkage(module: &mut Module, rename: impl Fn(&str, Linkage) -> Opt
         let linkage = Linkage::from(*linkage);
         match rename(name, linkage) {
             Some(other) => *name = other,
+            // Without the decoration a declaration would be a function that has no body anywhere.
             None => return linkage == Linkage::Import,
         }
         true

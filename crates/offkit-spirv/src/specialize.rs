@@ -17,6 +17,8 @@ use crate::module::Module;
 /// Computations on constants (`OpSpecConstantOp`) are left to whoever compiles the module.
 pub fn specialize(module: &mut Module, values: &HashMap<u32, u64>) {
     each_constant(module, values, set);
+    // SPIR-V allows the number on specialization constants alone, and who lists what can be set
+    // would still offer these.
     let spec_id = Operand::Decoration(Decoration::SpecId);
     module
         .dr_mut()
@@ -62,6 +64,7 @@ fn each_constant(
     let module = module.dr_mut();
     // A type of 8 or 16 bits keeps its value in 32, with nothing above it.
     let mut narrow = HashMap::new();
+    // One pass for both, as a type stands before every constant that has it.
     for instruction in &mut module.types_global_values {
         if let (Op::TypeInt | Op::TypeFloat, Some(id), Some(Operand::LiteralBit32(width @ ..32))) = (
             instruction.opcode,

@@ -14,6 +14,7 @@ pub(crate) fn is_import(name: &str, linkage: Linkage, is_built_in: bool) -> bool
 
 /// Whether other modules may use what has a linkage.
 pub(crate) fn is_export(name: &str, linkage: Linkage, is_built_in: bool) -> bool {
+    // Functions of OpenCL C's names do count: who defines one means to, and may offer it.
     let is_defined = linkage != Linkage::Import && !is_built_in && !names::is_built_in(name);
     is_defined && names::kernel_of_copy(name).is_none()
 }

@@ -135,6 +135,8 @@ impl<'a, 'm> Types<'a, 'm> {
             .index
             .global(id)
             .and_then(|i| self.compute_layout(id, i, depth));
+        // Also what is too deep, for good: asked again from nearer by it might have a layout, and
+        // real types never come to that.
         self.layouts.borrow_mut().insert(id, layout);
         layout
     }
@@ -143,6 +145,7 @@ impl<'a, 'm> Types<'a, 'm> {
         match (instruction.opcode, instruction.operands.as_slice()) {
             (Op::TypeBool, _) => Layout::natural(1),
             (Op::TypeInt | Op::TypeFloat, [Operand::LiteralBit32(width), ..]) => {
+                // LLVM gives an integer of 24 bits the room of 32, too.
                 Layout::natural(u64::from(width.div_ceil(8)).next_power_of_two())
             }
             (Op::TypePointer | Op::TypeUntypedPointerKHR, _) => Layout::natural(self.pointer_size),
@@ -218,6 +221,8 @@ impl<'a, 'm> Types<'a, 'm> {
             text.push('?');
             return;
         };
+        // At every step, and not at the end alone: a type of two of the type before, and so on, is
+        // short to declare and endless to tell.
         if text.len() > MAX_DESCRIPTION {
             return;
         }

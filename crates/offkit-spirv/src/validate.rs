@@ -75,6 +75,8 @@ pub fn validate(code: &[u8], environment: Option<&str>) -> io::Result<Option<Ver
         Err(error) => return Err(error),
     };
     // The validator reads everything before it writes anything, so this cannot block on a full pipe.
+    // A validator that refuses the module may stop reading, and then this fails: its verdict is
+    // what counts.
     let written = child
         .stdin
         .take()

@@ -83,6 +83,8 @@ fn watch() {
         let over: Vec<_> = spare.workers.extract_if(.., is_over).collect();
         let oldest = spare.workers.iter().map(|(_, since)| since.elapsed()).max();
         spare.is_watched = oldest.is_some();
+        // Ending takes time. Others do not wait for the lock, and would start workers of their own
+        // meanwhile.
         drop(spare);
         for (worker, _) in over {
             worker.end();

@@ -27,6 +27,7 @@ impl Planner<'_> {
                 (targets.iter().find(|target| has_triple(target, triple)).cloned())
                     .unwrap_or_else(|| target_named(triple)),
             ],
+            // It was compiled for one target, too, but does not say for which.
             (InputKind::DeviceBitcode, None) => targets.iter().take(1).cloned().collect(),
             _ => targets.clone(),
         };
@@ -53,6 +54,8 @@ impl Planner<'_> {
             let offload = &self.command_line.offload;
             let is_compiled_for_host =
                 input.kind == InputKind::Shared && offload.syclbin.is_none() && !offload.device_only;
+            // Where the host's compiler reads the source, too, it writes the file of dependencies,
+            // which is about the object that it makes.
             if !is_compiled_for_host {
                 words.extend(self.dependencies(input));
             }
@@ -105,6 +108,8 @@ impl Planner<'_> {
     /// The call of the front end that makes device code, without its input and output.
     pub(super) fn device_compiler(&self, input: &Input, target: Option<&Target>) -> Vec<OsString> {
         let mut words = self.environment.clang.clone();
+        // Options for the host's compiler come along, and clang would call them unused once for
+        // each device.
         words.push("-Qunused-arguments".into());
         let portable = portable();
         let target = target.unwrap_or(&portable);
@@ -262,6 +267,7 @@ impl Planner<'_> {
     /// An object that has device code only.
     pub(super) fn object_without_code(&mut self, output: &Path, packed: &Made) {
         let mut words = self.environment.clang.clone();
+        // The object is linked with others, and has to be for the same machine.
         let for_target = |argument: &&Argument| {
             let name = argument.name();
             ["--target=", "-target", "-m", "-emit-llvm"]
@@ -275,6 +281,8 @@ impl Planner<'_> {
                 .filter(for_target)
                 .flat_map(|argument| argument.words.iter().cloned()),
         );
+        // clang embeds device code only into what it compiles, so that it is given something to
+        // compile.
         let nothing = if cfg!(windows) { "NUL" } else { "/dev/null" };
         words.extend(["-x", "c", "-c", nothing, "-o"].map(OsString::from));
         words.push(output.into());

@@ -34,6 +34,7 @@ impl Planner<'_> {
             is_early |= !libraries.is_empty();
             planned.push(with_bitcode(words, libraries));
         }
+        // Otherwise clang is called once, and runs its commands itself.
         if is_early {
             for words in planned {
                 // In clang's own order: its commands read what others before them have written.
@@ -63,6 +64,7 @@ impl Planner<'_> {
             return None;
         }
         let mut processor = value("-target-cpu").unwrap_or_default().into_owned();
+        // Of all the features of a front end these two are part of a target's name, in this order.
         for feature in ["sramecc", "xnack"] {
             for sign in ["+", "-"] {
                 if has(&format!("{sign}{feature}")) {

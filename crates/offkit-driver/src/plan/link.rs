@@ -117,6 +117,8 @@ impl Planner<'_> {
         let mut linked = Linked::default();
         let links_archives = self.links_archives();
         let mut inputs = self.inputs.clone().into_iter();
+        // Inputs, libraries and options between them stay in their order: it decides which library
+        // supplies a symbol, and which archives are whole.
         for argument in &self.command_line.arguments {
             match argument.role {
                 Role::Linker => linked.device.add_for_linker(argument),

@@ -236,6 +236,8 @@ impl Link {
         words.extend(backend.map(|option| format!("--backend-option={option}").into()));
         words.extend(["-o".into(), self.output.clone().into()]);
         words.extend(self.library_folders.iter().map(|folder| joined("-L", folder)));
+        // As with linkers the option is for all that follow, and order decides who supplies a
+        // symbol.
         let mut is_whole = false;
         for input in &self.inputs {
             if input.whole_archive != is_whole {

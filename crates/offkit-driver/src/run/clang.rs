@@ -48,6 +48,7 @@ impl Clang {
             command.arg("-fcolor-diagnostics");
         }
         let mut child = command.stderr(Stdio::piped()).spawn().map_err(failed_to_start)?;
+        // Before the wait: a child that says more than a pipe holds would never end.
         if let Some(mut stderr) = child.stderr.take() {
             // What cannot be read was not said.
             let _ = stderr.read_to_end(messages);

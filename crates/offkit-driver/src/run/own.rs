@@ -59,6 +59,7 @@ impl Link {
         files::check_inputs_stay(&self.output, paths())?;
         let contents: Vec<Content> = paths().map(|path| files::open(path)).collect::<Result<_, _>>()?;
         let link = self.device_link(&contents);
+        // Only as long as LLVM is asked: other steps wait for the lock.
         let linked = {
             let mut llvm = llvm.lock().unwrap_or_else(PoisonError::into_inner);
             link.run_with(&mut llvm, &mut |_| {})

@@ -73,6 +73,7 @@ pub fn convert_lane(
         Conversion::Signed => truncate(to, sign_extend(from, word) as u64),
         Conversion::SaturateToUnsigned => clamp(to, false, sign_extend(from, word).into()),
         Conversion::SaturateToSigned => clamp(to, true, word.into()),
+        // SPIR-V keeps the type and takes the precision alone.
         Conversion::QuantizeToHalf => {
             let half = float::from_f64(float::HALF, to_f64(from, word), Rounding::RTE);
             from_f64(to, float::to_f64(float::HALF, half), Rounding::RTE)

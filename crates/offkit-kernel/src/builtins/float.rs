@@ -177,6 +177,7 @@ pub fn to_f64(format: Format, bits: u64) -> f64 {
 }
 
 /// `2^exponent` for exponents of normal `f64` values.
+// Asked of half and single precision alone, whose least subnormals are still normal as doubles.
 fn power_of_two(exponent: i32) -> f64 {
     f64::from_bits(((exponent + DOUBLE.bias()) as u64) << DOUBLE.significand)
 }
@@ -191,6 +192,8 @@ pub fn from_f64(format: Format, value: f64, rounding: Rounding) -> u64 {
     let magnitude = bits & (DOUBLE.sign() - 1);
     if magnitude >= DOUBLE.infinity() {
         let payload = (magnitude & DOUBLE.significand_mask()) >> (DOUBLE.significand - format.significand);
+        // The quiet bit also sees to it that a NaN whose payload is in the low bits alone does not
+        // become an infinity.
         let quiet = if value.is_nan() {
             format.quiet_nan()
         } else {

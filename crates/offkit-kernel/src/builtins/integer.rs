@@ -64,11 +64,13 @@ pub(super) fn resolve(op: Op, operands: usize) -> Option<PureFn> {
         Op::u_mul24 => unsigned!(2, |_, [x, y, _]| (x & 0xff_ffff) * (y & 0xff_ffff)),
         Op::s_mad24 => signed!(3, |_, [x, y, z]| low24(x) * low24(y) + z),
         Op::u_mad24 => unsigned!(3, |_, [x, y, z]| (x & 0xff_ffff) * (y & 0xff_ffff) + z),
+        // All bits above the type's width are zeros, so that there are enough to subtract from.
         Op::clz => unsigned!(1, |s, [x, ..]| {
             u128::from(x.leading_zeros() + s.bits() - u128::BITS)
         }),
         Op::ctz => unsigned!(1, |s, [x, ..]| x.trailing_zeros().min(s.bits()).into()),
         Op::popcount => unsigned!(1, |_, [x, ..]| x.count_ones().into()),
+        // By nothing, the second shift is by the whole width, which 128 bits allow for every type.
         Op::rotate => unsigned!(2, |s, [x, y, _]| {
             let left = y as u32 % s.bits();
             x << left | x >> (s.bits() - left)

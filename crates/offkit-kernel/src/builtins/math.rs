@@ -110,6 +110,7 @@ pub(super) fn logb(x: f64) -> f64 {
     } else if x.is_finite() {
         f64::from(ilogb(x))
     } else {
+        // Both infinities become the positive one, and a NaN stays one.
         x * x
     }
 }
@@ -127,6 +128,7 @@ pub(super) fn modf(x: f64) -> (f64, f64) {
         if x.is_nan() {
             x
         } else {
+            // Of a whole number the difference is +0, whatever the number's sign.
             libm::copysign(fraction, x)
         },
         whole,

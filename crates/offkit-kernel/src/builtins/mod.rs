@@ -71,6 +71,7 @@ impl Scalar {
     }
 
     /// The least and the greatest integer of this width.
+    // In 128 bits: no type of 64 holds both the least `long` and the greatest `ulong`.
     const fn range(self, signed: bool) -> (i128, i128) {
         if signed {
             let half = 1_i128 << (self.bits() - 1);
@@ -106,6 +107,8 @@ pub type PureFn = fn(result: Shape, args: Arguments<'_>, out: &mut [u64], second
 /// None when the instruction isn't one of a pure function, or when the operands don't suit it. Wherever the
 /// instructions work lane by lane, a scalar operand counts for every lane.
 pub fn resolve(op: Op, result: Shape, operands: &[Shape]) -> Option<PureFn> {
+    // Before the check of components: a length is one number of many, and a shuffle may change
+    // how many there are.
     if let Some(function) = vector::resolve(op, result, operands) {
         return Some(function);
     }

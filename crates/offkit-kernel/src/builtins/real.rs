@@ -68,6 +68,7 @@ fn function<R: Float>(op: Op) -> Option<(usize, PureFn)> {
         Op::pown => (2, by!(scaled, |x, n| libm::pow(x, n.into()))),
         Op::rootn => (2, by!(scaled, math::rootn)),
 
+        // `mad` may round however it likes, and so as well as `fma` does.
         Op::fma | Op::mad => (3, by!(ternary, R::fused)),
         Op::fclamp => (3, by!(ternary, math::clamp)),
         Op::mix => (3, by!(ternary, math::mix)),
@@ -186,6 +187,7 @@ fn with_integer<R: Float>(
     function: fn(f64, f64) -> (f64, i32),
 ) {
     for (index, (out, second)) in out.iter_mut().zip(second).enumerate() {
+        // An operand that is not there counts as zero, and functions of one do not look at it.
         let results = function(value::<R>(args, 0, index), value::<R>(args, 1, index));
         (*out, *second) = (round::<R>(results.0), truncate(Scalar::I32, results.1 as u64));
     }

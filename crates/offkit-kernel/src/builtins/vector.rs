@@ -135,6 +135,8 @@ fn shuffle(_: Shape, args: Arguments<'_>, out: &mut [u64], _: &mut [u64]) {
         return;
     };
     let lanes = sources.first().map_or(1, |source| source.0.len().max(1));
+    // OpenCL looks at as many low bits of a mask as count the components, where three count as
+    // four.
     let choices = (lanes * sources.len()).next_power_of_two() as u64;
     for (index, out) in out.iter_mut().enumerate() {
         let choice = (lane(mask, index) % choices) as usize;

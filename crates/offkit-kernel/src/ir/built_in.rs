@@ -27,6 +27,7 @@ pub(crate) fn check_built_in(built_in: BuiltIn, types: &Types, kind: TypeId) -> 
         | B::NumEnqueuedSubgroups
         | B::SubgroupId
         | B::SubgroupLocalInvocationId => 1,
+        // Masks are ballots, which have 128 bits whatever the size of sub-groups.
         B::SubgroupEqMask | B::SubgroupGeMask | B::SubgroupGtMask | B::SubgroupLeMask | B::SubgroupLtMask => {
             4
         }

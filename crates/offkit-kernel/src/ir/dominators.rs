@@ -71,6 +71,7 @@ impl Dominators {
 /// Numbers the tree of immediate dominators so that what is below a block has the numbers from its own
 /// to its end.
 fn intervals(immediate: &[Option<usize>]) -> Vec<(usize, usize)> {
+    // Without the entry, which is noted as its own parent: it would be below itself for ever.
     let mut children = vec![Vec::new(); immediate.len()];
     for (block, parent) in immediate.iter().enumerate().skip(1) {
         children[parent.unwrap_or(0)].push(block);
@@ -118,6 +119,8 @@ fn meet(immediate: &[Option<usize>], mut a: usize, mut b: usize) -> usize {
 }
 
 fn reverse_post_order(function: &Function) -> Vec<usize> {
+    // With a stack of its own: how many blocks follow each other is up to the module, and the
+    // thread's stack would not hold a call for each.
     let mut seen = vec![false; function.blocks.len()];
     let mut post = Vec::new();
     let mut stack = Vec::new();

@@ -456,8 +456,11 @@ impl Module {
             }
             next += 1;
         }
+        // In the order that they had: a function's place in the sorted list is its new number.
         functions.sort_unstable();
         let number = |function| FunctionId(functions.partition_point(|other| *other < function) as u32);
+        // Instructions name all of this by number: to leave some of it out would mean to change
+        // every instruction.
         let mut module = Module {
             types: self.types.clone(),
             constants: self.constants.clone(),

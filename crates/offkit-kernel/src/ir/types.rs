@@ -201,6 +201,7 @@ impl Types {
                     size: element.size.checked_mul(*count)?,
                     align: element.align,
                     lanes: element.lanes.checked_mul(*count)?,
+                    // Not beyond 129: deeper elements were not let in.
                     depth: element.depth + 1,
                 }
             }
@@ -220,6 +221,7 @@ impl Types {
                 whole.size = whole.size.checked_next_multiple_of(whole.align)?;
                 whole
             }
+            // In every storage class: the only addressing model is Physical64.
             Type::Pointer { .. } | Type::Event => plain(8),
         })
     }
@@ -230,6 +232,8 @@ impl Types {
 
     /// What the type is made of; a type that isn't there is opaque.
     pub fn get(&self, id: TypeId) -> &Type {
+        // Pointees may come later than their pointers. So numbers that lead nowhere are usual while
+        // a module is read, and only `verify` refuses them.
         self.types
             .get(id.0 as usize)
             .map_or(&Type::Opaque, |(kind, _)| kind)
@@ -268,6 +272,7 @@ impl Types {
             Type::Array { element, count } => {
                 let layout = self.layout(*element);
                 let inside = index < *count;
+                // Inside, both products are smaller than those that `layout_of` has found to fit.
                 inside.then(|| (*element, layout.size * index, layout.lanes * index))
             }
             Type::Struct { members, packed } => {
@@ -283,6 +288,7 @@ impl Types {
         members: &'t [TypeId],
         packed: bool,
     ) -> impl Iterator<Item = (TypeId, u64, u64)> + 't {
+        // Unchecked sums, which `layout_of` has made once with checks before it let the struct in.
         let (mut offset, mut lane) = (0, 0);
         members.iter().map(move |member| {
             let layout = self.layout(*member);

@@ -26,6 +26,7 @@ pub(super) fn fast_math(mask: u32) -> FastMath {
         no_signed_zero: has(4),
         allow_reciprocal: has(8),
         fast: has(0x10),
+        // These came later, with SPV_KHR_float_controls2, and have bits of their own.
         allow_contract: has(0x1_0000),
         allow_reassociation: has(0x2_0000),
         allow_transform: has(0x4_0000),
@@ -113,6 +114,8 @@ impl Reader<'_> {
         let restrict = [Decoration::Restrict, Decoration::RestrictPointer];
         Parameter {
             kind,
+            // A module may put the attribute on anything, and who makes the copy follows the
+            // pointer.
             by_value: is(A::ByVal) && self.module.types.is_pointer(kind),
             zero_extended: is(A::Zext),
             sign_extended: is(A::Sext),
@@ -128,6 +131,8 @@ impl Reader<'_> {
 
     /// The order that two operands ask for, where they are constants.
     pub(super) fn order(&self, instruction: &dr::Instruction, scope: usize) -> Option<Order> {
+        // Scope and order may also be values of the program. Then nothing is told here, which
+        // stands for the strictest order.
         let constant = |index| {
             let value = self.constant_integer(id(instruction, index).ok()?).ok()?;
             u32::try_from(value).ok()

@@ -109,6 +109,8 @@ impl Reader<'_> {
     /// The function that calls the one of an address, which comes first among its arguments.
     fn caller(&mut self, pointer: TypeId, kinds: &[TypeId]) -> Result<FunctionId> {
         let signature = signature(&self.module.types, kinds.iter().copied());
+        // One for all calls of a signature, whose switches would be the same: code would otherwise
+        // grow with the number of calls times that of functions.
         if let Some(caller) = self.by_address.calls.get(&signature) {
             return Ok(*caller);
         }
@@ -136,6 +138,8 @@ fn caller(
     types: &Types,
 ) -> ir::Function {
     let (result, kinds) = (kinds[0], &kinds[1..]);
+    // Parameters are the first values of every function; the address as an integer, which a switch
+    // needs, comes behind them.
     let mut values: Vec<TypeId> = [&[pointer], kinds, &[word]].concat();
     let number = ValueId(kinds.len() as u32 + 1);
     let instruction = |result, operation, operands| Instruction {

@@ -20,6 +20,7 @@ pub(super) fn check(module: &dr::Module) -> Result<(), ReadError> {
         .memory_model
         .as_ref()
         .map(|instruction| instruction.operands.as_slice());
+    // The form has one word of 64 bits for every address, and OpenCL C's layouts in memory.
     match model {
         Some(
             [

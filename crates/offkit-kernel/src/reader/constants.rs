@@ -61,6 +61,8 @@ impl Reader<'_> {
         else {
             return Err(malformed!("OpSpecConstantOp without an opcode"));
         };
+        // Which words are ids and which are numbers, such as the lanes of a shuffle, depends on the
+        // operation: `fold` takes each for what it has to be.
         let operands = operands.iter().enumerate().map(|(index, operand)| match operand {
             Operand::IdRef(word) | Operand::LiteralBit32(word) => Ok(*word),
             other => Err(unexpected(
@@ -86,6 +88,7 @@ impl Reader<'_> {
         let mut constant = Constant::plain(kind, Vec::new());
         for part in parts {
             let part = &self.module.constants[part.0 as usize];
+            // At most 2^22: the check below has held for every part before this one.
             let start = constant.words.len() as u32;
             let length = self.module.types.layout(part.kind).lanes;
             let end = usize::try_from(length)
@@ -94,6 +97,8 @@ impl Reader<'_> {
             let end = end.filter(|end| *end <= LARGEST_CONSTANT);
             let end = end.ok_or_else(|| unsupported!("constants of more than 2^22 components"))?;
             constant.words.extend_from_slice(&part.words);
+            // A part of zeros has no words whatever its type: without these the next part would
+            // stand in its place.
             constant.words.resize(end, 0);
             constant.relocations.extend(
                 part.relocations

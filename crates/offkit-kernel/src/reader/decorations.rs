@@ -46,6 +46,8 @@ impl<'a> Decorations<'a> {
                 (Op::GroupDecorate, [Operand::IdRef(group), targets @ ..]) => {
                     for target in targets.iter().filter_map(Operand::id_ref_any) {
                         let groups = all.groups.entry(target).or_default();
+                        // One instruction may name a target thousands of times, and its decorations
+                        // would count as often.
                         if groups.last() != Some(group) {
                             groups.push(*group);
                         }
@@ -93,6 +95,8 @@ impl<'a> Decorations<'a> {
     /// The alignment in bytes that the module asks for.
     pub(super) fn alignment(&self, id: Word) -> Option<u32> {
         let alignment = self.literal(id, Decoration::Alignment)?;
+        // The form promises powers of two to whoever rounds and masks by them. A module may have
+        // any number here: another one counts as nothing said.
         alignment.is_power_of_two().then_some(alignment)
     }
 
@@ -111,6 +115,8 @@ impl<'a> Decorations<'a> {
         let [_, name @ ..] = self.find(id, EARLIER_HOST_ACCESS)? else {
             return None;
         };
+        // The parser reads what it has no grammar for as words, so that the string is still to be
+        // decoded: lowest byte first, up to a zero.
         let words = name.iter().map(|operand| match operand {
             Operand::LiteralBit32(word) => *word,
             _ => 0,

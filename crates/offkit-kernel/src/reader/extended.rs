@@ -16,6 +16,8 @@ pub(super) fn is_prefetch(instruction: &dr::Instruction) -> bool {
 
 /// A mode of rounding that is executed.
 pub(super) fn rounding_mode(mode: FPRoundingMode) -> Result<FPRoundingMode> {
+    // The parser lets numbers through that have no name, and whoever rounds would take one for
+    // `RTE`.
     match mode.name() {
         Some(_) => Ok(mode),
         None => Err(unsupported!("rounding mode {mode}")),
@@ -52,6 +54,7 @@ impl FunctionReader<'_, '_> {
             .map(|word| self.operand(word))
             .collect::<Result<Vec<_>>>()?;
         let memory = |function| Ok((Operation::Memory(function), operands.clone()));
+        // The default of OpenCL C, which the names without a mode mean.
         let nearest = FPRoundingMode::RTE;
         match op {
             Extended::printf => Ok((Operation::Print, operands)),
@@ -84,6 +87,8 @@ impl FunctionReader<'_, '_> {
     /// An instruction that computes, perhaps with a second result through its last operand.
     fn pure(&mut self, op: Extended, instruction: &dr::Instruction, operands: Vec<Operand>) -> Result<Code> {
         let last = operands.last().map(|operand| self.type_of(*operand));
+        // `fract`, `frexp` and their like store the second result themselves: their pointer is no
+        // value that a function is chosen by.
         let has_out = last.is_some_and(|kind| self.types().is_pointer(kind));
         let values = &operands[..operands.len() - usize::from(has_out)];
         let unsupported = || unsupported!("OpenCL.std {op:?} on these types");

@@ -33,6 +33,8 @@ impl Reader<'_> {
                 let accept = self.plain(operand(0)?)?.1[0] != 0;
                 return self.retyped(operand(if accept { 1 } else { 2 })?, kind);
             }
+            // LLVM's constant expressions count on addresses as integers: a pointer cast to a
+            // number, a sum, and back. The sum has to keep the variable that it is an offset from.
             Op::IAdd | Op::ISub => {
                 if let Some(address) = self.fold_address_sum(op, kind, operand(0)?, operand(1)?)? {
                     return Ok(address);
@@ -80,6 +82,8 @@ impl Reader<'_> {
             }
             _ => self.fold_elementwise(op, kind, operands)?,
         };
+        // Operands are not compared with the type one by one. What does not fit gives another
+        // number of words, which nobody behind this expects.
         if words.len() as u64 != self.module.types.layout(kind).lanes {
             return Err(missing());
         }
@@ -183,6 +187,8 @@ impl Reader<'_> {
         let (word, global): (u64, GlobalId) = match (op, in_a, in_b) {
             (Op::IAdd, Some(global), None) | (Op::IAdd, None, Some(global)) => (a.wrapping_add(b), global),
             (Op::ISub, Some(global), None) => (a.wrapping_sub(b), global),
+            // Between two places in one variable is a number that is known, wherever the variable
+            // is.
             (Op::ISub, Some(one), Some(other)) if one == other => {
                 return Ok(Some(Constant::plain(kind, vec![a.wrapping_sub(b)])));
             }
@@ -221,6 +227,7 @@ impl Reader<'_> {
             let convert = |index| convert_lane(conversion, from, to, None, saturate, lane(index)[0]);
             return Ok(lanes.map(convert).collect());
         }
+        // By the type of the operands and not of the result, which is a boolean for comparisons.
         let function = arithmetic::resolve(op, from).filter(|function| function.arity() == operands.len());
         let function = function.ok_or_else(unsupported)?;
         Ok(lanes.map(|index| function.apply(&lane(index))).collect())

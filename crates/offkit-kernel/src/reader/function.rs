@@ -69,6 +69,7 @@ impl FunctionReader<'_, '_> {
             for instruction in &block.instructions {
                 if let (Some(result), Some(kind)) = (instruction.result_id, instruction.result_type) {
                     let kind = self.reader.type_id(kind)?;
+                    // A call has a result id also where the function returns nothing.
                     if !matches!(self.types().get(kind), Type::Void) {
                         let value = self.new_value(kind)?;
                         self.ids.insert(result, value);
@@ -202,6 +203,8 @@ impl FunctionReader<'_, '_> {
             return Ok(Operand::Value(*value));
         }
         let constant = self.reader.constant(word)?;
+        // A larger constant may still be what a variable begins with: it goes to memory, and is no
+        // value that anything handles whole.
         let lanes = self
             .types()
             .layout(self.reader.module.constants[constant.0 as usize].kind)

@@ -72,6 +72,8 @@ impl FunctionReader<'_, '_> {
         } else {
             (self.group_scope(instruction)?, 1)
         };
+        // Blocks are Intel's, whose extension wants the whole sub-group there although no name
+        // says it.
         let uniform = is_uniform(name) || matches!(kind, Kind::BlockRead | Kind::BlockWrite);
         let operands = (first..first + count)
             .map(|index| self.operand_at(instruction, index))
@@ -126,6 +128,7 @@ impl FunctionReader<'_, '_> {
             Op::GroupBitwiseXorKHR | Op::GroupNonUniformBitwiseXor => Op::BitwiseXor,
             Op::GroupLogicalAndKHR | Op::GroupNonUniformLogicalAnd => Op::LogicalAnd,
             Op::GroupLogicalOrKHR | Op::GroupNonUniformLogicalOr => Op::LogicalOr,
+            // SPIR-V has no logical xor by itself: of two booleans it is that they differ.
             Op::GroupLogicalXorKHR | Op::GroupNonUniformLogicalXor => Op::LogicalNotEqual,
             _ => return Ok(None),
         };
@@ -184,6 +187,8 @@ impl FunctionReader<'_, '_> {
 
     fn async_copy(&mut self, instruction: &dr::Instruction) -> Result<Code> {
         let scope = self.group_scope(instruction)?;
+        // Without the event behind them: a copy is done when it is asked for, and nobody waits for
+        // it.
         let operands: Vec<Operand> = (1..5)
             .map(|index| self.operand_at(instruction, index))
             .collect::<Result<_>>()?;

@@ -66,6 +66,7 @@ fn number(mangled: &str) -> Option<Number> {
         .rsplit_once('_')
         .filter(|(vector, _)| vector.starts_with("Dv"))
         .map_or(mangled, |(_, last)| last);
+    // `c` is plain `char`, which has a sign in OpenCL C whatever it has on the host.
     Some(match scalar {
         "a" | "c" | "s" | "i" | "l" => Number::Signed,
         "h" | "t" | "j" | "m" => Number::Unsigned,

@@ -35,6 +35,8 @@ impl Reader<'_> {
         let mut first = 0;
         for index in indices {
             let types = &self.module.types;
+            // Vectors are made of scalars and not of types, so that `part` has no id to give for
+            // them.
             let part = match types.get(at) {
                 Type::Vector { component, count } if index < count => {
                     Some((self.scalar_type(*component)?, u64::from(*index)))
@@ -282,6 +284,8 @@ impl FunctionReader<'_, '_> {
         if instruction.operands.is_empty() || !all_ids || instruction.result_type.is_none() {
             return Ok(None);
         }
+        // No error yet: this is asked about every opcode that is none of the others here, and
+        // readers behind it know some whose first operand is no value.
         let Ok(first) = self.operand_at(instruction, 0) else {
             return Ok(None);
         };

@@ -38,6 +38,7 @@ impl Reader<'_> {
             terms: Vec::new(),
             pointee: self.pointee(base)?,
         };
+        // Wrapping, since indices may be negative: an offset of all ones is one byte down.
         let add = |index: Index, stride: u64, path: &mut Path| match index {
             Index::Known(index) => {
                 path.offset = path.offset.wrapping_add((index as u64).wrapping_mul(stride))
@@ -116,6 +117,7 @@ impl FunctionReader<'_, '_> {
 
     fn index(&mut self, word: Word) -> Result<Index> {
         if self.reader.constants.contains_key(&word)
+            // Of the address of a variable no number is known yet: it is added when the code runs.
             && let Ok(value) = self.reader.constant_index(word)
         {
             return Ok(Index::Known(value));
@@ -237,6 +239,7 @@ impl FunctionReader<'_, '_> {
         let word = self.reader.scalar_type(Scalar::I64)?;
         let bytes = self.emit(word, Operation::Elementwise(Op::ISub), vec![a, b]);
         let size = self.new_constant(Scalar::I64, size)?;
+        // With the sign: the second pointer may be the higher one.
         Ok((Operation::Elementwise(Op::SDiv), vec![bytes, size]))
     }
 
@@ -275,6 +278,8 @@ impl FunctionReader<'_, '_> {
         }
         let flag = matches!(operation, A::TestAndSet | A::Clear);
         let types = &self.reader.module.types;
+        // A flag is a 32-bit integer by SPIR-V's rules. The result of a test is a boolean, whose
+        // type says nothing of the memory.
         let scalar = if flag {
             Some(Scalar::I32)
         } else if opcode == Op::AtomicStore {

@@ -31,6 +31,8 @@ type Result<T> = std::result::Result<T, ReadError>;
 
 /// Reads a module. Specialization constants have their defaults.
 pub fn read(source: &dr::Module) -> Result<ir::Module> {
+    // First, so that the error names the capability that is missing, and not whatever type or
+    // instruction happens to be the first to make use of it.
     capability::check(source)?;
     let mut reader = Reader {
         source,
@@ -106,6 +108,8 @@ struct Reader<'a> {
 }
 
 /// Beginnings of the names of instruction sets that only describe the source.
+// By SPIR-V's rules every set of `NonSemantic.` may be left out. `SPIRV.debug` is the Khronos
+// translator's own, from before there was one in a standard.
 const DEBUG_SETS: [&str; 4] = ["NonSemantic.", "OpenCL.DebugInfo.", "SPIRV.debug", "DebugInfo"];
 
 /// The id that an operand is.
@@ -236,6 +240,8 @@ impl Reader<'_> {
             .types
             .scalar(constant.kind)
             .is_some_and(|scalar| !scalar.is_float());
+        // The address of a variable may be cast to an integer constant, whose word alone is no more
+        // than an offset: nobody must take that for a size or a count.
         if !is_integer || self.module.types.lanes(constant.kind) != 1 || !constant.relocations.is_empty() {
             return Err(malformed!("%{word} is not a constant integer"));
         }
@@ -289,6 +295,8 @@ impl Reader<'_> {
             host_name: self.decorations.host_name(word),
         });
         self.globals.insert(word, global);
+        // Where variables are is known when a program is loaded. Until then an address is an offset
+        // from one of them, so that constant expressions on addresses can be folded here.
         let address = ir::Constant {
             kind,
             words: vec![0],
@@ -324,6 +332,7 @@ impl Reader<'_> {
             let (result, parameters) = signature
                 .cloned()
                 .ok_or_else(|| malformed!("OpFunction without a function type"))?;
+            // SPIR-V says it twice, and `zip` below would silently drop what one side has more.
             if parameters.len() != source.parameters.len() {
                 return Err(malformed!(
                     "function %{word} has {} parameters, its type {}",
@@ -426,6 +435,7 @@ impl Reader<'_> {
             Mode::FPFastMathDefault => {
                 let kind = self.type_id(id(instruction, 2)?)?;
                 let flags = self.constant_integer(id(instruction, 3)?)?;
+                // SPIR-V's flags all are in the low 32 bits, however wide the constant is.
                 kernel.fast_math.push((kind, attributes::fast_math(flags as u32)));
             }
             // How many registers a GPU should use.

@@ -26,6 +26,9 @@ impl Reader<'_> {
         let word = result_id(instruction)?;
         let pushed = self.module.types.push(kind);
         let too_large = || malformed!("type %{word} refers to later types or is too large");
+        // `number_types` has counted ahead of this. Both counts agree as long as every type comes
+        // here once and in order; an id that is declared twice has the number of the second
+        // declaration.
         if self.type_id(word)? != pushed.ok_or_else(too_large)? {
             return Err(malformed!("type %{word} is declared twice"));
         }
@@ -48,6 +51,7 @@ impl Reader<'_> {
                     ));
                 }
             }),
+            // By its width alone a bfloat16 would become a number of half precision.
             Op::TypeFloat if instruction.operands.len() > 1 => {
                 return Err(unsupported!(
                     "OpTypeFloat with encoding {:?}",
@@ -96,6 +100,8 @@ impl Reader<'_> {
                     return Err(malformed!("OpTypePointer without a storage class"));
                 };
                 use StorageClass as S;
+                // `Input` has built-in variables alone, and `CodeSectionINTEL` is the class of
+                // pointers to functions.
                 match *class {
                     S::CrossWorkgroup
                     | S::UniformConstant
@@ -119,6 +125,8 @@ impl Reader<'_> {
                     .ok_or_else(|| malformed!("OpTypeFunction without a result"))?;
                 self.function_types
                     .insert(result_id(instruction)?, (*result, parameters.to_vec()));
+                // No value is of it. It has a number all the same, for pointers to functions name
+                // it.
                 Type::Opaque
             }
             Op::TypeEvent => Type::Event,

@@ -47,6 +47,7 @@ impl DeviceLink<'_> {
     ///
     /// Those of [`run`](Self::run) but undefined symbols.
     pub fn check(&self, llvm: &mut Llvm<'_>) -> Result<Checked, LinkError> {
+        // Only such a link has to be complete, and says what it misses.
         let link = DeviceLink {
             state: BundleState::Executable,
             allow_imports: false,
@@ -154,6 +155,7 @@ impl DeviceLink<'_> {
             None => {
                 let stem = path.file_stem()?.to_string_lossy();
                 let name = stem.strip_prefix("lib").unwrap_or(&stem);
+                // Behind it is what the file is for, as in `libm-nvptx64.bc`.
                 name.split('-').next()?.to_owned()
             }
         };

@@ -50,6 +50,7 @@ impl Route {
 
     /// Whether code can become code for a target by way of SPIR-V.
     pub(super) fn may_lead(code: &Target, target: &Target) -> bool {
+        // These GPUs have addresses of 64 bits, which the sizes of types in the code depend on.
         code.family() == offkit_image::Family::Spirv64 && target.family().is_compiled_from_spirv()
     }
 
@@ -101,6 +102,7 @@ fn compile_part(
             what: part.image.format.name(),
         });
     }
+    // All kernels, with the default values of constants: what a program will want is not known yet.
     let request = DeviceRequest {
         kernels: Vec::new(),
         specialization: BTreeMap::new(),

@@ -124,6 +124,7 @@ impl Constants {
         }
         // All at once: the new number of one may be the old number of another.
         renumber(module, &renumbered);
+        // Those that nothing describes are taken as well.
         self.taken.extend(spec_ids(module));
         Ok(())
     }

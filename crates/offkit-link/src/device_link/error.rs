@@ -210,6 +210,7 @@ impl LinkError {
 impl From<PostLinkError> for LinkError {
     fn from(error: PostLinkError) -> Self {
         match error {
+            // As from any other step: hints and exit codes look for it there.
             PostLinkError::Worker(error) => Self::Worker(error),
             error => Self::PostLink(error),
         }

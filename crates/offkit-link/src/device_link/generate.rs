@@ -104,6 +104,7 @@ impl TargetLink<'_, '_> {
         }
         let target = &self.target;
         let labels = Labels::new(bitcode, objects, images.len());
+        // On all cores: SPIR-V is parsed for it, and there may be an image for each kernel.
         self.steps.time("describe", || {
             let numbered = images.into_par_iter().enumerate();
             numbered
@@ -570,6 +571,8 @@ fn sources(summaries: &[ModuleSummary]) -> BTreeMap<String, String> {
             .iter()
             .filter(|variable| !variable.is_declaration);
         for function in functions {
+            // The mark goes before: a file of bitcode may have been linked of several sources, and
+            // has the name of one.
             let module_id = function.attributes.get(crate::symbols::MODULE_ID);
             sources.insert(
                 function.name.clone(),
@@ -608,6 +611,7 @@ struct Labels {
 
 impl Labels {
     fn new(bitcode: &[&Module<'_>], objects: &[&Module<'_>], count: usize) -> Self {
+        // A program may have hundreds of objects: the first few tell which link it is.
         const MOST: usize = 4;
         let all = bitcode.iter().chain(objects).map(|module| module.label.as_str());
         let mut inputs = all.take(MOST).collect::<Vec<_>>().join(" + ");

@@ -27,6 +27,8 @@ pub(super) fn left_out(program: &[Input<'_>], search: &Search) -> HashSet<String
     let inputs: Vec<Input<'_>> = (program.iter())
         .filter_map(|input| match input.library_name() {
             Some(name) => {
+                // One that is not found is taken for the system's, which has no members to leave
+                // out.
                 let file = search.host_library(name)?;
                 Some(Input::file(file).with_whole_archive(input.is_whole_archive()))
             }

@@ -215,6 +215,7 @@ fn providers(parts: &mut [Part]) -> Result<HashMap<String, usize>, LinkError> {
     // A dummy defines what the image before it defines, on purpose: counted as well, each pair would be a duplicate.
     let provides = |part: &Part| is_spirv(part) && !is_dummy(part);
     for (number, part) in parts.iter().enumerate().filter(|(_, part)| provides(part)) {
+        // A host launches kernels by name, and could not tell two of one name apart.
         for kernel in &part.symbols.kernels {
             if let Some(other) = kernels.insert(kernel, number) {
                 return Err(duplicate(kernel, other, number));

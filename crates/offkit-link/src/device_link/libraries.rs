@@ -116,6 +116,7 @@ impl Libraries {
             // A stable sort: offkit's folders first, the others as they were.
             .sort_by_key(|folder| folder.origin != Origin::Offkit);
         for target in targets {
+            // To find one may mean to build it, which most links have no need of.
             if !has_open_symbols(modules, target, link.archive_kernels) {
                 continue;
             }
@@ -127,6 +128,7 @@ impl Libraries {
             }
         }
         let (known, added) = self.files.split_at(before);
+        // Whoever names one of them with `-l` has it already.
         let is_new = |found: &&FoundFile| !known.iter().any(|known| known.supplies_all_of(found));
         let added: Vec<Module<'static>> = added.iter().filter(is_new).flat_map(FoundFile::modules).collect();
         Ok(added)
@@ -135,6 +137,7 @@ impl Libraries {
     /// The search for one link.
     fn search(&self, link: &DeviceLink<'_>, modules: &[Module<'_>]) -> Search {
         let mut search = link.search.clone();
+        // ROCm has a file for each version of code objects, and the code's own has to be taken.
         if search.code_object_version.is_none() {
             search.code_object_version = modules.iter().find_map(|module| module.abi.code_object_version);
         }

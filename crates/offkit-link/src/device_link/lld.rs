@@ -44,6 +44,8 @@ pub(super) fn arguments(objects: &[PathBuf], output: &Path, kind: Kind, more: &[
         Kind::Relocatable => arguments.push("-r".into()),
         Kind::Shared { allow_imports } => {
             arguments.push("-shared".into());
+            // By itself a shared object may leave symbols open, but loaders of AMDGPU code resolve
+            // no functions: what misses one would fail when it is loaded.
             if !allow_imports {
                 arguments.push("--no-undefined".into());
             }

@@ -92,6 +92,8 @@ pub(super) fn select(
     let mut chosen = vec![false; modules.len()];
     let mut defined: HashSet<&str> = HashSet::new();
     let mut kernels_defined: HashSet<&str> = HashSet::new();
+    // In the order in which symbols are met, as linkers go about it: a member that comes along
+    // early may define what another one would have come for.
     let mut needed: VecDeque<&str> = wanted.iter().map(String::as_str).collect();
     let mut needed_by_libraries: VecDeque<&str> = VecDeque::new();
     let mut next: Vec<usize> = fitting()

@@ -21,6 +21,7 @@ pub(super) fn mismatches(bitcode: &[&Module<'_>], libraries: &[&Module<'_>]) -> 
     }
     let mut definitions: HashMap<String, (FunctionType, &Module<'_>)> = HashMap::new();
     // Types are read from the bitcode, module by module, and most modules define nothing that is asked for.
+    // By address, as labels need not differ.
     let mut seen: HashSet<*const Module<'_>> = HashSet::new();
     for module in definers.values().copied() {
         if !seen.insert(module) {

@@ -48,6 +48,8 @@ impl TargetLink<'_, '_> {
             needs += &format!("target datalayout = \"{layout}\"\n");
         }
         let quoted: Vec<String> = names.iter().map(|name| format!("@\"{name}\"")).collect();
+        // The types do not matter: pointers are opaque, and a definition takes the place of its
+        // declaration whatever its own type is.
         for name in &quoted {
             needs += &format!("declare void {name}()\n");
         }

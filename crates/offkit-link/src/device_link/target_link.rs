@@ -141,6 +141,7 @@ impl TargetLink<'_, '_> {
         if !bitcode.is_empty() || !objects.is_empty() {
             parts = self.generate(&bitcode, &objects, linked, llvm, notes)?;
         }
+        // Other code that comes finished is linked with nothing more.
         if self.target.family().is_spirv() {
             parts.extend(self.supply(&chosen, &libraries, llvm, notes)?);
         }

@@ -67,6 +67,7 @@ pub(super) fn explain(
             chains.insert(need.symbol, need.chains);
         }
     }
+    // What LLVM has not linked, such as SPIR-V among the inputs, is asked for its own ways.
     let is_open = |name: &String| chains.get(name).is_none_or(Vec::is_empty);
     let open: HashSet<&String> = names.iter().filter(|name| is_open(name)).collect();
     for part in parts {

@@ -111,6 +111,7 @@ impl<'a> Closure<'a> {
                 Some(Symbol::Variable(variable)) => {
                     self.options.rules == SymbolRules::Compiler
                         || roots.contains(symbol)
+                        // The host finds it by its name, in every image that has it.
                         || variable.attributes.contains_key(DEVICE_GLOBAL_SIZE)
                 }
                 None => false,

@@ -106,6 +106,7 @@ impl<'a> IndexedModule<'a> {
     }
 }
 
+// A set, for names come as one list behind another, and what is made of them is in module order.
 fn places<'n>(all: &HashMap<&str, usize>, names: impl Iterator<Item = &'n String>) -> BTreeSet<usize> {
     names.filter_map(|name| all.get(name.as_str()).copied()).collect()
 }
@@ -213,6 +214,8 @@ impl<'a> ModuleImage<'a> {
                 && match self.rules {
                     SymbolRules::Compiler => can_be_imported(function, self.dependencies),
                     SymbolRules::Toolkit => {
+                        // The library for `bfloat16` comes to images when they are loaded, also to
+                        // those that depend on no others.
                         self.dependencies && !is_supplied_to(self.module.module, &function.name)
                             || can_be_imported(function, false)
                     }
@@ -334,6 +337,7 @@ pub fn module_properties(image: &ModuleImage<'_>, choice: &PropertyChoice) -> Pr
 }
 
 fn device_requirements(image: &ModuleImage<'_>, sets: &mut PropertySets) {
+    // By the rule of the plan, which has made the groups by these aspects.
     let found = image.rules == SymbolRules::Toolkit && !image.module.says_aspects;
     let aspects = required_aspects(image.functions().into_iter(), found);
     let mut fixed_targets = BTreeSet::new();
@@ -431,6 +435,7 @@ fn program_metadata(image: &ModuleImage<'_>, sets: &mut PropertySets) {
         if !size.is_empty() {
             insert(&function.name, "max_work_group_size", size.as_slice().into());
         }
+        // Numbers of properties have 32 bits: one of 64 goes as its bytes.
         if let Some(size) = first("max_linear_work_group_size") {
             insert(
                 &function.name,
@@ -563,6 +568,7 @@ fn bit_vector(flags: &[u64]) -> PropertyValue {
             *byte |= u8::from(*flag != 0) << bit;
         }
     }
+    // The length is one in bits: flags of three arguments are not those of eight.
     let array = ByteArray::with_bits(flags.len() as u64, bytes);
     array.expect("as many bytes as the bits need").into()
 }

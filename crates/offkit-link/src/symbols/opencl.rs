@@ -52,6 +52,8 @@ const ATOMIC_OPERATIONS: &str = "
 
 /// Whether a symbol is one of these functions.
 pub(super) fn is_builtin(symbol: &str) -> bool {
+    // Of OpenCL C, clang mangles only what may be overloaded, as the device's functions are: a
+    // plain `sin` is the user's.
     let Some((name, _)) = offkit_image::mangled_function(symbol) else {
         // The few that have no mangled form.
         return matches!(symbol, "printf" | "__to_global" | "__to_local" | "__to_private");
@@ -65,6 +67,7 @@ pub(super) fn is_builtin(symbol: &str) -> bool {
         || ATOMIC.iter().any(|prefix| {
             let operation = name.strip_prefix(prefix).unwrap_or_default();
             let operation = operation.strip_suffix("_explicit").unwrap_or(operation);
+            // `atomic_init` alone has no operation behind it.
             listed(ATOMIC_OPERATIONS, operation) || *prefix == name
         })
 }
@@ -131,6 +134,8 @@ fn is_reduction(name: &str) -> bool {
             .filter_map(|kind| name.strip_prefix(kind))
             .any(|operation| operations.split(' ').any(|known| known == operation))
     };
+    // OpenCL C has three operations. Extensions gave work-groups more under the same names, but
+    // sub-groups only under new ones.
     let common = "add min max";
     let further = "add mul min max and or xor logical_and logical_or logical_xor";
     if let Some(rest) = name.strip_prefix("work_group_") {

@@ -61,6 +61,8 @@ impl Bundler<'_> {
             add(*last, linked.images);
         }
         let mut objects = Vec::new();
+        // Code without regions or kernels was linked into nothing: there is nothing to register
+        // then.
         languages.retain(|language| !language.images.is_empty());
         for Language { producer, mut images } in languages {
             // As in the original: what is written does not depend on the order of the inputs.

@@ -63,6 +63,8 @@ impl Commands {
         };
         let number = {
             let mut names = self.names.lock().unwrap_or_else(|error| error.into_inner());
+            // Sources of different folders, and members of different archives, may well share a
+            // name.
             let count = names.entry(format!("{stem}.{extension}")).or_insert(0);
             *count += 1;
             *count
@@ -189,6 +191,7 @@ impl Commands {
 /// The folder of the name that this was called by, and that of the program itself.
 fn beside_us() -> impl Iterator<Item = PathBuf> {
     let called = std::env::args_os().next().map(PathBuf::from);
+    // A name alone was found on the path, and would have an empty folder here: the current one.
     let called = called.filter(|path| path.components().count() > 1);
     [called, std::env::current_exe().ok()]
         .into_iter()

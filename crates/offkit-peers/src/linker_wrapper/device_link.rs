@@ -58,6 +58,8 @@ pub(super) fn link(
     executable: &str,
 ) -> Result<Linked> {
     let mut target = input.target.clone();
+    // Containers say `generic` where they mean no processor, which no compiler would know by that
+    // name.
     target.arch = input.target.processor().into();
     check_target(&target)?;
     let is_there = |producer: &Producer| input.files.iter().any(|file| file.image.producer == *producer);
@@ -89,6 +91,7 @@ pub(super) fn link(
         for_compiler: for_target(&options.compiler_arguments, &options.device_compiler),
         target,
     };
+    // A dry run shows what LLVM's tool would run, which scripts and its tests look for.
     let here = match (commands.is_dry(), is_sycl) {
         (true, _) => None,
         (false, true) => own_link::link_sycl(&link)?,
@@ -158,18 +161,22 @@ impl TargetLink<'_> {
         if !arch.is_empty() {
             arguments.add(format!("{}={arch}", family.clang_processor_option()));
         }
+        // Code for AMD comes as bitcode, which its linker is to compile.
         if family == Family::Amdgcn {
             arguments.add("-flto");
         }
         for (option, _) in &options.llvm {
             arguments.for_linker(&format!("--plugin-opt={option}"));
         }
+        // Those two have linkers of their own, which do not know the option.
         if !family.is_nvptx() && !family.is_spirv() {
             arguments.add("-Wl,--no-undefined");
         }
         for file in files {
             arguments.add(file);
         }
+        // It is loaded into the process of its host, whose symbols of the same names must not take
+        // the place of its own.
         if !is_gpu(family) {
             arguments.add("-Wl,-Bsymbolic");
             arguments.add("-shared");
@@ -245,6 +252,7 @@ pub(super) fn host_libraries(options: &Options, prefix: &str) -> Vec<OsString> {
         match &argument.meaning {
             Meaning::WholeArchive(true) => words.push(format!("{prefix}--whole-archive").into()),
             Meaning::WholeArchive(false) => words.push(format!("{prefix}--no-whole-archive").into()),
+            // An object is the host's own code, and no library of a device.
             Meaning::Input(path) if !is_library(path) => {}
             Meaning::Input(_) | Meaning::Library(_) | Meaning::LibraryPath(_) | Meaning::RunPath => {
                 words.extend(argument.words.iter().cloned());

@@ -75,6 +75,7 @@ fn hide_entries(commands: &Commands, executable: &str, host: &str) -> Result<()>
     }
     let objcopy = commands.find("llvm-objcopy", &[])?;
     let content = commands.read(Path::new(executable))?;
+    // By what is in it, so that several such objects in one link keep their entries apart.
     let suffix = format!("_{:x}", twox_hash::XxHash3_64::oneshot(&content));
     let arguments = [
         executable.to_owned(),

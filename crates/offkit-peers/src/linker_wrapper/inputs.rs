@@ -97,6 +97,7 @@ fn add_with_thin_members(
         is_on_demand,
     });
     while let Some(member) = members.next() {
+        // The archive chose the name, and could mean a device or a pipe.
         let content = files::open_regular(&member.path).map_err(File)?;
         members.enter(&member, &content);
         found.push(InputFile {
@@ -250,6 +251,8 @@ impl<'data> Targets<'data> {
 
     fn insert(&mut self, target: Target) -> usize {
         let index = self.found.len();
+        // Without features: targets that differ in these alone are the ones that have to be
+        // compared.
         let processor = Target::new(target.triple.clone(), &target.arch);
         self.by_processor.entry(processor).or_default().push(index);
         self.by_triple

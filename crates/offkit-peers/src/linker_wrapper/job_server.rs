@@ -24,6 +24,7 @@ pub(super) struct JobServer {
 /// A job that may run; its end gives the token back.
 pub(super) struct Token<'a> {
     server: &'a JobServer,
+    // The very byte that was read: make asks for the same one back.
     byte: [u8; 1],
 }
 
@@ -49,6 +50,7 @@ impl JobServer {
         }
         let mut options = File::options();
         let tokens = without_waiting(options.read(true)).open(&read).ok()?;
+        // Second: to open a pipe for writing waits for a reader, and this process is one by now.
         let back = File::options().write(true).open(write).ok()?;
         Some(Self { tokens, back })
     }

@@ -117,6 +117,7 @@ const LINKER_OPTIONS: &[(&[&str], &str, Form, LinkerOption)] = {
         (EITHER, "whole-archive", Flag, L::WholeArchive(true)),
         (EITHER, "no-whole-archive", Flag, L::WholeArchive(false)),
         (EITHER, "relocatable", Flag, L::Relocatable),
+        // Before those that they begin with: `-library` is no `-l` for a library called `ibrary`.
         (EITHER, "library-path", EqualsOrSeparate, L::LibraryPath),
         (EITHER, "library", EqualsOrSeparate, L::Library),
         (EITHER, "rpath", EqualsOrSeparate, L::RunPath),
@@ -247,6 +248,7 @@ pub(super) fn parse(arguments: Vec<OsString>) -> Result<Options> {
     let read = |path: &Path| std::fs::read_to_string(path).ok();
     let mut rest = expand(arguments, &read).into_iter();
     while let Some(argument) = rest.next() {
+        // Names of files need not be UTF-8, but all options that are known here are.
         let Some(text) = argument.to_str().filter(|text| *text != "-") else {
             options.input(argument);
             continue;
@@ -311,6 +313,8 @@ impl Options {
             None => (name, None),
         };
         let mut own = COMMAND_LINE.options.iter();
+        // A known name in the wrong form, a flag with a value or the other way round, is the
+        // linker's.
         let own = own.find(|own| own.names.contains(&name) && own.takes_value() == value.is_some());
         match own {
             None => Ok(false),
@@ -336,6 +340,7 @@ impl Options {
             }
             LinkerOption::Library => {
                 let meaning = Meaning::Library(value.to_string_lossy().into_owned());
+                // All linkers know this form, whichever was given here.
                 self.forward(vec![joined("-l", &value)], meaning);
             }
             LinkerOption::LibraryPath => {

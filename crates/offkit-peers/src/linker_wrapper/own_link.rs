@@ -148,6 +148,8 @@ impl<'a> OwnLink<'a> {
         let folders = folders.map(|folder| root.join(folder));
         self.linker.push("--as-needed".into());
         for name in [":libc.so", ":libgcc_s.so.1"] {
+            // Without a C library clang has to link, which may know another place. That of the
+            // compiler need not be there: a system of LLVM alone has none.
             match in_folders(name, &folders) {
                 Some(path) => self.linker.push(path.into()),
                 None if name == ":libc.so" => return None,
@@ -328,6 +330,7 @@ fn level_of(text: &str) -> Option<u8> {
         "0" => Some(0),
         "" | "1" | "g" => Some(1),
         "2" | "s" | "z" => Some(2),
+        // clang takes higher levels for its highest.
         "3" | "4" | "fast" => Some(3),
         _ => None,
     }

@@ -48,6 +48,8 @@ impl Trace {
         if self.file.is_none() || took < self.granularity {
             return;
         }
+        // `X` is an event with its duration: one object, where a begin and an end would have to
+        // find each other.
         let mut event = json!({
             "pid": std::process::id(),
             "tid": thread_number(),

@@ -84,6 +84,7 @@ pub(super) fn unbundle(options: &Options, targets: &[TargetId], file: &str, byte
         let content = compression::unpack(options, &place, &member.bytes)?;
         Ok((member, place, content))
     });
+    // All of them first, as what goes into the new archives is borrowed from here.
     let contents = contents.collect::<Result<Vec<_>>>()?;
     for (member, place, content) in &contents {
         let entries = bundled::read(FileType::Object, place, content)?;
@@ -141,6 +142,7 @@ fn output_name(member: &str, id: &str) -> String {
         _ => (member, None),
     };
     let target = EntryId::parse(id).target();
+    // As the original has it for device linkers: AMD's take bitcode, NVIDIA's cubins.
     let extension = match target.family() {
         _ if target.arch.is_empty() => extension,
         Family::Amdgcn => Some("bc"),

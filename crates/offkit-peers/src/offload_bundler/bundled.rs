@@ -93,6 +93,8 @@ pub(super) fn read<'a>(file_type: FileType, file: &str, bytes: &'a [u8]) -> Resu
             Ok(entries.collect())
         }
         _ if bytes.starts_with(&MAGIC) || bytes.starts_with(&COMPRESSED_MAGIC) => {
+            // Text is listed as it stands, but the original has binary entries in a hash table, and
+            // lists them as they come out of it.
             let entries = read_binary(file, bytes)?;
             Ok(in_order(entries))
         }
@@ -173,6 +175,7 @@ fn add_to_object<'data>(
     host: usize,
 ) -> std::result::Result<Chunks<'data>, offkit_object::Error> {
     let sections = entries.iter().enumerate().map(|(index, (target, bytes))| {
+        // A section for the host all the same: without one, nobody would find an entry for it.
         let bytes = if index == host { HOST_SECTION } else { *bytes };
         NewSection::excluded(format!("{SECTION_PREFIX}{target}"), bytes)
     });

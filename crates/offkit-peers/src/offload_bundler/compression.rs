@@ -46,6 +46,7 @@ pub(super) fn unpack<'a>(options: &Options, file: &str, bytes: &'a [u8]) -> Resu
     let is_last = usize::try_from(size)
         .ok()
         .and_then(|size| bytes.get(size..))
+        // Zeros at the end only fill up a section or a page.
         .is_none_or(|rest| rest.iter().all(|byte| *byte == 0));
     if !is_last {
         // Several bundles after each other, as programs have them, are read together.

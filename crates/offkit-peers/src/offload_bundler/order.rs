@@ -31,6 +31,8 @@ fn insert<'a>(table: &mut [Option<&'a str>], id: &'a str) -> bool {
     #[expect(clippy::cast_possible_truncation, reason = "the low 32 bits are what counts")]
     let hash = XxHash3_64::oneshot(id.as_bytes()) as u32;
     let mut place = hash as usize & mask;
+    // With a size that is a power of two, these steps come to every place once: a free one is
+    // always found.
     for step in 1..=table.len() {
         match table.get_mut(place) {
             Some(free @ None) => {

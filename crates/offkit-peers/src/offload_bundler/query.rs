@@ -27,6 +27,7 @@ pub(super) fn query(file: &str, bytes: &[u8]) -> Result<String> {
         }
         ControlFlow::Continue(())
     });
+    // Part of an answer is better than none, and scripts read standard output alone.
     match problem {
         Some(problem) if answers.is_empty() => return Err(Error::Problem(Box::new(problem))),
         Some(problem) => say!("{}: warning: {problem}", super::NAME),

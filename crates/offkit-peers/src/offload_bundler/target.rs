@@ -25,6 +25,8 @@ impl TargetId {
     /// A missing part of the triple becomes `unknown`; only with the OS `amdhsa` the environment stays empty,
     /// as the runtimes want it. The processor is kept as it is, whether or not it is known.
     fn parse(text: &str) -> Result<Self> {
+        // At most six: dashes behind the fifth are those of the processor's features, as in
+        // `xnack-`.
         let mut parts = text.splitn(6, '-');
         let mut next = || parts.next();
         let (Some(kind), Some(arch), Some(vendor), Some(os), Some(environment)) =
@@ -135,6 +137,7 @@ pub(super) fn parse_all(texts: &[String], is_bundling: bool) -> Result<Vec<Targe
 /// could not choose between them.
 pub(super) fn find_conflict<'a>(ids: impl Iterator<Item = &'a str>) -> Option<(&'a str, &'a str)> {
     let mut sorted: Vec<&str> = ids.collect();
+    // So that the two that are told do not depend on the order in which they were given.
     sorted.sort_unstable();
     let mut seen: BTreeMap<(&str, &str, &str), (&str, Vec<&str>)> = BTreeMap::new();
     for text in sorted {

@@ -43,6 +43,8 @@ impl<'text> FileTable<'text> {
             .ok_or_else(|| TableError::Title(title.to_owned()))?;
         let columns: Vec<_> = columns.split('|').collect();
         let mut rows = Vec::new();
+        // Numbered before blank ones are left out, so that an error tells the line as an editor
+        // counts it.
         for (number, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
             let cells: Vec<_> = line.split('|').collect();
             if cells.len() != columns.len() {

@@ -21,6 +21,8 @@ pub(super) struct Names {
 impl Names {
     pub(super) fn new(options: &Options<'_>, output: &Path) -> Self {
         let name = output.file_name().unwrap_or_default().to_string_lossy();
+        // LLVM's tool has six random hexadecimal digits there: several links may go on in one
+        // folder.
         let linked = format!("{name}-{:06x}.bc", std::process::id());
         let stem = output.with_extension("");
         let beside = |ending: &str| {
@@ -90,6 +92,7 @@ impl Compiler {
         let program = self.program;
         let status = Command::new(program)
             .args(&self.arguments)
+            // The input of a build is nothing for it to read, or to wait for.
             .stdin(Stdio::null())
             .status()
             .map_err(|error| match error.kind() {

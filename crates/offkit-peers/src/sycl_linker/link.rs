@@ -137,6 +137,7 @@ impl Linked {
         options: &Options<'_>,
         names: &Names,
     ) -> Result<DeviceImage<'static>, Error> {
+        // The worker holds the module, and needs no file of it: this one is there to be kept.
         if options.save_temps {
             let bitcode = self.worker.emit_whole(self.module, &Form::Bitcode)?;
             fs::write(&names.linked, bitcode.content).map_err(Error::io(&names.linked))?;
@@ -177,6 +178,7 @@ impl Linked {
 
 /// What the compiler for the architecture makes of SPIR-V, in files that stay if intermediate files do.
 fn native(options: &Options<'_>, names: &Names, spirv: &[u8]) -> Result<Vec<u8>, Error> {
+    // A compiler may take minutes: who interrupts it must not leave its files behind.
     let _temporary = offkit_host::temporary::keep_together();
     let folder = tempfile::tempdir().map_err(Error::Temporary)?;
     let file = |path: &Path| match options.save_temps {

@@ -212,6 +212,8 @@ pub(crate) fn extended(set: &str) -> Option<InstructionSet> {
 impl Op {
     /// Whether it ends a block.
     #[must_use]
+    // By hand: the published grammar has one class for all control flow, with phis, merges and
+    // labels.
     pub fn is_terminator(self) -> bool {
         matches!(
             self,

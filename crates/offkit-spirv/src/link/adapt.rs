@@ -28,6 +28,8 @@ pub(super) fn adapt(merger: &mut Merger<'_>, resolution: &Resolution) -> Result<
     let mut address_taken: HashMap<usize, HashSet<u32>> = HashMap::new();
     for replacement in &resolution.replaced {
         let target = merger.id(replacement.to);
+        // From here on every mention of the import is renumbered to the definition, in whichever
+        // module.
         merger.set_id(replacement.from, target);
         let (Some(from_old), Some(to_old)) = (
             type_of(merger, replacement.kind, replacement.from),
@@ -140,6 +142,8 @@ fn call_adapter(merger: &Merger<'_>, from: u32, to: u32) -> Option<CallAdapter> 
         });
     }
     let result = casts.first().copied().flatten();
+    // A function type has its result first. One without even that is malformed, and must not panic
+    // here.
     Some(CallAdapter {
         parameters: casts.split_off(1.min(casts.len())),
         result,

@@ -19,6 +19,7 @@ const MAX_GROUPED: usize = 1 << 20;
 pub(super) fn merge_annotations(merger: &mut Merger<'_>, options: LinkOptions) -> Result<(), LinkError> {
     for (module, input) in merger.inputs.iter().enumerate() {
         let groups = Groups::new(input);
+        // A group that is written out is gone, and a name of it would be one of nothing.
         for name in &input.module.debug_names {
             if target(name)
                 .is_some_and(|id| !groups.contains(id) && !merger.is_dropped(Global { module, id }))

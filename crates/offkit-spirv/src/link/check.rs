@@ -68,6 +68,7 @@ fn check_kernels(inputs: &[Input<'_>]) -> Result<(), LinkError> {
             let [model, _, Operand::LiteralString(name), ..] = entry_point.operands.as_slice() else {
                 continue;
             };
+            // SPIR-V lets entry points of different models have one name.
             if let Some(first) = known.insert((model, name), input.label) {
                 return Err(LinkError::DuplicateKernel {
                     kernel: name.clone(),
@@ -85,6 +86,7 @@ fn check_specialization_constants(inputs: &[Input<'_>]) -> Result<(), LinkError>
     let mut known = HashMap::new();
     for input in inputs {
         for constant in specialization_constants(&input.index, &Types::new(&input.index)) {
+            // They are set together from now on, by one value of one size.
             let (first, first_type) = known
                 .entry(constant.id)
                 .or_insert((input.label, constant.type_name.clone()));
@@ -105,6 +107,8 @@ fn check_specialization_constants(inputs: &[Input<'_>]) -> Result<(), LinkError>
 /// Where ids are in all instructions is known, so that they can be renumbered.
 fn check_instructions(inputs: &[Input<'_>]) -> Result<(), LinkError> {
     for input in inputs {
+        // A number that is taken for an id would change its meaning, and an id that is left as it
+        // is would be another module's: neither shows before the code runs.
         let mut instructions = input.module.all_inst_iter();
         if let Some(unknown) = instructions.find(|instruction| instruction.has_unknown()) {
             return Err(LinkError::UnknownInstruction {

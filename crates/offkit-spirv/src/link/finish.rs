@@ -149,6 +149,8 @@ fn set_linkage_capability(module: &mut dr::Module) {
     } else if needed && !declared {
         module.capabilities.push(linkage);
     }
+    // A device that does not know an extension refuses the module, whether it makes use of it or
+    // not.
     if !linkages.contains(&LinkageType::LinkOnceODR) {
         let text = Operand::LiteralString(LINK_ONCE_EXTENSION.to_owned());
         module

@@ -167,6 +167,7 @@ impl<'a> Merger<'a> {
                 };
                 section.push(instruction.clone());
             }
+            // These have ids that instructions name, and go through `define` for that.
             for instruction in &source.ext_inst_imports {
                 let defined = self.define(module, instruction, Vec::new());
                 self.module.ext_inst_imports.extend(defined);

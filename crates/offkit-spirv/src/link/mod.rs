@@ -105,6 +105,8 @@ pub fn link(inputs: &[LinkInput<'_>], options: LinkOptions) -> Result<Module, Li
     merger.merge_entry_points();
     annotate::merge_annotations(&mut merger, options)?;
     let module = finish::finish(merger)?;
+    // Last: the ways from kernels to what is missing go through several modules, and are in the
+    // whole one.
     if !options.allow_unresolved {
         finish::check_unresolved(&inputs, &resolution, &module)?;
     }

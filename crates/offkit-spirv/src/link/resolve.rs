@@ -94,6 +94,8 @@ pub(super) fn resolve(inputs: &[Input<'_>]) -> Result<Resolution, LinkError> {
                 let (first, place) = *declarations
                     .entry(candidate.name)
                     .or_insert((candidate.global, next));
+                // The first module that declares it keeps its declaration, and the others use that
+                // one.
                 if place == next {
                     resolution.unresolved.push(Unresolved {
                         name: candidate.name.to_owned(),

@@ -19,6 +19,7 @@ fn is_unordered<F: Float>(a: u64, b: u64) -> bool {
 }
 
 /// A comparison, as its ordered and its unordered form.
+// The first test is not for nothing: `!=` holds for NaNs, and an ordered comparison must not.
 macro_rules! compare {
     (ordered $operator:tt) => {
         Binary(|a, b| (!is_unordered::<F>(a, b) && F::read(a) $operator F::read(b)).into())
@@ -39,9 +40,11 @@ pub(super) fn resolve<F: Float>(op: Op) -> Option<Elementwise> {
             let (a, b) = (F::read(a), F::read(b));
             let zero = F::Number::default();
             let remainder = a % b;
+            // Rust gives it the sign of the dividend, OpFMod that of the divisor.
             let adjust = remainder != zero && (remainder < zero) != (b < zero);
             F::write(if adjust { remainder + b } else { remainder })
         }),
+        // By the bit: a difference from zero would lose the sign of zero, and touch NaNs.
         Op::FNegate => Unary(|a| a ^ F::FORMAT.sign()),
         // LLVM 22 compares floating-point values so after an atomic compare-exchange, by their bits.
         Op::IEqual => Binary(|a, b| u64::from(a == b)),
@@ -68,6 +71,7 @@ pub(super) fn resolve<F: Float>(op: Op) -> Option<Elementwise> {
             u64::from(exponent != 0 && exponent != F::FORMAT.infinity())
         }),
         Op::SignBitSet => Unary(|a| u64::from(a & F::FORMAT.sign() != 0)),
+        // As `fmin` and `fmax` of OpenCL C: of a number and a NaN it is the number.
         Op::GroupFMin => Binary(|a, b| match (is_nan::<F>(a), is_nan::<F>(b)) {
             (true, _) => b,
             (_, true) => a,

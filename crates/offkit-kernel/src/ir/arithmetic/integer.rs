@@ -21,6 +21,7 @@ pub(super) fn resolve<const B: u32>(op: Op) -> Option<Elementwise> {
         Op::UMod => Binary(|a, b| a.checked_rem(b).unwrap_or(a)),
         Op::SDiv => Binary(|a, b| match signed::<B>(b) {
             0 => truncate::<B>(u64::MAX),
+            // The least number of 64 bits divided by -1 has no result there: `/` would panic.
             b => truncate::<B>(signed::<B>(a).wrapping_div(b) as u64),
         }),
         Op::SRem => Binary(remainder::<B>),
@@ -74,6 +75,7 @@ pub(super) fn resolve<const B: u32>(op: Op) -> Option<Elementwise> {
         Op::GroupUMax => Binary(|a, b| a.max(b)),
         Op::GroupSMin => Binary(|a, b| if signed::<B>(b) < signed::<B>(a) { b } else { a }),
         Op::GroupSMax => Binary(|a, b| if signed::<B>(b) > signed::<B>(a) { b } else { a }),
+        // Operands have zeros above their width, so that what is above it in the sum is the carry.
         Op::IAddCarry => Binary(|a, b| ((u128::from(a) + u128::from(b)) >> B) as u64),
         Op::ISubBorrow => Binary(|a, b| u64::from(a < b)),
         Op::UMulExtended => Binary(|a, b| ((u128::from(a) * u128::from(b)) >> B) as u64),

@@ -96,6 +96,7 @@ pub fn identity(op: Op, scalar: Scalar) -> Option<u64> {
         Op::IAdd | Op::BitwiseOr | Op::BitwiseXor | Op::GroupUMax => 0,
         Op::LogicalOr | Op::LogicalNotEqual => 0,
         Op::LogicalAnd | Op::IMul => 1,
+        // As OpenCL has it, though a sum of negative zeros alone becomes a positive one by that.
         Op::FAdd => 0,
         Op::FMul => convert::from_f64(scalar, 1.0, Rounding::RTE),
         Op::BitwiseAnd | Op::GroupUMin => ones,

@@ -119,6 +119,8 @@ impl<'t> Input<'t> {
         let length = match rest.chars().next() {
             None | Some('\n') => 1,
             Some('"') => {
+                // As if a backslash stood before the first quote, which must not end what it
+                // begins.
                 let mut escaped = true;
                 let end = rest.find(|c| {
                     let ends = c == '\n' || c == '"' && !escaped;
@@ -183,6 +185,7 @@ impl<'t> Input<'t> {
             if let Some(made) = read(word, self)? {
                 return Ok(made);
             }
+            // Back before the word, which is where the error is.
             self.at = at;
         }
         Err(self.expected(&format!("one of {}", words.join(", ")), token))

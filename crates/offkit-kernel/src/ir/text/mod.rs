@@ -61,6 +61,7 @@ macro_rules! described {
                 }
             }
 
+            // `_input`, and `_visitor` below: an enum whose variants are words alone uses neither.
             fn read(
                 input: &mut $crate::ir::text::Input<'_>,
             ) -> Result<Self, $crate::ir::text::TextError> {

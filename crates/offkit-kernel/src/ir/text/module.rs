@@ -197,6 +197,8 @@ impl Module {
     pub fn from_text(text: &str) -> Result<Module> {
         let mut input = Input::new(text);
         let mut lines = Lines::default();
+        // Blank lines and comments may come first. Of anything else the missing header is the
+        // error.
         _ = input.end_line();
         if !HEADER.iter().all(|word| input.take(word)) {
             return Err(input.error(format!("a text begins with `{}`", HEADER.join(" "))));
@@ -255,6 +257,7 @@ impl Input<'_> {
                 let count = self.module.types.len();
                 self.next(TypeId, count)?;
                 let kind = Type::read(self)?;
+                // Reading `i32` has added that type, under the number that this line is to have.
                 if self.module.types.len() > count {
                     return Err(self.error("what a type is made of needs a line of its own, before this one"));
                 }

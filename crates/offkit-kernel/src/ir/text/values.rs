@@ -189,6 +189,8 @@ impl Text for [u64; 3] {
 impl Text for TypeId {
     fn write(&self, out: &mut Writer<'_>) {
         let types = &out.module.types;
+        // A module may declare a type twice, and by its name the second one would be read as the
+        // first.
         match (out.names_types && types.is_first(*self), types.get(*self)) {
             (true, Type::Scalar(scalar)) => out.word(scalar),
             (true, Type::Vector { component, count }) => out.word(format_args!("{component}x{count}")),
@@ -308,5 +310,6 @@ fn word_of(scalar: Scalar, number: &str) -> Option<u64> {
         }
         None => number.parse().ok()?,
     };
+    // Every word has zeros above the width of its type: `i8:300` is an error, and not 44.
     (bits == crate::builtins::truncate(scalar, bits)).then_some(bits)
 }

@@ -160,6 +160,7 @@ impl Module {
         let fits = |scalar: Scalar, word: &u64| truncate(scalar, *word) == *word;
         let fit = match self.types.scalar(*kind) {
             Some(scalar) => words.iter().all(|word| fits(scalar, word)),
+            // Not listed for these: zeros may be of a type with more scalars than fit into memory.
             None if words.is_empty() => true,
             None => self
                 .types
@@ -311,6 +312,7 @@ impl Checker<'_> {
         }
         for (index, block) in self.function.blocks.iter().enumerate() {
             let id = BlockId(index as u32);
+            // Control comes into it from no block that a phi could name.
             ensure!(index > 0 || block.phis.is_empty(), "the entry block has phis");
             for phi in &block.phis {
                 define(phi.result, (id, 0))?;
@@ -374,6 +376,7 @@ impl Checker<'_> {
     }
 
     fn predecessors(&self) -> Vec<BTreeSet<u32>> {
+        // Sets, as a switch leads to one block for many values, and a phi names that block once.
         let mut predecessors = vec![BTreeSet::new(); self.function.blocks.len()];
         for (index, block) in self.function.blocks.iter().enumerate() {
             for BlockId(successor) in block.terminator.successors() {

@@ -311,11 +311,14 @@ impl Checker<'_> {
         );
         for (index, operand) in operands.iter().enumerate() {
             let found = self.scalar(self.kind(*operand))?;
+            // SPIR-V lets the amount of a shift, and the place of a bit field, be of another width
+            // than the value.
             let free = index > 0 && (is_shift(op) || is_bit_field(op));
             ensure!(
                 found == scalar || free && found.is_integer(),
                 "{operand} is {found}"
             );
+            // Offset and count are one number each, also for the fields of a whole vector.
             let broadcast = is_bit_field(op) && self.lanes(*operand) == 1;
             ensure!(
                 self.lanes(*operand) == lanes || broadcast,
@@ -325,6 +328,7 @@ impl Checker<'_> {
         let found = self.scalar(kind)?;
         let predicate = arithmetic::is_predicate(op);
         let agrees = found == if predicate { Scalar::Bool } else { scalar };
+        // A count of bits may be of any width that holds it.
         ensure!(
             agrees || op == Op::BitCount && found.is_integer(),
             "Op{op:?} of {scalar} gives {found}"
