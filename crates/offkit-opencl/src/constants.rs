@@ -33,9 +33,11 @@ constants! {
         CL_DEVICE_TYPE_GPU = 1 << 2,
         CL_DEVICE_TYPE_ACCELERATOR = 1 << 3,
         CL_DEVICE_TYPE_CUSTOM = 1 << 4,
+        // 32 bits in a type of 64, as C has it.
         CL_DEVICE_TYPE_ALL = 0xffffffff,
     }
     cl_device_info {
+        // The name that OpenCL 1.x has for CL_DEVICE_QUEUE_ON_HOST_PROPERTIES.
         CL_DEVICE_QUEUE_PROPERTIES = 0x102a,
         CL_DEVICE_MAX_WORK_ITEM_SIZES = 0x1005,
         CL_DEVICE_TYPE = 0x1000,

@@ -87,6 +87,7 @@ errors! {
     CL_INVALID_DEVICE_QUEUE = -70;
     CL_INVALID_SPEC_ID = -71;
     CL_MAX_SIZE_RESTRICTION_EXCEEDED = -72;
+    // Those of extensions lie below -1000; this one is of `cl_khr_icd`.
     CL_PLATFORM_NOT_FOUND_KHR = -1001;
     CL_INVALID_ACCELERATOR_INTEL = -1094;
 }

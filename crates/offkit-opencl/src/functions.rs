@@ -87,6 +87,8 @@ macro_rules! for_each_slot {
             clEnqueueAcquireGLObjects(command_queue: cl_command_queue, num_objects: cl_uint, mem_objects: *const cl_mem, num_events_in_wait_list: cl_uint, event_wait_list: *const cl_event, event: *mut cl_event) -> cl_int;
             clEnqueueReleaseGLObjects(command_queue: cl_command_queue, num_objects: cl_uint, mem_objects: *const cl_mem, num_events_in_wait_list: cl_uint, event_wait_list: *const cl_event, event: *mut cl_event) -> cl_int;
             clGetGLContextInfoKHR(properties: *const cl_context_properties, param_name: cl_uint, param_value_size: usize, param_value: *mut c_void, param_value_size_ret: *mut usize) -> cl_int;
+            // Only Windows has these, but they keep their places in the table on every system.
+            // Their types are reduced to what C passes in the same way.
             clGetDeviceIDsFromD3D10KHR(platform: cl_platform_id, d3d_device_source: cl_uint, d3d_object: *mut c_void, d3d_device_set: cl_uint, num_entries: cl_uint, devices: *mut cl_device_id, num_devices: *mut cl_uint) -> cl_int;
             clCreateFromD3D10BufferKHR(context: cl_context, flags: cl_mem_flags, resource: *mut c_void) creates -> cl_mem;
             clCreateFromD3D10Texture2DKHR(context: cl_context, flags: cl_mem_flags, resource: *mut c_void, subresource: c_uint) creates -> cl_mem;
@@ -148,6 +150,7 @@ macro_rules! for_each_slot {
             clCreateSamplerWithProperties(context: cl_context, sampler_properties: *const cl_sampler_properties) creates -> cl_sampler;
             clSetKernelArgSVMPointer(kernel: cl_kernel, arg_index: cl_uint, arg_value: *const c_void) -> cl_int;
             clSetKernelExecInfo(kernel: cl_kernel, param_name: cl_kernel_exec_info, param_value_size: usize, param_value: *const c_void) -> cl_int;
+            // An extension's, but `CL/cl_icd.h` has a place for it between those of 2.0 and of 2.1.
             clGetKernelSubGroupInfoKHR(in_kernel: cl_kernel, in_device: cl_device_id, param_name: cl_kernel_sub_group_info, input_value_size: usize, input_value: *const c_void, param_value_size: usize, param_value: *mut c_void, param_value_size_ret: *mut usize) -> cl_int;
             clCloneKernel(source_kernel: cl_kernel) creates -> cl_kernel;
             clCreateProgramWithIL(context: cl_context, il: *const c_void, length: usize) creates -> cl_program;

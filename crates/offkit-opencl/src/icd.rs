@@ -65,6 +65,7 @@ fn named(variable: impl Fn(&str) -> Option<OsString>, folder: &Path) -> Vec<Cand
         let is_bare = vendors.components().count() == 1 && !vendors.is_file();
         let file = if is_bare { folder.join(vendors) } else { vendors };
         found.push(named_in(file));
+    // A name that ends with a slash is that of a folder, which is not there.
     } else if vendors.is_file() || !vendors.to_string_lossy().ends_with('/') {
         found.push((Names::Variable(VENDORS), Ok(vendors)));
     }
@@ -78,6 +79,7 @@ fn in_folder(folder: &Path) -> Vec<Candidate> {
         .map(|entry| entry.path())
         .filter(|path| is_vendor_file(path))
         .collect();
+    // Folders list their files in any order, and that of platforms and devices is to stay.
     files.sort();
     files.into_iter().map(named_in).collect()
 }

@@ -59,6 +59,7 @@ numbers! {
     cl_command_queue_properties = cl_bitfield;
     cl_device_partition_property = isize;
     cl_device_affinity_domain = cl_bitfield;
+    // As wide as a pointer, for lists have handles and pointers in them.
     cl_context_properties = isize;
     cl_context_info = cl_uint;
     cl_queue_properties = cl_properties;

@@ -90,6 +90,7 @@ fn spirv(source: &str) -> io::Result<Vec<u8>> {
     let folder = tempfile::tempdir()?;
     let (input, output) = (folder.path().join("code.cl"), folder.path().join("code.spv"));
     fs::write(&input, source)?;
+    // An old version of SPIR-V, so that as many devices as possible take it.
     let mut command = Command::new(clang);
     command.args(["--target=spirv64v1.1", "-cl-std=CL3.0", "-O1", "-c"]);
     let ended = command.arg(&input).arg("-o").arg(&output).output()?;

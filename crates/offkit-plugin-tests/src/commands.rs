@@ -51,6 +51,7 @@ pub(crate) fn unified_shared_memory_is_copied(machine: &Machine<'_>) -> Result {
 pub(crate) fn sizes_and_alignments_that_make_no_sense_are_refused(machine: &Machine<'_>) -> Result {
     let (context, device) = (&machine.context, &machine.device);
     refused("a buffer of nothing", context.buffer(0), PI_INVALID_BUFFER_SIZE)?;
+    // A right one first: a plugin without such memory counts as unsupported, not as failed.
     context.usm(UsmKind::Host, device, 8, 0)?;
     let empty = context.usm(UsmKind::Host, device, 0, 0);
     refused("an allocation of nothing", empty, PI_INVALID_BUFFER_SIZE)?;
@@ -59,6 +60,7 @@ pub(crate) fn sizes_and_alignments_that_make_no_sense_are_refused(machine: &Mach
 }
 
 pub(crate) fn finish_waits_for_everything(machine: &Machine<'_>) -> Result {
+    // Many and large, so that the last ones are not done yet when `finish` is called.
     let buffer = machine.context.buffer(1 << 20)?;
     let fill = |n| machine.queue.fill_buffer(&buffer, &[n], 0, 1 << 20, &[]);
     let fills: Vec<Event> = (0..20).map(fill).collect::<core::result::Result<_, _>>()?;
@@ -93,6 +95,7 @@ pub(crate) fn memory_that_is_dropped_stays_until_its_commands_are_done(machine: 
     let gate = context.user_event()?;
     let copy = queue.copy_usm((&from, 0), (&to, 0), size, &[gate.event()])?;
     let filled = queue.set_usm(&set, 0, 1, size, &[gate.event()])?;
+    // Before the gate opens, so that the commands are sure not to have begun.
     drop((queue, from, set));
     gate.complete()?;
     copy.wait()?;

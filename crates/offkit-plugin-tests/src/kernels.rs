@@ -55,6 +55,7 @@ pub(crate) fn a_kernel_follows_addresses_in_memory(machine: &Machine<'_>) -> Res
         .write_usm(&list, 0, &number.address().to_ne_bytes(), &[])?;
     machine.queue.set_usm(&number, 0, 7, 4, &[])?.wait()?;
     kernel.set_argument(0, &list)?;
+    // No argument points to the number: without this a driver may leave its memory out.
     kernel.set_indirect_access(true)?;
     machine.queue.launch(&kernel, &NdRange::new([1]), &[])?.wait()?;
     let mut out = [0; 4];
@@ -70,6 +71,7 @@ pub(crate) fn an_in_order_queue_keeps_the_order(machine: &Machine<'_>) -> Result
     for n in 0..50_i32 {
         kernel.set_argument(0, n)?;
         machine.queue.launch(&kernel, &NdRange::new([16]), &[])?;
+        // It clears what the launch before it has added: in another order something would stay.
         machine.queue.fill_buffer(&buffer, &[0; 4], 0, 4, &[])?;
     }
     let values = words(&machine.read(&buffer)?);
@@ -80,6 +82,7 @@ pub(crate) fn an_in_order_queue_keeps_the_order(machine: &Machine<'_>) -> Result
 
 pub(crate) fn a_launch_uses_the_arguments_of_its_moment(machine: &Machine<'_>) -> Result {
     let mut kernel = machine.kernels()?.kernel("put")?;
+    // It holds all launches back until the arguments of the last one are set.
     let gate = machine.context.user_event()?;
     let buffer = |_| machine.context.buffer(4);
     let buffers: Vec<_> = (0..3).map(buffer).collect::<core::result::Result<_, _>>()?;
@@ -111,6 +114,7 @@ pub(crate) fn ranges_have_offsets_and_three_dimensions(machine: &Machine<'_>) ->
         .enumerate()
         .filter(|(_, value)| *value != 0)
         .collect();
+    // Where: 16 z + 4 y + x. What: 100 for each dimension, 10 for each local y, 1 + the group.
     assert_eq!(found, [(57, 301), (58, 302), (61, 311), (62, 312)]);
     Ok(())
 }
@@ -261,6 +265,7 @@ pub(crate) fn what_is_not_there_is_refused(machine: &Machine<'_>) -> Result {
     refused("an argument that is not there", third, PI_INVALID_ARG_INDEX)?;
     let wide = kernel.set_argument(0, Argument::bytes(&[0; 8]));
     refused("an argument of another size", wide, PI_INVALID_ARG_SIZE)?;
+    // The value above was refused, so that the kernel still has no argument at all.
     let launched = machine.queue.launch(&kernel, &NdRange::new([1]), &[]);
     refused("a launch without arguments", launched, PI_INVALID_KERNEL_ARGS)
 }

@@ -102,6 +102,8 @@ pub fn run<'a>(
     tests.map(move |test| {
         let outcome = match (test.needs_code, code) {
             (true, None) => Outcome::Unsupported("there is no device code to run".to_owned()),
+            // With a context and a queue of its own: what one test leaves behind is not in the way
+            // of the next.
             _ => outcome(|| (test.run)(&Machine::new(plugin, code)?)),
         };
         (test.name, outcome)

@@ -57,5 +57,6 @@ fn main() -> ExitCode {
             }
         }
     }
+    // 1 if tests have failed, as against 2 where none could be run.
     ExitCode::from(u8::from(failed > 0))
 }

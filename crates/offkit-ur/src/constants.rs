@@ -175,6 +175,7 @@ constants! {
         UR_MEM_TYPE_IMAGE1D_ARRAY = 4,
     }
     "ur_image_channel_order_t" {
+        // A before R: in OpenCL it is the other way round.
         UR_IMAGE_CHANNEL_ORDER_A = 0,
         UR_IMAGE_CHANNEL_ORDER_R = 1,
         UR_IMAGE_CHANNEL_ORDER_RG = 2,
@@ -213,6 +214,7 @@ constants! {
         UR_SAMPLER_FILTER_MODE_LINEAR = 1,
     }
     "ur_device_partition_t" {
+        // OpenCL's numbers, and so PI's.
         UR_DEVICE_PARTITION_EQUALLY = 0x1086,
         UR_DEVICE_PARTITION_BY_COUNTS = 0x1087,
         UR_DEVICE_PARTITION_BY_AFFINITY_DOMAIN = 0x1088,

@@ -28,6 +28,7 @@ pub struct Shape {
 }
 
 impl Form {
+    // In the order of their numbers, which lines of the list have their places by.
     /// All forms, the oldest first.
     pub const ALL: [Form; 4] = [Form::V2025_1, Form::V2025_3, Form::V2026_0, Form::V2026_2];
 
@@ -36,6 +37,7 @@ impl Form {
 
     /// What it is known by.
     pub fn shape(self) -> Shape {
+        // An adapter does not say how long its tables are: they count as far as it fills them in.
         let (is_global, kernel, enqueue, has_graphs) = match self {
             Form::V2025_1 => (true, 16, 26, false),
             Form::V2025_3 => (false, 17, 26, false),

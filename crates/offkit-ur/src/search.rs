@@ -64,6 +64,7 @@ impl Adapter {
 /// [`SEARCH_PATH`], beside the program (and in `../lib/offkit`), in the folders of `LD_LIBRARY_PATH`, and in the system's.
 /// Those of [`FORCE_LOAD`] may not be there.
 pub fn adapters() -> Vec<Adapter> {
+    // An empty one counts as well: it says that no adapter is wanted.
     let variable = |name| env::var(name).ok();
     if let Some(named) = variable(FORCE_LOAD) {
         let libraries = parts(&named).map(|library| Adapter {
@@ -77,6 +78,7 @@ pub fn adapters() -> Vec<Adapter> {
         .flat_map(|folder| in_folder(&folder, &NAMES, &NamedBy::Variable(SEARCH_PATH)))
         .collect();
     for folder in folders() {
+        // Without OpenCL's, the last of the names.
         found.extend(in_folder(&folder, &NAMES[..5], &NamedBy::Folder(folder.clone())));
     }
     // Of several of one name the first counts, as for a loader.

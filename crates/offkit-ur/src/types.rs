@@ -240,6 +240,8 @@ pub struct ur_exp_kernel_arg_properties_t {
     pub index: u32,
     /// Size of a value or of local memory in bytes.
     pub size: usize,
+    // C has a union of these here, of which every kind begins with a word of a pointer's size; that
+    // of a memory object has the flags behind it.
     /// A pointer to the value, an address, or the handle of a memory object.
     pub value: *const c_void,
     /// `UR_MEM_FLAG_*`, for a memory object.

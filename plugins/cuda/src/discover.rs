@@ -20,6 +20,7 @@ pub fn found() -> Result<usize, &'static str> {
 
 /// The driver's devices, for which it is opened at the first call.
 pub(crate) fn devices() -> Result<&'static [DeviceId], &'static str> {
+    // Failures are kept, too: hosts ask several times, and each is to get the same reason.
     static DEVICES: LazyLock<Result<Vec<DeviceId>, String>> = LazyLock::new(find);
     match &*DEVICES {
         Ok(devices) => Ok(devices),
@@ -91,6 +92,7 @@ fn no_device(visible: Option<&str>, nodes: &[Node]) -> String {
     if visible == Some("") {
         return format!("{FOUND}: {VISIBLE} is empty, which hides all; unset it");
     }
+    // Before the variable, which names some devices: that it hides the others is only a guess.
     if let Some(refused) = refused(nodes) {
         return format!("{FOUND}: {refused}");
     }

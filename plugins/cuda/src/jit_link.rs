@@ -91,6 +91,7 @@ fn found() -> Result<&'static [JitLinker], &'static str> {
 fn toolkits() -> Vec<PathBuf> {
     let variables = TOOLKIT_VARIABLES.iter().filter(|_| !program::is_privileged());
     let named = variables.filter_map(env::var_os).map(PathBuf::from);
+    // A relative one would be looked for in whatever folder the program is in.
     let all = named
         .filter(|folder| folder.is_absolute())
         .chain([TOOLKIT.into()]);
@@ -111,6 +112,7 @@ fn open() -> Result<Vec<JitLinker>, String> {
             let library = match unsafe { open_resolved(&place) } {
                 Ok(library) => library,
                 Err(error) => {
+                    // Of a bare name the loader says that it is not there, which is said below.
                     if place.is_absolute() {
                         unusable.push(chain(&error));
                     }
@@ -171,6 +173,7 @@ pub(crate) fn link(
                 let name = format!("libnvJitLink.so.{}", linker.major);
                 logs.push(format!("{name}: {words}"));
                 logs.extend(Some(log).filter(|log| !log.is_empty()));
+                // The error is that of the driver's own version, if it is there; the log has all.
                 first.get_or_insert(format!("{name}: {words}"));
             }
         }
@@ -269,6 +272,7 @@ fn kind(format: ImageFormat) -> c_int {
 
 /// What the linker is told.
 fn options(processor: &str, jit: &JitOptions) -> Vec<CString> {
+    // Without `-lto` it takes no LTO-IR, of which there is some among the inputs.
     let mut options = vec![format!("-arch={processor}"), "-lto".to_owned()];
     // Of LTO-IR it knows the levels 0 and 3.
     options.extend(
@@ -350,6 +354,7 @@ impl JitLinker {
                 code => Err(failed("link", code)),
             }
         });
+        // While the handle is there, also where the link has failed: the logs go with it.
         let said = [state.log(&functions.errors), state.log(&functions.infos)];
         let said: Vec<String> = said.into_iter().filter(|text| !text.is_empty()).collect();
         (linked, said.join("\n"))

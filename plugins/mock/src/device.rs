@@ -55,6 +55,7 @@ impl Device<Mock> for MockDevice {
     }
 
     fn info(&self, name: pi_device_info) -> Result<Info> {
+        // Of two lines about a query the later one counts.
         if let Some((_, answer)) = self.0.info.iter().rev().find(|(known, _)| *known == name) {
             return Ok(answer.clone());
         }

@@ -119,6 +119,7 @@ impl Context<Mock> for MockContext {
 
     fn usm_allocation(&self, address: usize) -> Option<UsmAllocation<Mock>> {
         let allocations = self.allocations();
+        // From an address before the base the difference wraps around, to more than any size.
         let holds = |allocation: &&Allocation| address.wrapping_sub(allocation.base()) < allocation.size;
         allocations.iter().find(holds).map(|allocation| UsmAllocation {
             kind: allocation.kind,

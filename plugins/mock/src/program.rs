@@ -150,6 +150,7 @@ impl Kernel<Mock> for MockKernel {
             let message = format_args!("the kernel has {} arguments", self.script.arguments);
             return Err(Error::new(PI_INVALID_ARG_INDEX, message));
         }
+        // A value that is no buffer takes the place of one that was there before.
         let mut buffers = lock(&self.buffers);
         match value {
             Argument::Memory(Some(buffer)) => buffers.insert(index, buffer),

@@ -71,6 +71,7 @@ impl State {
             progress.status = error.code.0;
             progress.words = Some(error.message.clone());
         }
+        // Called when nothing is locked any more: callbacks may ask for the status.
         let (status, callbacks) = (progress.status, std::mem::take(&mut progress.callbacks));
         drop(progress);
         self.over.notify_all();
@@ -140,6 +141,7 @@ impl Event<Mock> for MockEvent {
     }
 
     fn on_status(&self, status: pi_event_status, callback: StatusCallback) -> Result<()> {
+        // Numbers go down as a command goes on, and failures are below that of the end.
         let mut progress = self.state.progress();
         if progress.status > status {
             progress.callbacks.push((status, callback));
@@ -207,7 +209,9 @@ impl Queue<Mock> for MockQueue {
         let waits: Vec<_> = wait.iter().map(|event| Arc::clone(&event.state)).collect();
         let mut all = before.iter().chain(&waits);
         if effects.is_empty() && all.all(|before| before.is_over()) {
+            // Only what it waits for: a command that fails earlier in the queue hands nothing on.
             let outcome = all_well(&waits).and_then(|()| work());
+            // Without an event nothing else would tell of a failure.
             if !event.is_wanted() {
                 return outcome;
             }
@@ -233,6 +237,7 @@ impl Queue<Mock> for MockQueue {
                         effect => stage.suffer(&effect),
                     });
                 }
+                // The host may have ended it meanwhile, and then it does nothing.
                 if !own.is_over() {
                     own.end(&outcome.and_then(|()| work()));
                 }
@@ -284,6 +289,7 @@ fn run(command: Command<Mock>) -> Result<()> {
             target_offset,
             size,
         } => {
+            // By way of a copy: both may be parts of one buffer, whose bytes have a single lock.
             let copy = source.with_bytes(source_offset, |bytes| bytes[..size].to_vec());
             target.with_bytes(target_offset, |bytes| bytes[..size].copy_from_slice(&copy));
         }

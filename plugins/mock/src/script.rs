@@ -310,8 +310,10 @@ fn words(line: &str) -> Vec<String> {
         match character {
             '"' => {
                 is_quoted = !is_quoted;
+                // Two quotes with nothing between them are a word as well.
                 word.get_or_insert_default();
             }
+            // Within a word it stands before the number of a call, as in `piProgramBuild#2`.
             '#' if !is_quoted && word.is_none() => break,
             character if character.is_whitespace() && !is_quoted => words.extend(word.take()),
             character => word.get_or_insert_default().push(character),

@@ -95,6 +95,8 @@ pub fn play(script: &str) -> Result<Play, ScriptError> {
 /// A script that is played.
 pub struct Play {
     stage: Arc<Stage>,
+    // Let go of after `drop` has run, so that the next play does not begin before the stage of this
+    // one has been taken away.
     _house: MutexGuard<'static, ()>,
 }
 
@@ -192,6 +194,8 @@ impl Stage {
             Place::Call(named) => named == function && fault.is_at(own),
             Place::SetUp | Place::Launch => false,
         };
+        // No host releases a second time because the first has failed: what stayed would look like
+        // a leak of the host's.
         let releases = function.name().ends_with("Release");
         let result = match self.effects(is_meant) {
             Err(failure) if releases => body().and(Err(failure)),
@@ -199,6 +203,7 @@ impl Stage {
             Ok(()) => body(),
         };
         let code = result.as_ref().map_or_else(|error| error.code, |()| PI_SUCCESS);
+        // Calls are only ever added, so that this one is still in its place.
         lock(&self.happened).calls[any - 1].result = Some(code);
         result
     }
@@ -245,6 +250,7 @@ impl Stage {
             Effect::Eat => {
                 let mut eaten: Vec<Vec<u8>> = Vec::new();
                 loop {
+                    // No zeros: pages of them take no memory before they are written to.
                     eaten.push(vec![1; 1 << 24]);
                 }
             }
@@ -261,6 +267,7 @@ impl Fault {
 
 /// Counts an object as there, for as long as it is.
 pub(crate) struct There {
+    // The one that it was made on: an object that outlives its play must not count in the next.
     stage: Arc<Stage>,
     name: &'static str,
 }

@@ -24,6 +24,7 @@ impl Place {
 
     /// Answers with bytes.
     pub(crate) fn bytes(self, answer: &[u8]) -> Result<()> {
+        // Without a place only the length is asked for, and the size may be anything, also 0.
         require(
             self.value.is_null() || self.size >= answer.len(),
             CL_INVALID_VALUE,
@@ -127,6 +128,7 @@ impl<T> Number for *mut T {
     type Bytes = [u8; size_of::<usize>()];
 
     fn bytes(self) -> Self::Bytes {
+        // Exposed: the number comes back as a handle or an address in later calls.
         self.expose_provenance().to_ne_bytes()
     }
 }

@@ -26,6 +26,7 @@ pub(crate) fn write(modules: &Modules, binary_type: cl_program_binary_type, opti
     let binary = OffloadBinary {
         entries: entries.collect(),
     };
+    // OpenCL has a size of 0 for a binary that is not to be had.
     binary.write(OffloadBinaryVersion::V2).unwrap_or_default()
 }
 
@@ -37,6 +38,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<(Modules, cl_program_binary_type, Str
     }
     let invalid = |_| Failure(CL_INVALID_BINARY);
     let binary = OffloadBinary::parse(bytes, &Limits::default()).map_err(invalid)?;
+    // `write` gives every entry the same type and options, so that one speaks for all.
     let first = binary.entries.first().ok_or(Failure(CL_INVALID_BINARY))?;
     let binary_type = first.strings.get(TYPE).and_then(|text| text.parse().ok());
     let known = [

@@ -88,6 +88,7 @@ fn of_module(context: &Context, module: &[u8]) -> Result<Owned<pi_program>> {
 /// The log of the plugin's program.
 fn log_of(context: &Context, program: &Owned<pi_program>) -> String {
     const LOG: u32 = CL_PROGRAM_BUILD_LOG;
+    // A context is not made without a device, and the plugin's program has one log for all of them.
     let device: pi_device = context.devices[0].object().pi.raw();
     let (plugin, raw) = (context.plugin(), program.raw());
     let mut size = 0;
@@ -119,6 +120,7 @@ fn make(
     options: &str,
     failure: cl_int,
 ) -> BuildResult<Owned<pi_program>> {
+    // Options have no NUL within: they came as C text, or are this crate's own words.
     let options = CString::new(options).unwrap_or_default();
     let (plugin, none) = (context.plugin(), core::ptr::null_mut());
     let plain = |failure| BuildError {
@@ -223,6 +225,7 @@ fn settle(
     outcome: BuildResult<(Modules, String)>,
     binary_type: cl_program_binary_type,
 ) -> Result<()> {
+    // Also of what fails: CL_PROGRAM_BUILD_OPTIONS answers with the options of the last attempt.
     state.options = options.to_owned();
     Program::forget_source_info(state);
     match outcome {
@@ -398,6 +401,8 @@ pub(crate) fn clLinkProgram(
         modules.extend(state.modules.iter().cloned());
         parts.push(source::for_device(&state.options));
     }
+    // The plugin sees modules alone: what the parts were compiled with reaches it as options of the
+    // link.
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
     let for_device = kernel_options(&source::for_device(&options), &parts);
     let program: Object<Program> = Program::new(record.clone(), Origin::Linked).insert()?;

@@ -101,6 +101,8 @@ impl<T> In<T> {
 
     /// As many elements as a count says; `None` for a null pointer.
     pub(crate) fn slice(&self, count: usize) -> Option<&[T]> {
+        // Borrowed from `self`, which no call keeps: so nothing of the list outlives the caller's
+        // promise.
         if self.0.is_null() {
             return None;
         }
@@ -336,6 +338,8 @@ pub(crate) fn call_free(
     pointers: &mut [*mut c_void],
     data: UserData,
 ) {
+    // OpenCL declares a list that the function may write to: it gets a copy, not the list of the
+    // caller.
     // SAFETY: the caller gave the function to be called like this.
     unsafe { function(queue, pointers.len() as cl_uint, pointers.as_mut_ptr(), data.0) };
 }

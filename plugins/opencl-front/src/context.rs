@@ -99,6 +99,7 @@ impl Drop for Context {
 fn platform_of(properties: &[cl_context_properties]) -> Result<Option<Object<Platform>>> {
     let mut platform = None;
     let mut seen = Vec::new();
+    // The zero that ends the list is no pair, and so left out.
     for pair in properties.chunks_exact(2) {
         let [name, value] = [pair[0], pair[1]];
         require(!seen.contains(&name), CL_INVALID_PROPERTY)?;
@@ -123,6 +124,7 @@ pub(crate) fn clCreateContext(
     user_data: Out<c_void>,
 ) -> Result<cl_context> {
     let properties = properties.until_zero();
+    // Only for its errors: which platform it is, the devices say.
     platform_of(&properties)?;
     let handles = devices.list(num_devices).ok_or(Failure(CL_INVALID_VALUE))?;
     require(!handles.is_empty(), CL_INVALID_VALUE)?;
@@ -148,6 +150,7 @@ pub(crate) fn clCreateContextFromType(
     let properties = properties.until_zero();
     let platform = match platform_of(&properties)? {
         Some(platform) => platform,
+        // OpenCL leaves the choice to the driver where the list names none.
         None => platform_or_default(Out::null())?,
     };
     require(pfn_notify.is_some() || user_data.is_null(), CL_INVALID_VALUE)?;

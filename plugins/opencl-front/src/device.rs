@@ -135,6 +135,8 @@ pub(crate) struct Device {
 impl Device {
     pub(crate) fn new(pi: host::Device, platform: &Object<Platform>) -> Device {
         let mut answers = Answers::default();
+        // The plugin's answers first: of two the last one counts, and what is fixed below replaces
+        // some.
         for name in FROM_PLUGIN {
             if let Ok(answer) = pi.info(name) {
                 answers.bytes(name, answer);
@@ -142,6 +144,7 @@ impl Device {
         }
         fixed(&mut answers);
         // As much as programs may take at once without bringing the machine down.
+        // 128 MiB is the least that OpenCL 1.2 allows.
         let memory = pi.global_memory_size().unwrap_or_default();
         answers.number(CL_DEVICE_MAX_MEM_ALLOC_SIZE, (memory / 4).max(1 << 27));
         versions(&mut answers, &pi.il_version().unwrap_or_default());
@@ -220,6 +223,8 @@ fn fixed(answers: &mut Answers) {
     ] {
         answers.number(no, false);
     }
+    // Two lists, for answers of four bytes and of eight: callers have places of exactly that size,
+    // and an answer that is longer is refused.
     for zero in [
         CL_DEVICE_MAX_READ_IMAGE_ARGS,
         CL_DEVICE_MAX_WRITE_IMAGE_ARGS,
@@ -263,6 +268,7 @@ fn fixed(answers: &mut Answers) {
     answers.bytes(CL_DEVICE_LUID_KHR, [0; 8]);
     answers.bytes(CL_DEVICE_BUILT_IN_KERNELS_WITH_VERSION, []);
     answers.number(CL_DEVICE_REFERENCE_COUNT, 1_u32);
+    // A `long16`, the largest type of the full profile.
     answers.number(CL_DEVICE_MIN_DATA_TYPE_ALIGN_SIZE, 128_u32);
     answers.number(CL_DEVICE_PREFERRED_WORK_GROUP_SIZE_MULTIPLE, 1_usize);
     answers.number(CL_DEVICE_MAX_GLOBAL_VARIABLE_SIZE, 1_usize << 20);
@@ -272,6 +278,7 @@ fn fixed(answers: &mut Answers) {
 
 /// Versions of everything, and names.
 fn versions(answers: &mut Answers, il: &str) {
+    // No 2.0: there pipes and device enqueue are not optional, and the devices have neither.
     let versions = [
         make_version(1, 0, 0),
         make_version(1, 1, 0),
@@ -309,6 +316,8 @@ fn versions(answers: &mut Answers, il: &str) {
 fn identity(answers: &mut Answers, pi: &host::Device) {
     let driver = concat!("offkit ", env!("CARGO_PKG_VERSION"));
     let name = pi.name().unwrap_or_default();
+    // Hashed, so that text of any length gives the 16 bytes of a UUID, the same ones in every
+    // process.
     let uuid = |text: &str| Sha256::digest(text)[..16].to_vec();
     answers.bytes(CL_DRIVER_UUID_KHR, uuid(driver));
     answers.bytes(CL_DEVICE_UUID_KHR, uuid(&format!("{driver} {name}")));

@@ -58,6 +58,7 @@ impl Returned for () {
 
 /// Calls a function, and keeps a panic in.
 fn guard<R: Returned>(function: impl FnOnce() -> R::Safe) -> R {
+    // A panic that reached C would abort the program, which is not this driver's to end.
     match catch_unwind(AssertUnwindSafe(function)) {
         Ok(value) => R::from_safe(value),
         Err(payload) => {
@@ -228,6 +229,8 @@ fn of_extension(name: &str) -> Option<usize> {
             }
         };
     }
+    // Programs take an address for support, so that functions of extensions that only refuse have
+    // none.
     addresses!(
         clIcdGetPlatformIDsKHR,
         clIcdGetFunctionAddressForPlatformKHR,
@@ -256,6 +259,7 @@ pub(crate) fn address_of(name: In<c_char>) -> *mut c_void {
         .text()
         .and_then(|name| name.to_str().ok())
         .unwrap_or_default();
+    // Those of the table, too: loaders of version 2 of `cl_khr_icd` ask for each of them by name.
     let address = of_table(name).or_else(|| of_extension(name));
     core::ptr::with_exposed_provenance_mut(address.unwrap_or(0))
 }

@@ -19,6 +19,7 @@ pub(crate) struct Event {
     source: Source,
 }
 
+// The type is kept here: to the plugin a task is a launch, and an SVM map is a prefetch.
 /// What an event stands for.
 enum Source {
     /// A command of that type.
@@ -69,6 +70,8 @@ fn with_events<R>(
 ) -> Result<R> {
     let of = |handle: &cl_event| find(Out::from_pointer(*handle));
     if let Some(few) = handles.get(..).filter(|handles| handles.len() <= FEW) {
+        // References, and not only the plugin's handles: another thread may release an event before
+        // the plugin has taken the list.
         let mut events: [Option<Object<Event>>; FEW] = [const { None }; FEW];
         let mut raw = [core::ptr::null_mut(); FEW];
         for ((handle, event), raw) in few.iter().zip(&mut events).zip(&mut raw) {
@@ -211,6 +214,7 @@ pub(crate) fn clGetEventProfilingInfo(
 
 /// Has the caller told why a command fails, if it does and the caller wants to know of errors in the context.
 pub(crate) fn report_failure(context: &Object<Context>, event: &Owned<pi_event>) -> Result<()> {
+    // With a reference: the command may end when the caller has released the context.
     let data = Box::into_raw(Box::new(context.clone()));
     let (plugin, raw) = (event.plugin(), event.raw());
     let set = pi!(
@@ -230,6 +234,7 @@ pub(crate) fn report_failure(context: &Object<Context>, event: &Owned<pi_event>)
 ///
 /// `data` must be a context in a box that is given away.
 unsafe extern "C" fn report(event: pi_event, reached: pi_int32, data: *mut c_void) {
+    // Before anything else, for it is to be freed also where there is nothing to tell.
     // SAFETY: by the caller's promise.
     let context = unsafe { Box::from_raw(data.cast::<Object<Context>>()) };
     let context = context.object();

@@ -33,6 +33,7 @@ struct Objects {
     events: Slab<Event, ()>,
 }
 
+// Lazy, since the address of the table is a number only when the program runs.
 static OBJECTS: LazyLock<Objects> = LazyLock::new(|| Objects {
     platforms: slab(Kind::Platform),
     devices: slab(Kind::Device),
@@ -50,6 +51,7 @@ fn slab<T: Send + Sync + 'static>(kind: Kind) -> Slab<T, ()> {
 
 /// Has all handles, those to come too, point to what a loader has put behind its table.
 pub(crate) fn set_loader_word(word: usize) {
+    // Taken apart, so that the compiler refuses a new slab that is forgotten here.
     let Objects {
         platforms,
         devices,

@@ -55,6 +55,8 @@ fn least(sizes: impl Iterator<Item = usize> + Clone, space: u64) -> usize {
         let sum = rooms.try_fold(0, u64::checked_add);
         sum.is_some_and(|sum| sum <= space)
     };
+    // Tried and not divided: an argument that asks for more than the least counts with its own
+    // size, so that what is left for the others depends on the least itself.
     let halves = std::iter::successors(Some(LEAST_LOCAL), |least| Some(least / 2));
     halves.take_while(|least| *least > 0).find(fits).unwrap_or(0)
 }
@@ -80,6 +82,8 @@ impl Kernel {
             },
             core::ptr::null_mut(),
         )?;
+        // Right before the kernel is there: whatever fails from here on drops it, and that counts
+        // down.
         program.object().count_kernel(true);
         let mut kernel = Kernel {
             arguments: Mutex::new(vec![None; facts[index].parameters.len()]),
@@ -142,6 +146,8 @@ impl Kernel {
     /// Gives an argument its value.
     fn set_value(&self, index: cl_uint, bytes: &[u8]) -> Result<()> {
         let (size, value) = (bytes.len(), bytes.as_ptr().cast());
+        // The plugin first: what it refuses changes nothing, and a copy of the kernel gets what
+        // this one has.
         pi!(self.plugin(), piKernelSetArg(self.raw(), index, size, value))?;
         match self.arguments().get_mut(index as usize) {
             // No allocation where there was one like it.
@@ -190,6 +196,8 @@ impl Kernel {
         let raw = memory.object().raw();
         // SAFETY: kernel and buffer are there.
         unsafe { self.plugin().set_memory_argument(self.raw(), index, None, raw) }?;
+        // The handle and no reference: OpenCL says that kernels keep no buffers. A copy of the
+        // kernel looks it up again, and by then it may be of nothing.
         self.note(index, Given::Memory(handle));
         Ok(())
     }
@@ -301,6 +309,7 @@ pub(crate) fn clCreateKernelsInProgram(
         return Ok(());
     }
     require(num_kernels as usize >= facts.len(), CL_INVALID_VALUE)?;
+    // All are made before the first has a handle: where one cannot be made, the caller gets none.
     let made = facts.iter().map(|kernel| Kernel::new(&program, &kernel.name));
     let made = made.collect::<Result<Vec<Kernel>>>()?;
     let handles = made.into_iter().map(Handled::create);

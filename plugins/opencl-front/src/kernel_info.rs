@@ -82,10 +82,12 @@ pub(crate) fn clGetKernelArgInfo(
             ParameterKind::Pointer { storage, .. } => match storage {
                 Storage::Local => CL_KERNEL_ARG_ADDRESS_LOCAL,
                 Storage::Constant => CL_KERNEL_ARG_ADDRESS_CONSTANT,
+                // OpenCL has no number for generic pointers, which callers give buffers for, too.
                 Storage::Global | Storage::Generic => CL_KERNEL_ARG_ADDRESS_GLOBAL,
             },
             _ => CL_KERNEL_ARG_ADDRESS_PRIVATE,
         }),
+        // Only images and pipes have one, and the devices have neither.
         CL_KERNEL_ARG_ACCESS_QUALIFIER => place.number(CL_KERNEL_ARG_ACCESS_NONE),
         CL_KERNEL_ARG_TYPE_NAME => match source {
             Some(source) => place.text(&source.type_name),
@@ -212,6 +214,7 @@ pub(crate) fn clGetKernelSubGroupInfo(
             piKernelGetSubGroupInfo(raw, device, name, 0, input, size, value, none)
         )
     })?;
+    // It divides below, and is whatever the plugin says.
     let size = (size as usize).max(1);
     let input = || -> Result<Vec<usize>> {
         let dimensions = input_value_size / size_of::<usize>();
@@ -244,6 +247,7 @@ pub(crate) fn clGetKernelSubGroupInfo(
             sizes[0] = items.unwrap_or(0);
             match items.filter(|_| fits) {
                 Some(_) => place.numbers(&sizes[..dimensions.clamp(1, 3)]),
+                // OpenCL's answer where no work-group has that many: no error, but zeros.
                 None => place.numbers(&[0_usize; 3][..dimensions.clamp(1, 3)]),
             }
         }

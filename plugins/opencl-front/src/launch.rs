@@ -85,6 +85,7 @@ pub(crate) fn clEnqueueNDRangeKernel(
                 .zip(&local)
                 .all(|(size, group)| size.is_multiple_of(*group))
         };
+        // Without that option the last groups of a range may be smaller, as OpenCL 2.0 has it.
         require(!kernel.is_uniform || even(), CL_INVALID_WORK_GROUP_SIZE)?;
     }
     let to = Submission { count, list, event };
@@ -104,6 +105,7 @@ pub(crate) fn clEnqueueTask(
     let kernel = kernel.object();
     queue.object().check_context(&kernel.program.object().context)?;
     let to = Submission { count, list, event };
+    // OpenCL defines a task as the launch of a single work-item, in a work-group of its own.
     let one = [1; 3];
     launch(&queue, kernel, CL_COMMAND_TASK, 1, [[0; 3], one], Some(one), to)
 }

@@ -102,6 +102,7 @@ mod api {
         clEnqueueMigrateMemObjects, clEnqueueReadBuffer, clEnqueueReadBufferRect, clEnqueueUnmapMemObject,
         clEnqueueWriteBuffer, clEnqueueWriteBufferRect,
     };
+    // With an asterisk, for such a name gives way to one that is written out.
     pub(crate) use crate::unsupported::*;
     pub(crate) use crate::usm::{
         clDeviceMemAllocINTEL, clEnqueueMemAdviseINTEL, clEnqueueMemFillINTEL, clEnqueueMemcpyINTEL,

@@ -74,12 +74,14 @@ impl Memory {
 
     pub(crate) fn note_mapped(&self, address: usize) {
         self.mapped().push(address);
+        // Beside the list, so that CL_MEM_MAP_COUNT takes no lock.
         self.map_count.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Forgets that an address is mapped; whether it was.
     pub(crate) fn forget_mapped(&self, address: usize) -> bool {
         let mut mapped = self.mapped();
+        // An address is there once for each mapping that begins at it, and one of them goes.
         let Some(index) = mapped.iter().position(|known| *known == address) else {
             return false;
         };
@@ -133,6 +135,7 @@ fn create(
         most
     };
     let devices = &context.object().devices;
+    // Any, not all: OpenCL refuses what is too large for every device of the context.
     let fits = devices.iter().any(|device| size <= most(device));
     require(fits, CL_INVALID_BUFFER_SIZE)?;
     let (uses, copies) = (
@@ -148,6 +151,8 @@ fn create(
         true => usm::bytes_behind(context.object(), host_ptr.addr())?,
         false => None,
     };
+    // Of an SVM allocation it is known where it ends; of other memory the caller vouches for the
+    // size.
     require(behind.is_none_or(|behind| size <= behind), CL_INVALID_BUFFER_SIZE)?;
     let pi = own(
         context.object().plugin(),

@@ -2,6 +2,8 @@
 
 /// Calls a function of a plugin's table. What goes into it are handles that objects of this crate keep, and pointers that
 /// the caller vouches for: the plugin interface says of them what OpenCL says.
+// A macro, as every function has other parameters; and by `call` instead of the pointer itself,
+// so that traces see it.
 macro_rules! pi {
     ($plugin:expr, $function:ident($($argument:expr),* $(,)?)) => {{
         let plugin: &offkit_pi::host::Plugin = $plugin;

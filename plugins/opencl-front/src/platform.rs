@@ -14,6 +14,7 @@ use offkit_sync::LazyLock;
 /// Extensions of the platform itself; those of its devices come behind them.
 const OWN_EXTENSIONS: [(&str, cl_version); 1] = [("cl_khr_icd", make_version(2, 0, 0))];
 
+// The plugin over OpenCL drivers knows this driver by it, and leaves it out.
 /// What functions of extensions end with.
 const SUFFIX: &str = "OFFKIT";
 
@@ -64,6 +65,7 @@ fn find() -> Vec<Known> {
     };
     for pi in plugin.platforms().unwrap_or_default() {
         let devices = pi.devices(offkit_pi::ffi::PI_DEVICE_TYPE_ALL);
+        // Before its devices, which have its handle among their answers.
         let Ok(platform) = Platform::new(&pi).insert() else {
             continue;
         };
@@ -196,6 +198,7 @@ pub(crate) fn of_type(
         | CL_DEVICE_TYPE_ACCELERATOR
         | CL_DEVICE_TYPE_CUSTOM
         | CL_DEVICE_TYPE_DEFAULT;
+    // CL_DEVICE_TYPE_ALL has bits of no type, so that it is compared as a whole.
     let valid = wanted == CL_DEVICE_TYPE_ALL || (wanted != 0 && wanted & !known == 0);
     require(valid, CL_INVALID_DEVICE_TYPE)?;
     let devices = devices_of(platform).iter().enumerate();
@@ -222,6 +225,7 @@ pub(crate) fn clGetExtensionFunctionAddressForPlatform(
 }
 
 pub(crate) fn clUnloadCompiler() -> Result<()> {
+    // A hint. clang and the worker are processes of their own, which end by themselves.
     Ok(())
 }
 

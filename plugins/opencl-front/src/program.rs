@@ -68,6 +68,7 @@ impl Program {
         if let Origin::Binary(binary_type, modules) = &origin {
             state.binary_type = *binary_type;
             state.modules.clone_from(modules);
+            // It was compiled when it was written, and can be linked without another compilation.
             if *binary_type != CL_PROGRAM_BINARY_TYPE_NONE {
                 state.status = CL_BUILD_SUCCESS;
             }
@@ -151,6 +152,7 @@ pub(crate) fn clCreateProgramWithSource(
             length => source.extend_from_slice(text.as_bytes().slice(length).unwrap_or_default()),
         }
     }
+    // Old comments may have other encodings, and OpenCL has no error for a source that is no UTF-8.
     let source = String::from_utf8_lossy(&source).into_owned();
     Program::new(context, Origin::Source(source)).create()
 }
@@ -191,6 +193,8 @@ pub(crate) fn clCreateProgramWithBinary(
     let (Some(lengths), Some(binaries)) = (lengths.slice(count), binaries.slice(count)) else {
         return fail(CL_INVALID_VALUE);
     };
+    // Each device has a status of its own, so that all binaries are read; the first is the program,
+    // for a binary is good for every device.
     let mut status = vec![CL_SUCCESS; count];
     let mut read = None;
     for ((length, bytes), status) in lengths.iter().zip(binaries).zip(&mut status) {
@@ -254,6 +258,7 @@ pub(crate) fn clSetProgramSpecializationConstant(
     let constant = constants.find(|constant| constant.id == spec_id);
     let constant = constant.ok_or(Failure(CL_INVALID_SPEC_ID))?;
     require(constant.size == spec_size as u64, CL_INVALID_VALUE)?;
+    // As many bytes as the constant has, 8 at most, with the lowest first in memory.
     let bytes = value.iter().rev();
     let bits = bytes.fold(0, |bits, byte| bits << 8 | u64::from(*byte));
     program.state().constants.insert(spec_id, bits);

@@ -22,6 +22,7 @@ pub(crate) fn clGetProgramInfo(
     let place = Place::new(param_value_size, param_value, param_value_size_ret);
     let state = program.state();
     let count = context.devices.len();
+    // Only where it is asked for: it copies all modules.
     let binary = || {
         if state.modules.is_empty() {
             return Vec::new();

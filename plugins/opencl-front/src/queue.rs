@@ -67,6 +67,7 @@ pub(crate) fn submit(
     let target = queue.object();
     with_wait_list(&target.context, to.count, to.list, |count, list| {
         let notifies = target.context.object().notify.is_some();
+        // Without a place for an event the plugin makes none for a command that it does at once.
         if to.event.is_null() && !notifies {
             return call(target.plugin(), target.raw(), count, list, core::ptr::null_mut());
         }
@@ -105,6 +106,8 @@ fn create(
 ) -> Result<cl_command_queue> {
     let context = Context::of(context)?;
     let device = context.object().device(device)?.clone();
+    // OpenCL has two errors: for bits that are no property, and for properties that the device
+    // does not have.
     let known = CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE
         | CL_QUEUE_PROFILING_ENABLE
         | CL_QUEUE_ON_DEVICE
@@ -130,6 +133,7 @@ fn create(
         flags,
         properties,
     };
+    // Before it has a handle: where it gets none, dropping it takes the entry out again.
     context.object().queues().push(queue.raw().expose_provenance());
     queue.create()
 }

@@ -93,6 +93,8 @@ pub(crate) fn for_device(options: &str) -> String {
 /// The options for the compiler.
 fn options(options: &str) -> Result<Vec<OsString>, SourceError> {
     // The driver of clang takes the second for an option of other targets.
+    // clang defines `__IMAGE_SUPPORT__` for SPIR-V whatever the device has, and leaves
+    // `__OPENCL_VERSION__`, which is the platform's, to others.
     let mut arguments: Vec<OsString> = [
         "-Xclang",
         TAKEN_AWAY,
@@ -110,6 +112,7 @@ fn options(options: &str) -> Result<Vec<OsString>, SourceError> {
             .map(|name| format!("-D{name}=1").into()),
     );
     let words = words(options);
+    // OpenCL's default is the highest 1.x that the device has.
     if !words.iter().any(|word| word.starts_with("-cl-std=")) {
         arguments.push("-cl-std=CL1.2".into());
     }
@@ -196,6 +199,7 @@ fn what_to_do(error: &DriveError) -> String {
 /// A source as LLVM's text, with what it says of its kernels' arguments.
 pub(crate) fn as_text(text: &str, words: &str) -> Option<String> {
     let mut options = options(words).ok()?;
+    // Without warnings, which the build has told already.
     options.extend(["-cl-kernel-arg-info", "-w"].map(OsString::from));
     for_driver(text, options, &[]).llvm().ok()
 }

@@ -32,11 +32,14 @@ pub(crate) fn of(source: &str, options: &str) -> SourceInfo {
 
 /// Reads LLVM's text.
 fn read(text: &str) -> SourceInfo {
+    // Before the functions, although they come behind them: a function names its nodes by number.
     let nodes: HashMap<&str, &str> = text
         .lines()
         .filter(|line| line.starts_with('!'))
         .filter_map(|line| line.split_once(" = !{"))
         .collect();
+    // clang defines each kernel twice: a plain function, for other kernels to call, has the same
+    // nodes.
     let kernels = text
         .lines()
         .filter(|line| line.starts_with("define ") && line.contains(" spir_kernel "));

@@ -28,6 +28,8 @@ pub(crate) fn clSVMAlloc(
     let allocate = || {
         let context = Context::of(context)?;
         let context = context.object();
+        // The flags are only checked: device memory is the host's, so that every allocation is as
+        // fine as can be.
         let access = flags & (CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY);
         require(flags & !FLAGS == 0 && access.count_ones() <= 1, CL_INVALID_VALUE)?;
         let atomics_alone = flags & CL_MEM_SVM_ATOMICS != 0 && flags & CL_MEM_SVM_FINE_GRAIN_BUFFER == 0;
@@ -83,6 +85,7 @@ impl Command {
     fn give_to(self, event: Out<cl_event>) {
         if !event.is_null() {
             event.write(self.0);
+            // The reference is the caller's now, and not this value's to give back.
             core::mem::forget(self);
         }
     }
@@ -97,6 +100,8 @@ impl Drop for Command {
 
 /// Allocations that are freed when a command comes to it.
 struct Freeing {
+    // A reference: the caller's function gets the handle, also of a queue that was released
+    // meanwhile.
     queue: Object<Queue>,
     pointers: Vec<*mut c_void>,
     function: SvmNotify,

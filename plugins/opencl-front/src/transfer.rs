@@ -181,6 +181,7 @@ pub(crate) fn clEnqueueReadBufferRect(
     let (queue, memory) = operands(command_queue, buffer)?;
     let memory = memory.object();
     require(!ptr.is_null(), CL_INVALID_VALUE)?;
+    // Whether the box is within the buffer the plugin says, which fills in pitches that are 0.
     let (mut from, mut into, mut region) = (origin(buffer_origin)?, origin(host_origin)?, extent(region)?);
     memory.check_host_access(CL_MEM_HOST_WRITE_ONLY)?;
     let to = Submission { count, list, event };
@@ -332,6 +333,7 @@ pub(crate) fn clEnqueueFillBuffer(
     require(fits, CL_INVALID_VALUE)?;
     memory.check_range(offset, size)?;
     let to = Submission { count, list, event };
+    // To OpenCL it is a command that does nothing, to the plugin an error.
     if size == 0 {
         return submit_nothing(&queue, CL_COMMAND_FILL_BUFFER, to);
     }
@@ -373,6 +375,7 @@ pub(crate) fn clEnqueueMigrateMemObjects(
         .ok_or(Failure(CL_INVALID_VALUE))?;
     let known = CL_MIGRATE_MEM_OBJECT_HOST | CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED;
     require(!handles.is_empty() && flags & !known == 0, CL_INVALID_VALUE)?;
+    // Only looked at: host and device have the same memory, so that nothing moves.
     for handle in handles {
         operands(command_queue, Out::from_pointer(*handle))?;
     }
@@ -435,6 +438,8 @@ pub(crate) fn clEnqueueMapBuffer(
             )
         },
     )?;
+    // Behind the submission, which gives the address: before that nobody can know it, and so unmap
+    // it.
     memory.note_mapped(address.addr());
     Ok(address)
 }

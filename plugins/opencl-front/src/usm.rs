@@ -53,6 +53,8 @@ pub(crate) fn free(context: &Context, address: *mut c_void) -> Result<()> {
 
 /// How many bytes there are from an address to the end of the allocation that it is within; `None` if it is in none.
 pub(crate) fn bytes_behind(context: &Context, address: usize) -> Result<Option<usize>> {
+    // The type first: an address that is in no allocation is no error, and base and size are 0
+    // then.
     if info::<u32>(context, address, PI_MEM_ALLOC_TYPE)? == PI_MEM_TYPE_UNKNOWN {
         return Ok(None);
     }
@@ -132,6 +134,7 @@ pub(crate) fn clMemFreeINTEL(context: Out<_cl_context>, ptr: Out<c_void>) -> Res
 
 pub(crate) fn clMemBlockingFreeINTEL(context: Out<_cl_context>, ptr: Out<c_void>) -> Result<()> {
     let context = Context::of(context)?;
+    // All commands, for the plugin does not tell which of them use the allocation.
     context.object().finish()?;
     free(context.object(), ptr.raw())
 }
@@ -158,6 +161,7 @@ pub(crate) fn clGetMemAllocInfoINTEL(
         CL_MEM_ALLOC_BASE_PTR_INTEL => place.number(info::<usize>(context, address, PI_MEM_ALLOC_BASE_PTR)?),
         CL_MEM_ALLOC_SIZE_INTEL => place.number(info::<usize>(context, address, PI_MEM_ALLOC_SIZE)?),
         CL_MEM_ALLOC_DEVICE_INTEL => {
+            // The plugin's own handle, which means nothing to the caller.
             let device: usize = info(context, address, PI_MEM_ALLOC_DEVICE)?;
             let mut devices = context.devices.iter();
             let known = devices.find(|known| known.object().pi.raw().addr() == device);
@@ -193,6 +197,7 @@ pub(crate) fn copy(
         size == 0 || !(target.is_null() || source.is_null()),
         CL_INVALID_VALUE,
     )?;
+    // The plugin interface has this error for buffers, and takes addresses as they come.
     let overlaps = source.addr().abs_diff(target.addr()) < size;
     require(!overlaps, CL_MEM_COPY_OVERLAP)?;
     submit(&queue, command, to, |plugin, raw, count, list, event| {

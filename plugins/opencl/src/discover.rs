@@ -117,6 +117,7 @@ static FOUND: LazyLock<(Vec<Driver>, Vec<&'static cl::Driver>)> = LazyLock::new(
         let before = used.len();
         let outcome = match &library {
             Err(reason) => Outcome::Unusable(reason.clone()),
+            // Asked before it is opened, which may be what does the harm.
             Ok(library) if LEFT_OUT.has(library) => Outcome::LeftOut(below::REASON),
             Ok(library) => match cl::open(library) {
                 Ok(platforms) => take(&platforms, &mut known, &mut used),
@@ -159,6 +160,7 @@ fn take(
             used.push(*platform);
         }
     }
+    // A platform that is refused does not matter where another one of the driver is used.
     match refused {
         Some(refused) if names.is_empty() => refused,
         _ => Outcome::Used(names),

@@ -91,6 +91,7 @@ static FOUND: LazyLock<(Vec<Found>, Vec<PlatformId>)> = LazyLock::new(|| {
     let (mut adapters, mut used, mut known) = (Vec::new(), Vec::new(), HashSet::new());
     for candidate in candidates() {
         let before = used.len();
+        // Asked before it is opened, which may be what does the harm.
         let outcome = match LEFT_OUT.has(&candidate.library) {
             true => Outcome::LeftOut(below::REASON),
             false => open(&candidate).map_or_else(Outcome::Unusable, |platforms| {
@@ -144,6 +145,7 @@ fn take(
         }
     }
     match refused {
+        // A platform that is refused does not matter where another one of the adapter is used.
         Some(refused) if names.is_empty() => refused,
         _ => Outcome::Used(names),
     }

@@ -51,6 +51,7 @@ pub(crate) struct CUDA_MEMCPY2D {
     pub(crate) height: usize,
 }
 
+// The header writes these fields out twice, for the source and for the target, in the same order.
 /// Where rows are.
 #[repr(C)]
 #[derive(Default)]
@@ -271,6 +272,7 @@ functions! {
     cuDeviceCanAccessPeer(can: *mut c_int, device: CUdevice, peer: CUdevice);
     cuCtxEnablePeerAccess(peer: CUcontext, flags: c_uint);
     }
+    // The second function for the UUID came with CUDA 11.4, that for parameters with 12.4.
     newer {
     cuDeviceGetUuid(uuid: *mut CUuuid, device: CUdevice);
     cuDeviceGetUuid_v2(uuid: *mut CUuuid, device: CUdevice);

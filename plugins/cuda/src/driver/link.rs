@@ -45,6 +45,7 @@ pub(crate) fn link(
 
 fn complete(primary: &Primary, inputs: &[Input<'_>], jit: &mut Jit) -> Result<Vec<u8>> {
     let driver = primary.driver();
+    // Declared before the state, and so dropped behind it: destroying the link needs the context.
     let _current = primary.enter()?;
     let mut state = State { primary, handle: 0 };
     // SAFETY: one place for the handle; the options' buffers are there until the state is destroyed.

@@ -71,10 +71,13 @@ impl Allocation {
     pub(crate) fn pinned(primary: &Arc<Primary>, size: usize) -> Result<Allocation> {
         let _current = primary.enter()?;
         let mut start = null_mut();
+        // For all contexts of the process, as a context of several devices has one allocation for
+        // them.
         let flags = CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP;
         // SAFETY: one place for the address.
         unsafe { call!(primary.driver(), cuMemHostAlloc(&raw mut start, size, flags)) }?;
         let start = start.expose_provenance();
+        // With unified addressing, which 64-bit systems have, devices use the host's address.
         Ok(Allocation::new(primary, Kind::Pinned, start, start))
     }
 
@@ -119,6 +122,7 @@ impl Allocation {
             )?;
         }
         let kind = if is_owned { Kind::Device } else { Kind::Foreign };
+        // The host's address may lie within an allocation: what is before it is not the buffer's.
         let left = size.saturating_sub(address.saturating_sub(base));
         Ok((Allocation::new(primary, kind, address, address), left))
     }

@@ -32,6 +32,7 @@ pub(super) struct Jit {
 
 impl Jit {
     pub(super) fn new(options: &JitOptions) -> Jit {
+        // On the heap: the driver has their addresses, and this value moves.
         let (mut errors, mut infos) = (Box::new([0; LOG]), Box::new([0; LOG]));
         // Numbers stand where pointers to them might.
         let number = |number: u32| without_provenance_mut::<c_void>(number as usize);
@@ -122,6 +123,7 @@ impl Module {
             }
         };
         let loaded = primary.enter().and_then(load);
+        // Also where it has failed: the driver's compiler says here what is wrong with PTX.
         let log = jit.log();
         (loaded.map(|()| Module::of_host(primary, handle, true)), log)
     }

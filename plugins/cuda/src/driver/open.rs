@@ -73,6 +73,8 @@ pub(crate) fn open() -> Result<&'static Driver, Missing> {
     // SAFETY: opening a library runs its initialisers. This one is the system's, or in a folder that the user names.
     let library = unsafe { open_resolved(Path::new(LIBRARY)) }.map_err(|error| {
         let words = error.to_string();
+        // The loader begins with the library that it misses. Where that is one which the driver
+        // needs, the driver is there, and broken.
         let is_absent = words.contains("No such file") && words.starts_with(LIBRARY);
         match is_absent {
             true => Missing::Library(words),
@@ -118,6 +120,7 @@ pub(crate) fn open() -> Result<&'static Driver, Missing> {
 /// The version in the name of the library's file, `libcuda.so.570.26`: what compiles PTX belongs to it, whatever the
 /// kernel's part is.
 fn version_of_file() -> Option<DriverVersion> {
+    // `libcuda.so.1` is a link: only the process's mappings say which file was opened by that name.
     let maps = fs::read_to_string("/proc/self/maps").ok()?;
     let paths = maps
         .lines()

@@ -128,6 +128,7 @@ impl Primary {
 
     /// A context that a host gives. A device's primary context is nobody's to destroy: this has a reference of its own.
     pub(crate) fn of_host(id: DeviceId, handle: CUcontext, is_owned: bool) -> Result<Arc<Primary>> {
+        // The driver tells the handle of the primary context only to who takes a reference.
         let primary = Primary::retain(id)?;
         if primary.handle == handle {
             return Ok(primary);
@@ -146,6 +147,7 @@ impl Primary {
 
     /// Makes it current for this thread.
     pub(crate) fn enter(&self) -> Result<Current<'_>> {
+        // Pushed and not set: the thread is the host's, which may have a context of its own on it.
         // SAFETY: the context is there; it is popped when the value is dropped, on the same thread, as it is not `Send`.
         unsafe { call!(self.driver(), cuCtxPushCurrent_v2(self.handle)) }?;
         Ok(Current {

@@ -89,6 +89,7 @@ impl Stream {
 
     /// Waits for what was submitted, where the host is about to be told that it was not: it may free its memory then.
     pub(crate) fn settle(&self) {
+        // The context is current: the queue has made it so for the command that has failed.
         // SAFETY: the stream is there.
         unless_lost(unsafe { call!(self.driver(), cuStreamSynchronize(self.handle)) });
     }
@@ -150,6 +151,7 @@ impl Stream {
     /// Fills memory with a pattern, whose length divides the size.
     pub(crate) fn fill(&self, address: CUdeviceptr, pattern: &[u8], size: usize) -> Result<()> {
         let (driver, stream) = (self.driver(), self.handle);
+        // The driver refuses values of 2 and 4 bytes at addresses that are no multiples of that.
         match *pattern {
             _ if size == 0 => Ok(()),
             // SAFETY: see above.
@@ -225,6 +227,7 @@ impl Stream {
         shared: c_uint,
         arguments: &mut [*mut c_void],
     ) -> Result<()> {
+        // The driver has copied the values when it returns, so that the caller's may go then.
         // SAFETY: the function is of this context, and by the caller's promise.
         unsafe {
             call!(
@@ -263,6 +266,8 @@ impl Drop for Stream {
 impl Event {
     fn new(primary: &Arc<Primary>, is_timed: bool) -> Result<Event> {
         let mut handle: CUevent = 0;
+        // By the driver's documentation, events without times are the fastest to wait for and to
+        // ask.
         let flags = if is_timed {
             CU_EVENT_DEFAULT
         } else {

@@ -23,6 +23,7 @@ impl Anchor {
     pub(super) fn new(stream: &Stream) -> Result<Anchor, Error> {
         let event = stream.record(true)?;
         event.wait().clone()?;
+        // As soon as it is known to have come: the driver does not tell the time of a single event.
         Ok(Anchor { event, time: now() })
     }
 

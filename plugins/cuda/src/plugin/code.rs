@@ -74,6 +74,7 @@ pub(super) fn second_entry(first: &[usize], second: &[usize]) -> Option<bool> {
 fn kernels_of(image: &DeviceImage<'_>) -> Vec<Told> {
     let inspected = image.inspect(&Limits::default());
     let all: Vec<Told> = inspected.kernels.iter().map(Told::of).collect();
+    // By name, as an image may have thousands of kernels, and each is looked for twice.
     let named: HashMap<&str, &Told> = all.iter().map(|kernel| (kernel.name.as_str(), kernel)).collect();
     // A kernel without arguments has no list of their sizes.
     let sizes = |kernel: &Told| kernel.sizes.clone().unwrap_or_default();
@@ -123,6 +124,7 @@ impl Code {
     pub(super) fn new(format: ImageFormat, bytes: &[u8]) -> Code {
         let kernels = kernels_of(&DeviceImage::of_format(bytes, format));
         let mut bytes = bytes.to_vec();
+        // `cuModuleLoadDataEx` is told no length: it reads PTX as text, up to its NUL.
         if format == ImageFormat::Ptx && bytes.last() != Some(&0) {
             bytes.push(0);
         }
@@ -144,6 +146,7 @@ pub(super) fn best(
 ) -> Option<usize> {
     let highest = |rank: &dyn Fn(&DeviceImage<'_>) -> Option<Rank>| {
         let taken = images.iter().enumerate().filter(|(_, image)| is_taken(image));
+        // `max` takes the last of equals, and with reversed numbers that is the first image.
         let ranked = taken.filter_map(|(index, image)| Some((rank(image)?, Reverse(index))));
         ranked.max().map(|(_, Reverse(index))| index)
     };

@@ -22,6 +22,8 @@ const LIMIT: Duration = Duration::from_secs(600);
 
 /// Whether SPIR-V is compiled for a device of this process at all.
 pub(super) fn is_there(capability: (u32, u32)) -> bool {
+    // offkit compiles for `sm_60` and newer. Where a program has more rights than its user, nothing
+    // is started that a variable of the user's may name.
     capability.0 >= 6 && !program::is_privileged()
 }
 
@@ -74,6 +76,8 @@ fn make_apart(spirv: &[u8], request: DeviceRequest, program: &Path) -> Result<Ma
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name("offkit-compiler".to_owned());
         let work = || {
+            // Who writes to a worker that has gone gets SIGPIPE, which would end a host that
+            // expects none.
             signals::leave_to_others();
             make(spirv, request, program).map_err(explained)
         };
@@ -86,6 +90,7 @@ fn make_apart(spirv: &[u8], request: DeviceRequest, program: &Path) -> Result<Ma
 
 fn make(spirv: &[u8], request: DeviceRequest, program: &Path) -> Result<Made, WorkerError> {
     let mut worker = Worker::start_apart(program, START_LIMIT)?;
+    // While the process is there: its mappings say which file of LLVM it has loaded.
     let libraries = mapped_named(worker.process(), LLVM_LIBRARY);
     let compiled = worker.compile_for_device(spirv, request, Some(LIMIT))?;
     worker.end();

@@ -35,6 +35,7 @@ impl Place {
         if let Some(anchor) = self.anchor.get() {
             return Ok(anchor);
         }
+        // A stream without commands, in which the event comes at once.
         let stream = Stream::new(&self.primary)?;
         let _current = self.primary.enter()?;
         let anchor = Anchor::new(&stream)?;
@@ -91,6 +92,8 @@ impl CudaContext {
     /// What is known of the allocation that an address is in.
     fn usm_at<T>(&self, address: usize, tell: impl FnOnce(usize, &Usm) -> T) -> Option<T> {
         let usm = self.usm();
+        // Allocations do not overlap: only the last one that begins at or before the address can
+        // have it.
         let (base, known) = usm.range(..=address).next_back()?;
         (address - base < known.size).then(|| tell(*base, known))
     }
@@ -195,6 +198,8 @@ impl Context<Cuda> for CudaContext {
     }
 
     fn free_usm(&self, address: usize) -> Result<()> {
+        // Taken out before it is freed, so that nobody waits for the list as long as the driver
+        // takes.
         let known = self.usm().remove(&address);
         // The driver waits for the commands that use it.
         known.map(|known| drop(known.allocation)).ok_or_else(|| {
@@ -235,6 +240,7 @@ impl Context<Cuda> for CudaContext {
     ) -> Result<(CudaQueue, pi_queue_properties)> {
         let place = context.first();
         let stream = Stream::of_host(&place.primary, handle(&native), native.is_owned());
+        // A stream keeps its order, and nobody has asked for the times of its commands.
         Ok((CudaQueue::of(context, place, stream), 0))
     }
 

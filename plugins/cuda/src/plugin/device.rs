@@ -87,6 +87,7 @@ impl CudaDevice {
         let minor = id.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
         let name = id.name()?;
         let mut target = Target::of_capability(major, minor);
+        // Which PTX it takes depends on the compiler within its driver.
         target.driver = Some(id.driver().version);
         // The plugin compiles it.
         target.spirv = compile::is_there((major, minor))
@@ -131,6 +132,8 @@ impl CudaDevice {
             return Ok(primary);
         }
         let primary = Primary::retain(self.id)?;
+        // Weak, as devices are there for good: the context takes memory of the device, and is to
+        // go with the last who uses it.
         *known = Arc::downgrade(&primary);
         Ok(primary)
     }
@@ -269,6 +272,7 @@ impl Device<Cuda> for CudaDevice {
                 .into()
             }
             PI_DEVICE_INFO_UUID => self.id.uuid()?.to_vec().into(),
+            // The driver tells no number of a function, and a GPU is the first one of its card.
             PI_DEVICE_INFO_PCI_ADDRESS => format!(
                 "{:04x}:{:02x}:{:02x}.0",
                 ask(CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID)?,

@@ -72,6 +72,7 @@ impl End {
 
     /// Says that the command is done.
     pub(super) fn complete(&self) {
+        // Only what is known first counts: a failure that somebody was told of stays one.
         self.known.get_or_init(|| Ok(()));
     }
 

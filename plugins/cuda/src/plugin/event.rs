@@ -53,6 +53,7 @@ impl CudaEvent {
 /// The status that an outcome is.
 pub(super) fn status(outcome: Option<&driver::Result<()>>) -> pi_event_status {
     match outcome {
+        // The driver does not tell a command that waits from one that runs.
         None => PI_EVENT_SUBMITTED,
         Some(Ok(())) => PI_EVENT_COMPLETE,
         Some(Err(error)) => error.result().0,
@@ -92,6 +93,7 @@ impl Event<Cuda> for CudaEvent {
             PI_PROFILING_INFO_COMMAND_QUEUED => Ok(timed.queued),
             PI_PROFILING_INFO_COMMAND_SUBMIT => Ok(timed.submitted),
             PI_PROFILING_INFO_COMMAND_START | PI_PROFILING_INFO_COMMAND_END => {
+                // Between events that have not come the driver measures no time.
                 if self.end.outcome() != Some(&Ok(())) {
                     return Err(missing("the command is not complete"));
                 }
@@ -109,6 +111,8 @@ impl Event<Cuda> for CudaEvent {
     }
 
     fn on_status(&self, _: pi_event_status, callback: StatusCallback) -> Result<()> {
+        // Whatever status is waited for, the end is past it, and of nothing else is it known when
+        // it has come.
         // It has to be there before other commands are: the thread asks late.
         if let Err(error) = self.end.event() {
             tracing::debug!(%error, "an event for a callback");

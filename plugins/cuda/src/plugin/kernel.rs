@@ -230,9 +230,11 @@ impl CudaKernel {
         };
         let (blocks, threads) = shape(&self.name, &limits, range)?;
         let (entry, is_told) = on.entry(&self.name, range)?;
+        // The driver refuses a launch without blocks; to hosts it is a command that does nothing.
         if blocks.contains(&0) {
             return Ok(Used::default());
         }
+        // Held until the launch is submitted: its values and what it keeps are of one moment.
         let arguments = self.arguments.lock().unwrap_or_else(PoisonError::into_inner);
         let count = self.count().unwrap_or(arguments.len());
         let mut used = Used {
@@ -246,6 +248,7 @@ impl CudaKernel {
                 let message = format!("argument {index} of kernel {} is not set", self.name);
                 return Err(Error::new(PI_INVALID_KERNEL_ARGS, message));
             };
+            // Where the value begins, as a number: the bytes move while more are added.
             places.push(values.len());
             match held {
                 Held::Bytes(bytes) => values.extend_from_slice(bytes),
@@ -330,6 +333,7 @@ impl Kernel<Cuda> for CudaKernel {
             let message = format!("kernel {name} has {most} arguments");
             return Err(Error::new(PI_INVALID_ARG_INDEX, message));
         }
+        // For the errors below, since the value is taken apart here.
         let what = value.to_string();
         let held = match value {
             Argument::Bytes(bytes) => Held::Bytes(bytes.to_vec()),
@@ -341,6 +345,7 @@ impl Kernel<Cuda> for CudaKernel {
         };
         let given = match &held {
             Held::Bytes(bytes) => Some(bytes.len()),
+            // The size is that of the memory, and not of the pointer that the kernel takes.
             Held::Local(_) => None,
             Held::Memory(_) | Held::Pointer(_) => Some(size_of::<usize>()),
         };

@@ -89,6 +89,7 @@ impl CudaMemory {
                 (allocation, storage.map_or(HostSide::Beside, HostSide::Own))
             }
         };
+        // Memory of its own begins as a copy of the storage that it stands for.
         let first = match (&host, request.copy) {
             (HostSide::Own(start), _) => Some(*start),
             (_, Some(bytes)) => Some(bytes.as_ptr().expose_provenance()),
@@ -189,6 +190,7 @@ impl Memory<Cuda> for CudaMemory {
                 HostSide::Own(start) => HostSide::Own(start + origin),
                 HostSide::Beside => HostSide::Beside,
             },
+            // Its own: a host gives a mapping back through the object that it was made with.
             mappings: Mutex::default(),
             allocation: Arc::clone(&buffer.allocation),
             _storage: None,
@@ -204,6 +206,8 @@ impl Memory<Cuda> for CudaMemory {
                 let mut mappings = self.mappings();
                 let beside = match &mappings.beside {
                     Some(beside) => beside,
+                    // Once for the whole buffer, and kept: pinning memory takes long, and mappings
+                    // come again.
                     None => {
                         let beside = Allocation::pinned(&self.place.primary, self.size)?;
                         mappings.beside.insert(beside)

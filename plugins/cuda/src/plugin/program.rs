@@ -175,6 +175,7 @@ impl CudaProgram {
 
     /// Builds the program; the log has something before it.
     fn build_with(&self, options: &str, before: &str) -> Result<()> {
+        // Before anything changes: with a wrong option the program stays as it was.
         let told = jit_options(options)?;
         match &self.source {
             Source::Code(code) => {
@@ -218,6 +219,7 @@ impl CudaProgram {
         explain: impl Fn(&str) -> String,
     ) -> Result<()> {
         let spirv = module.to_bytes();
+        // LLVM's levels end at 3, and the driver's at 4.
         let level = told.jit.level.map_or(3, |level| level.min(3) as u8);
         let mut codes: Vec<(Arc<Place>, Arc<Code>)> = Vec::new();
         for place in &self.places {
@@ -260,6 +262,7 @@ impl CudaProgram {
                 let cubin = linked.map_err(|words| self.refused(options, lines([&log, &words])))?;
                 code = Arc::new(Code::new(ImageFormat::Cubin, &cubin));
             }
+            // The driver is told no length: it would read where nothing is.
             if code.bytes.is_empty() {
                 return Err(self.refused(options, lines([&log, "the linker has made no code"])));
             }
@@ -318,6 +321,7 @@ fn built(options: &str, binary_type: pi_program_binary_type, log: String) -> Bui
 
 /// What the images tell of the kernels that a host sees.
 fn told(loaded: &[Loaded]) -> &[Told] {
+    // The images for the other devices have the same kernels, made of the same SPIR-V.
     let code = loaded.first().and_then(|first| first.code.as_deref());
     code.map_or(&[], |code| &code.kernels)
 }
@@ -412,6 +416,7 @@ impl Program<Cuda> for CudaProgram {
     /// What was linked, or was machine code from the start. What the driver compiles of PTX it keeps itself, and gives to
     /// nobody.
     fn binaries(&self) -> Result<Vec<Vec<u8>>> {
+        // What was loaded first: of LTO-IR that is the cubin which the linker has made.
         let loaded = self.state().loaded.first().and_then(|first| first.code.clone());
         let code = match &self.source {
             Source::Code(code) => loaded.or_else(|| Some(Arc::clone(code))),

@@ -193,6 +193,7 @@ impl CudaQueue {
             return Err(Error::new(PI_INVALID_QUEUE_PROPERTIES, message));
         }
         let is_profiled = properties & PI_QUEUE_PROFILING_ENABLE != 0;
+        // Now, so that no command's time is from before the anchor, from which others are counted.
         if is_profiled {
             place.anchor()?;
         }
@@ -279,6 +280,7 @@ impl CudaQueue {
                 pattern,
                 size,
             } => stream.fill(*address, pattern, *size),
+            // Of nothing the addresses may be null: the driver is not asked.
             Command::CopyUsm { size: 0, .. } => Ok(()),
             Command::CopyUsm { source, target, size } => {
                 let [from, to] = [source, target].map(|address| self.context.device_of(*address));
@@ -396,6 +398,8 @@ fn copy_rect(
     (target, to_host): (usize, bool),
     rect: &BufferRect,
 ) -> driver::Result<()> {
+    // Not by `cuMemcpy3D`: there slices are a whole number of rows apart, and here they may be
+    // anything.
     let region = rect.region();
     let rows = |address, is_host, pitch| Rows {
         kind: if is_host {
@@ -403,6 +407,7 @@ fn copy_rect(
         } else {
             CU_MEMORYTYPE_DEVICE
         },
+        // The driver looks at the one that the kind means.
         host: address,
         device: address,
         pitch,
@@ -434,6 +439,8 @@ impl Queue<Cuda> for CudaQueue {
         let state = &mut *state;
         let _current = queue.place.primary.enter()?;
         let lane = state.next(&queue.place)?;
+        // Before anything else goes to the stream: behind the waits of this command, the event of
+        // the last one would come late.
         state.lanes[lane].close(&mut over);
         let is_free = state.most > 1;
         let is_barrier = matches!(command, Command::Barrier);
@@ -462,6 +469,7 @@ impl Queue<Cuda> for CudaQueue {
             }
         }
         let lane = &mut state.lanes[lane];
+        // Behind the waits, which are no part of the command's time.
         let (submitted, start) = match queue.is_profiled {
             true => (now(), Some(lane.stream.record(true)?)),
             false => (0, None),
@@ -541,6 +549,7 @@ impl Finishing {
         Finishing {
             stream: Arc::clone(&lane.stream),
             last: lane.last.clone(),
+            // Taken out, so that what is submitted meanwhile is not given back with it.
             unmarked: std::mem::take(&mut lane.unmarked),
             marked: std::mem::take(&mut lane.marked),
         }
@@ -555,6 +564,7 @@ impl Finishing {
 
     /// Nobody knows whether it is done.
     fn give_back(mut self, lane: &mut Lane) {
+        // In front of what came meanwhile: the oldest have to stay first.
         self.unmarked.append(&mut lane.unmarked);
         self.marked.append(&mut lane.marked);
         (lane.unmarked, lane.marked) = (self.unmarked, self.marked);

@@ -31,6 +31,7 @@ fn open_size(limits: &Limits, global: [usize; 3]) -> Option<[usize; 3]> {
     // The first dimension comes last: it gets the threads that the others, with as few as they can have, leave to it.
     for axis in [1, 2, 0] {
         let (size, most) = (global[axis], left.min(limits.threads[axis]));
+        // The driver launches whole blocks alone, so that only divisors will do.
         let fits = |width: &usize| size.is_multiple_of(*width) && size / width <= limits.blocks[axis];
         local[axis] = match axis {
             0 => (1..=most).rev().find(fits)?,
@@ -64,6 +65,7 @@ pub(super) fn shape(kernel: &str, limits: &Limits, range: &NdRange) -> Result<([
             "a work-group of {local:?}, and it takes {required:?} alone"
         )));
     }
+    // Before sizes divide below: a group of no work-items is refused here.
     let items = local.iter().try_fold(1usize, |all, size| all.checked_mul(*size));
     if items.is_none_or(|items| items == 0 || items > limits.most) {
         let most = limits.most;

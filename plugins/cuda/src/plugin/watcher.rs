@@ -55,6 +55,7 @@ fn watch(end: Arc<End>, then: Box<dyn FnOnce(&End) + Send>) -> Result<()> {
                 format_args!("no thread to watch events in: {error}"),
             )
         };
+        // Without a thread nothing is noted, for nobody would ever look at it.
         spawned.map_err(no_thread)?;
         watcher.is_running = true;
     }
@@ -68,6 +69,8 @@ fn run() {
         let watched = {
             let mut watcher = WATCHER.lock().unwrap_or_else(PoisonError::into_inner);
             let watcher = watcher.get_or_insert_default();
+            // Both under the lock: who adds something has it looked at by this thread, or starts
+            // another.
             if watcher.watched.is_empty() {
                 watcher.is_running = false;
                 return;
@@ -76,6 +79,7 @@ fn run() {
         };
         // Without the lock: the driver is asked, and others may want to watch something meanwhile.
         let (over, left): (Vec<_>, Vec<_>) = watched.into_iter().partition(|one| one.end.outcome().is_some());
+        // Longer as long as nothing ends: a command of minutes is not to keep a processor busy.
         pause = if over.is_empty() {
             (pause * 2).min(longest)
         } else {

@@ -30,6 +30,7 @@ impl Buffer<'_> {
 impl Owned<_cl_context> {
     /// A context of devices of one driver.
     pub(crate) fn create(driver: &'static Driver, devices: &[DeviceId]) -> Result<Self> {
+        // Without its name the platform would be the driver's choice.
         let properties = [
             CL_CONTEXT_PLATFORM,
             driver.platform().expose_provenance().cast_signed(),
@@ -88,6 +89,8 @@ impl Owned<_cl_context> {
             Buffer::Copy(bytes) => bytes.len(),
             Buffer::Storage(host) => host.size(),
         };
+        // OpenCL has one size for the buffer and for the host's memory. The plugin interface has
+        // seen to it; here it is what makes the driver's reads and writes sound.
         assert!(room >= size, "as many bytes as the buffer has");
         let (driver, pointer) = (self.driver(), content.pointer());
         // SAFETY: the pointer is null, or to `size` bytes that are read during the call, or that the host has given to

@@ -13,6 +13,7 @@ pub(crate) type Event = Owned<_cl_event>;
 impl Event {
     /// How far the command is, or the error that it failed with.
     pub(crate) fn status(&self) -> Result<cl_int> {
+        // Not by `ask!`, which calls twice and allocates: hosts may ask this over and over.
         let mut status = CL_COMPLETE;
         // SAFETY: the event is the driver's, and the answer has that size.
         unsafe {

@@ -46,6 +46,8 @@ impl Owned<_cl_kernel> {
     ///
     /// As for [`set_bytes`](Self::set_bytes).
     pub(crate) unsafe fn set_buffer(&self, index: u32, buffer: Option<&Owned<_cl_mem>>) -> Result<()> {
+        // A null handle behind a pointer is a null pointer to global memory. Without the pointer to
+        // it, the driver would take it for local memory.
         let handle: cl_mem = buffer.map_or(null_mut(), Owned::handle);
         // SAFETY: by the caller's promise; the value is a handle.
         unsafe { self.set(index, size_of::<cl_mem>(), (&raw const handle).cast()) }
@@ -69,6 +71,8 @@ impl Owned<_cl_kernel> {
     /// As for [`set_bytes`](Self::set_bytes).
     pub(crate) unsafe fn set_address(&self, index: u32, address: usize) -> Result<()> {
         let (driver, pointer) = (self.driver(), core::ptr::with_exposed_provenance(address));
+        // Without the extension the plugin has no memory with addresses: this is SVM that the host
+        // has from elsewhere.
         // SAFETY: by the caller's promise; that the address is one, the host vouches for.
         unsafe {
             if driver.has_usm() {
@@ -137,6 +141,7 @@ impl Owned<_cl_kernel> {
     ) -> Result<Vec<u8>> {
         let (size, value) = (size_of_val(local), local.as_ptr().cast());
         let (kernel, device, driver) = (self.handle(), device.handle(), self.driver());
+        // Before OpenCL 2.1 the function was that of `cl_khr_subgroups`, under another name.
         // SAFETY: the kernel is the driver's, and the device one of its; so many bytes are there.
         if driver.version >= (2, 1) {
             ask!(driver.table, unsafe clGetKernelSubGroupInfo(kernel, device, name, size, value))

@@ -73,6 +73,7 @@ impl<O: Object> Owned<O> {
         function: &'static str,
         handle: *mut O,
     ) -> Result<Owned<O>> {
+        // The driver has said that it succeeded; OpenCL has no code for that with a null handle.
         let null = Error {
             function,
             code: CL_OUT_OF_HOST_MEMORY,
@@ -143,6 +144,7 @@ impl<O: Object> Owned<O> {
 
 impl<O: Object> Drop for Owned<O> {
     fn drop(&mut self) {
+        // Who drops an object cannot be told, and the worst that follows is a leak.
         // SAFETY: this is a reference, and ends.
         if let Err(error) = unsafe { O::release(self.driver, self.handle()) } {
             tracing::error!(%error, "an object is not released");

@@ -115,6 +115,8 @@ unsafe fn of_table(
             };
         }
     }
+    // A driver of version 2 that has no such function still has its table.
+    // How long a table is only the version says: until that is known, the shortest one is read.
     // SAFETY: every table has the function in its second place, and the platform is the driver's.
     let version = unsafe {
         let first = table::copy(table, (1, 0));
@@ -142,6 +144,8 @@ unsafe fn of_exports(
 /// The platform and the table are of one driver.
 unsafe fn driver(platform: cl_platform_id, table: Dispatch) -> &'static Driver {
     let find = |name: &CStr| -> *const c_void {
+        // A library may have several platforms with functions of their own, which the older of the
+        // two queries cannot tell apart.
         // SAFETY: the platform is the driver's.
         let found = unsafe {
             match (
@@ -185,6 +189,7 @@ pub(super) fn parse_version(text: &str) -> (u32, u32) {
     let (major, minor) = number.split_once('.').unwrap_or_default();
     match (major.parse(), minor.parse()) {
         (Ok(major), Ok(minor)) => (major, minor),
+        // The version with the shortest table, so that nothing is read past its end.
         _ => (1, 0),
     }
 }

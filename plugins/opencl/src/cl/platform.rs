@@ -82,6 +82,7 @@ impl Driver {
         };
         match listed {
             Ok(devices) => Ok(devices.into_iter().map(|device| DeviceId(device, self)).collect()),
+            // No failure: drivers are installed on machines without their hardware, too.
             Err(error) if error.code == CL_DEVICE_NOT_FOUND => Ok(Vec::new()),
             Err(error) => Err(error),
         }
@@ -172,6 +173,7 @@ impl DeviceId {
     /// The time by the device's clock, in nanoseconds.
     pub(crate) fn timer(self) -> Result<u64> {
         let DeviceId(device, driver) = self;
+        // OpenCL refuses a null place for either of them.
         let (mut on_device, mut on_host) = (0, 0);
         // SAFETY: the device is the driver's, and both places are there.
         unsafe {

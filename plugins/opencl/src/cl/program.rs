@@ -90,6 +90,8 @@ impl Owned<_cl_program> {
             .collect();
         let mut places: Vec<*mut u8> = binaries
             .iter_mut()
+            // Null is OpenCL's word for leaving one out; the pointer of an empty vector is not
+            // null, and points nowhere.
             .map(|binary| match binary.is_empty() {
                 true => null_mut(),
                 false => binary.as_mut_ptr(),
@@ -136,6 +138,8 @@ impl Owned<_cl_context> {
     ) -> Result<(Owned<_cl_program>, Option<Error>)> {
         const FUNCTION: &str = "clLinkProgram";
         let driver = self.driver();
+        // Without `create!`, which drops what comes with an error: here that may be a program,
+        // which has to be released.
         let function = driver.table.clLinkProgram.ok_or(Error::missing(FUNCTION))?;
         let handles: Vec<cl_program> = programs.iter().map(|program| program.handle()).collect();
         let mut code = CL_SUCCESS;

@@ -9,12 +9,14 @@ use offkit_pi::NdRange;
 use offkit_pi::plugin::{BufferRect, Corner, HostSource, HostTarget};
 
 /// Handles that are on the stack.
+// Submitting a command with a short list is to cost no allocation.
 const FEW: usize = 8;
 
 /// What a command waits for, and whether it is to have an event.
 pub(crate) struct Order<'a> {
     list: List,
     is_wanted: bool,
+    // The list has handles, which keep nothing: so the events are borrowed until it is used.
     events: PhantomData<&'a Event>,
 }
 
@@ -193,6 +195,7 @@ impl Owned<_cl_command_queue> {
 
     /// Copies bytes.
     pub(crate) fn transfer(&self, transfer: &Transfer<'_>, order: &Order<'_>) -> Result<Option<Event>> {
+        // Never blocking: where a host wants that, the plugin interface waits for the event.
         let table = &self.driver().table;
         // A box in a buffer and one in the host's memory, whichever way it goes.
         macro_rules! with_host {

@@ -42,6 +42,7 @@ fn slots(version: (u32, u32)) -> usize {
         (2, 1) => 144,
         (2, _) => 146,
         (3, 0) => 149,
+        // Later versions only add to the end.
         _ => SLOTS,
     }
 }
@@ -98,5 +99,6 @@ macro_rules! extensions {
 for_each_extension!(extensions);
 
 fn cstr(text: &'static str) -> &'static CStr {
+    // The macros end each text with its NUL, so that the default is never taken.
     CStr::from_bytes_with_nul(text.as_bytes()).unwrap_or_default()
 }

@@ -22,6 +22,7 @@ impl Owned<_cl_context> {
     ) -> Result<usize> {
         let (driver, context) = (self.driver(), self.handle());
         let (functions, device) = (&driver.extensions, device.map_or(null_mut(), DeviceId::handle));
+        // PI's alignments have 32 bits as well.
         let alignment = alignment as cl_uint;
         // SAFETY: the device is null, or one of the context's, as the plugin interface has checked; no properties.
         let address = unsafe {
@@ -64,6 +65,8 @@ impl Owned<_cl_context> {
             self.driver().extensions,
             unsafe clGetMemAllocInfoINTEL(self.handle(), pointer(address), name)
         )?;
+        // A type has 4 bytes, and addresses and sizes have 8: the first fill the low half of the
+        // word.
         let mut word = [0; size_of::<usize>()];
         for (place, byte) in word.iter_mut().zip(bytes) {
             *place = byte;
@@ -133,6 +136,7 @@ impl Owned<_cl_command_queue> {
         if functions.clEnqueueMigrateMemINTEL.is_none() {
             return self.marker(order);
         }
+        // Without a flag the memory goes to the queue's device; one would send it to the host.
         // SAFETY: as above.
         unsafe {
             submit!(

@@ -100,6 +100,8 @@ impl Context<OpenCl> for ClContext {
     }
 
     fn create_program(context: &Ref<Self>, il: &[u8]) -> Result<ClProgram> {
+        // Drivers of 3.0 may have the function and refuse every module, with an error that does not
+        // say so.
         if !context.devices.iter().all(|device| device.takes_spirv()) {
             let message =
                 "the driver takes no SPIR-V (its CL_DEVICE_IL_VERSION is empty), only OpenCL C and binaries";
@@ -117,6 +119,7 @@ impl Context<OpenCl> for ClContext {
         device: &Arc<ClDevice>,
         binary: &[u8],
     ) -> Result<ClProgram> {
+        // For this device alone: drivers refuse what is asked about a program and another one.
         let object = context.object.create_program_with_binary(device.id, binary)?;
         Ok(ClProgram::new(object, std::slice::from_ref(device)))
     }

@@ -250,6 +250,8 @@ impl ClDevice {
                     PI_DEVICE_TYPE_GPU => Family::IntelGpu,
                     _ => Family::IntelFpga,
                 };
+                // Other vendors' drivers have devices of these kinds as well, PoCL a CPU, and
+                // cannot load what Intel's compiler makes.
                 let vendor = self.id.driver().text(CL_PLATFORM_VENDOR);
                 (target.family() == family && vendor.contains("Intel")).then_some(0)
             }

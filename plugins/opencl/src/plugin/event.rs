@@ -36,6 +36,8 @@ impl Event<OpenCl> for ClEvent {
         match self.object.status() {
             Ok(status) => {
                 if status <= PI_EVENT_COMPLETE {
+                    // Another thread that reads it here sees what the command wrote, as it would
+                    // after a call of the driver.
                     self.end.store(status, Ordering::Release);
                 }
                 status

@@ -130,6 +130,7 @@ impl Kernel<OpenCl> for ClKernel {
             // There is nothing to reach.
             return Ok(());
         }
+        // PI has one switch for all kinds of memory, and the extension has one for each.
         let value = cl_bool::from(indirect).to_ne_bytes();
         for name in [
             CL_KERNEL_EXEC_INFO_INDIRECT_HOST_ACCESS_INTEL,

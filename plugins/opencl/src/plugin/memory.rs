@@ -9,6 +9,7 @@ use super::OpenCl;
 use crate::cl::{Buffer, Owned};
 
 /// The flags that OpenCL has as well.
+// Drivers refuse those that they do not know.
 const FLAGS: pi_mem_flags = 0x3f;
 
 /// A buffer of a driver, a part of one, or an image.

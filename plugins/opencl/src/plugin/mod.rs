@@ -40,6 +40,7 @@ impl Plugin for OpenCl {
     /// The platforms of all drivers that can be used. It is an error if there are none, and some cannot: a host shows
     /// errors, and the error has the reasons.
     fn platforms() -> Result<Vec<Arc<ClPlatform>>> {
+        // Made once: hosts know platforms by handles, which lead to the same objects at each call.
         static PLATFORMS: LazyLock<Vec<Arc<ClPlatform>>> = LazyLock::new(|| {
             platforms()
                 .iter()

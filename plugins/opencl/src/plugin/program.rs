@@ -48,6 +48,7 @@ impl ClProgram {
 
     /// An error of a compile or a build, with the driver's log.
     fn explained(&self, error: cl::Error) -> Error {
+        // The code only says that something is wrong with the program.
         let Build { log, .. } = self.build_info();
         match log.trim() {
             "" => error.into(),
@@ -114,6 +115,7 @@ impl Program<OpenCl> for ClProgram {
         let c_name = CString::new(name).map_err(|error| Error::new(PI_INVALID_VALUE, error))?;
         match self.object.global_variable(device.id, &c_name) {
             Ok((address, size)) => Ok(GlobalVariable { address, size }),
+            // Intel's driver has this code for a name that it does not find.
             Err(error) if error.code == CL_INVALID_ARG_VALUE => {
                 let message = format!("the program has no variable `{name}` that the host may reach");
                 Err(Error::new(PI_INVALID_VALUE, message))

@@ -22,6 +22,7 @@ impl ClQueue {
 
     /// What a command waits for, as the driver wants it.
     fn order<'a>(&self, events: &'a [Ref<ClEvent>], event: &NewEvent<'_, OpenCl>) -> Result<Order<'a>> {
+        // A driver follows the handles that it is given, also those of another driver.
         if !events.iter().all(|event| event.object().is_of(self.0.driver())) {
             let message = "an event of another OpenCL platform cannot be waited for by a command";
             return Err(Error::new(PI_INVALID_CONTEXT, message));

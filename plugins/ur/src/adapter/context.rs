@@ -124,6 +124,7 @@ impl Owned<_ur_context> {
         size: usize,
         content: &Buffer<'_>,
     ) -> Result<Owned<_ur_mem>> {
+        // The plugin interface has seen to it; here the adapter's reads and writes depend on it.
         match content {
             Buffer::Fresh => {}
             Buffer::Copy(bytes) => assert!(bytes.len() >= size, "as many bytes as the buffer has"),

@@ -81,6 +81,7 @@ impl Error {
         match self.why {
             Why::Code(code) => result(code),
             Why::Own(..) => PI_PLUGIN_SPECIFIC_ERROR,
+            // What the plugin interface has for functions that are not there.
             Why::Missing => PI_INVALID_OPERATION,
             Why::Null => PI_OUT_OF_HOST_MEMORY,
         }
@@ -98,6 +99,7 @@ impl Adapter {
     pub(super) fn check(&'static self, function: &'static str, code: ur_result_t) -> Result<()> {
         match code {
             UR_RESULT_SUCCESS => Ok(()),
+            // Asked at once: this thread's next call of the adapter may replace its words.
             UR_RESULT_ERROR_ADAPTER_SPECIFIC => Err(Error {
                 function,
                 why: self.last_error(),

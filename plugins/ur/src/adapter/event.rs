@@ -60,6 +60,8 @@ impl Event {
 
     /// Has a function called when a status is reached.
     pub(crate) fn on_status(&self, status: u32, callback: StatusCallback) -> Result<()> {
+        // A reference for the callback, which asks the event: the host may have released its own by
+        // then.
         let event = self.try_clone()?;
         let data = Box::into_raw(Box::new(Waiting { callback, event }));
         // SAFETY: the function takes such data, and the adapter calls it once.

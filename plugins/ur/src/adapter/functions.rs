@@ -6,6 +6,8 @@ use offkit_ur::*;
 /// A place of a table: null, or the address of a function.
 pub(super) type Slot = *const c_void;
 
+// Called by place and not by name: what adapters are sure to export are the functions that fill in
+// tables.
 macro_rules! functions {
     ($($table:ident [$($place:tt)+] $name:ident($($parameter:ident: $type:ty),*);)*) => {
         /// The functions' types.

@@ -55,6 +55,7 @@ impl<M: AsRef<Owned<_ur_mem>>, S: AsRef<Owned<_ur_sampler>>> Held<M, S> {
             index,
             size,
             value,
+            // What the kernel does with a buffer is not known here, and this allows all of it.
             flags: UR_MEM_FLAG_READ_WRITE,
         })
     }
@@ -132,6 +133,7 @@ impl Owned<_ur_kernel> {
 
     /// The program that it is of.
     pub(crate) fn program(&self) -> Result<Owned<_ur_program>> {
+        // Queries answer with a handle and give no reference.
         const FUNCTION: &str = "urKernelGetInfo";
         let adapter = self.adapter();
         let mut program: ur_program_handle_t = null_mut();

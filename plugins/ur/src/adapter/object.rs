@@ -100,6 +100,7 @@ impl<O: Object> Owned<O> {
 
 impl<O: Object> Drop for Owned<O> {
     fn drop(&mut self) {
+        // A leak is all that follows, and who drops an object cannot be told of it.
         // SAFETY: this is a reference, and ends.
         if let Err(error) = unsafe { O::release(self.adapter, self.handle()) } {
             tracing::error!(%error, "an object is not released");

@@ -15,6 +15,7 @@ type Getter = unsafe extern "C" fn(u32, *mut c_void) -> ur_result_t;
 const PLACES: usize = 256;
 
 /// Stands in the places that an adapter does not write to.
+// No null, which adapters write themselves for functions that they do not have.
 const UNSET: Slot = core::ptr::without_provenance(usize::MAX);
 
 /// Opens an adapter's library, which stays mapped (drivers keep threads). `None` for an adapter that has nothing to
@@ -88,6 +89,7 @@ fn first(mut adapter: Adapter) -> Result<Option<&'static Adapter>, String> {
         }
     };
     adapter.set_handle(handle);
+    // For good, also where it fails, since errors are made with the adapter's own functions.
     let adapter: &'static Adapter = Box::leak(Box::new(adapter));
     adapter.check(FUNCTION, code).map_err(|error| match code {
         // It speaks our version, as its tables have shown: this is about the version of what is below it.
@@ -99,6 +101,7 @@ fn first(mut adapter: Adapter) -> Result<Option<&'static Adapter>, String> {
 
 /// Asks for the version that an adapter speaks: it takes no other.
 fn version(getter: Getter) -> Result<u32, String> {
+    // By this code alone a version is refused: whoever fails otherwise has taken it.
     let takes = |version: &u32| {
         !matches!(
             try_fill(getter, *version),
@@ -111,6 +114,8 @@ fn version(getter: Getter) -> Result<u32, String> {
             Err(code) => Err(super::Error::code(Table::Platform.getter(), code).to_string()),
         };
     }
+    // For the message: an adapter does not say which version it takes, and has to be asked for
+    // each.
     Err(match (6..64).find(takes) {
         Some(other) => format!("it speaks UR 0.{other}; offkit speaks 0.11 and 0.12"),
         None => "it speaks neither UR 0.11 nor 0.12, which offkit does".to_owned(),

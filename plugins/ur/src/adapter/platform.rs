@@ -115,6 +115,7 @@ impl PlatformId {
                 .into_iter()
                 .map(|device| DeviceId(device, adapter))
                 .collect()),
+            // No failure: a platform may be without devices.
             Err(error) if error.is(UR_RESULT_ERROR_DEVICE_NOT_FOUND) => Ok(Vec::new()),
             Err(error) => Err(error),
         }
@@ -232,6 +233,7 @@ impl DeviceId {
             )
         };
         match result {
+            // The number is the adapter's word, and becomes an index of the host's list.
             Ok(()) => Ok(Some(selected as usize).filter(|index| *index < targets.len())),
             Err(error) if error.is(UR_RESULT_ERROR_INVALID_BINARY) => Ok(None),
             Err(error) => Err(error),

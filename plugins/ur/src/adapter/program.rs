@@ -63,6 +63,7 @@ impl Owned<_ur_context> {
         let adapter = self.adapter();
         let handles: Vec<_> = programs.iter().map(|program| program.handle()).collect();
         let mut program = null_mut();
+        // Without `create!`, which forgets what comes with an error: here that may be a program.
         // SAFETY: as many programs as are said, which are the adapter's; the place for the new one is there.
         unsafe {
             let linked = call!(
@@ -157,6 +158,7 @@ impl Owned<_ur_program> {
 
     /// The machine code for each device; none for one that the program is not built for.
     pub(crate) fn binaries(&self) -> Result<Vec<Vec<u8>>> {
+        // First: the query for the code itself is told no sizes, and writes as much as there is.
         let sizes = self.info(UR_PROGRAM_INFO_BINARY_SIZES)?;
         let mut binaries: Vec<Vec<u8>> = words(&sizes)
             .map(|size| vec![0; usize::from_ne_bytes(size)])

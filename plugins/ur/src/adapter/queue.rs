@@ -11,6 +11,7 @@ use offkit_ur::*;
 /// What a command waits for.
 pub(crate) struct Order<'a> {
     handles: Vec<ur_event_handle_t>,
+    // Handles keep nothing: the lifetime has the events stay until the command is submitted.
     events: PhantomData<&'a Event>,
 }
 
@@ -128,6 +129,7 @@ impl Owned<_ur_queue> {
         order: &Order<'_>,
     ) -> Result<Event> {
         let (kernel, dimensions) = (kernel.handle(), range.dimensions);
+        // Always three sizes: as many are read as there are dimensions.
         let (offset, global) = (range.offset.as_ptr(), range.global.as_ptr());
         let local = range.local.as_ref().map_or(null(), |local| local.as_ptr());
         // SAFETY: by the caller's promise; three sizes each are there, and no properties; the arguments are there for as
@@ -182,6 +184,7 @@ impl Owned<_ur_queue> {
 
     /// Copies bytes.
     pub(crate) fn transfer(&self, transfer: &Transfer<'_>, order: &Order<'_>) -> Result<Event> {
+        // None is blocking: where a host wants that, the plugin interface waits for the event.
         // SAFETY: the memory of the host is given to the command until it is complete, and has as many bytes as are read
         // or written: so many for a range, and as far as it reaches for a box, as the plugin interface has checked. The
         // buffers are of the queue's context, with ranges within them.

@@ -61,6 +61,8 @@ impl Owned<_ur_context> {
             self.adapter(),
             unsafe urUSMGetMemAllocInfo(self.handle(), pointer(address), name)
         )?;
+        // A type has 4 bytes, and addresses and sizes have 8: the first fill the low half of the
+        // word.
         let mut word = [0; size_of::<usize>()];
         for (place, byte) in word.iter_mut().zip(bytes) {
             *place = byte;

@@ -87,6 +87,7 @@ fn missing(programs: &[Ref<UrProgram>]) -> Option<String> {
         .collect();
     let imports = outlines.iter().flat_map(Outline::imports);
     let names = imports.map(|symbol| symbol.name.to_str());
+    // Sorted and each once: several programs may import the same name.
     let names: BTreeSet<_> = names.filter(|name| !exports.contains(name)).collect();
     let names: Vec<_> = names.into_iter().map(|name| format!("`{name}`")).collect();
     (!names.is_empty()).then(|| format!("no program has {}", names.join(", ")))
@@ -97,6 +98,7 @@ impl Context<UnifiedRuntime> for UrContext {
         let (adapter, ids) = adapter_of(devices)?;
         Ok(UrContext {
             object: Owned::create(adapter, &ids)?,
+            // There is one: `adapter_of` refuses an empty list.
             first: ids[0],
             devices: devices.to_vec(),
         })
@@ -160,6 +162,7 @@ impl Context<UnifiedRuntime> for UrContext {
             // The program says why.
             Some(error) if !error.is(UR_RESULT_ERROR_PROGRAM_LINK_FAILURE) => Err(error.into()),
             _ => {
+                // The adapter may still have the addresses of what it has linked.
                 let code = programs.iter().flat_map(|program| program.code()).cloned();
                 Ok(UrProgram::new(linked, context, context.devices()).of_code(code))
             }
@@ -229,6 +232,7 @@ impl Context<UnifiedRuntime> for UrContext {
     fn memory_from_native(context: &Ref<Self>, native: NativeHandle) -> Result<NativeMemory<UnifiedRuntime>> {
         let object = context.object.buffer_from_native(&native)?;
         Ok(NativeMemory {
+            // Unified Runtime has no query for how it was made.
             flags: PI_MEM_FLAGS_ACCESS_RW,
             size: object.size()?,
             memory: UrMemory::of(object, context.first),
@@ -243,6 +247,7 @@ impl Context<UnifiedRuntime> for UrContext {
     fn kernel_from_native(context: &Ref<Self>, native: NativeHandle) -> Result<(UrKernel, UrProgram)> {
         let kernel = context.object.kernel_from_native(&native)?;
         let program = UrProgram::new(kernel.program()?, context, context.devices());
+        // What code the host has made it of is not known here.
         Ok((UrKernel::new(kernel, &[], ""), program))
     }
 

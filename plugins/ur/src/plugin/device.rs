@@ -88,6 +88,7 @@ impl UrDevice {
             kind: match kind {
                 Some(UR_DEVICE_TYPE_GPU) => PI_DEVICE_TYPE_GPU,
                 Some(UR_DEVICE_TYPE_CPU) => PI_DEVICE_TYPE_CPU,
+                // PI has no kinds for the others.
                 _ => PI_DEVICE_TYPE_ACC,
             },
             il_version: id.info(UR_DEVICE_INFO_IL_VERSION).map(text).unwrap_or_default(),
@@ -193,6 +194,7 @@ impl Device<UnifiedRuntime> for UrDevice {
     fn select_binary(&self, images: &[DeviceImage<'_>]) -> Result<Option<usize>> {
         let offered = images.iter().enumerate();
         let offered = offered.filter_map(|(index, image)| Some((index, self.target(image)?)));
+        // The adapter counts what it is offered, and the host all of its images.
         let (indices, targets): (Vec<_>, Vec<_>) = offered.unzip();
         let selected = self.id.select(&targets)?;
         Ok(selected.and_then(|index| indices.get(index).copied()))

@@ -52,6 +52,7 @@ impl Event<UnifiedRuntime> for UrEvent {
     }
 
     fn on_status(&self, status: pi_event_status, callback: StatusCallback) -> Result<()> {
+        // Who waits for a failure waits for the end: adapters have no number for it.
         let status = u32::try_from(status).unwrap_or(UR_EVENT_STATUS_COMPLETE);
         Ok(self.0.on_status(status, callback)?)
     }

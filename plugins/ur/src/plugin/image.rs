@@ -23,6 +23,7 @@ const ORDERS: [u32; 13] = [
     UR_IMAGE_CHANNEL_ORDER_RGX,
     UR_IMAGE_CHANNEL_ORDER_RGBX,
 ];
+// `CL_sRGBA` and `CL_ABGR`; the orders between them have no counterpart.
 const LATER_ORDERS: [(u32, u32); 2] = [
     (0x10c1, UR_IMAGE_CHANNEL_ORDER_SRGBA),
     (0x10c3, UR_IMAGE_CHANNEL_ORDER_ABGR),
@@ -99,6 +100,7 @@ pub(super) fn info(image: &Owned<_ur_mem>, name: pi_image_info) -> Result<Info> 
     let (order, kind) = answer.split_at_checked(4).unwrap_or_default();
     let (order, kind) = (number(order), number(kind));
     let order = orders().find(|(_, ours)| Some(*ours) == order);
+    // The type is whatever the adapter says, and must not overflow.
     let words = [
         order.map_or(0, |(theirs, _)| theirs),
         kind.map_or(0, |kind| FIRST_TYPE.saturating_add(kind)),

@@ -80,6 +80,7 @@ impl UrKernel {
         }
         // SAFETY: no other thread is between these lines with the same kernel, and these are its arguments.
         let event = unsafe { queue.launch(&self.object, &arguments, range, order) }?;
+        // With the arguments still locked: these are what the launch was given.
         let mut used = Used::default();
         for argument in arguments.iter() {
             match argument {
@@ -112,6 +113,7 @@ impl Kernel<UnifiedRuntime> for UrKernel {
             let message = format!("kernel {} has {count} arguments", self.name());
             return Err(Error::new(PI_INVALID_ARG_INDEX, message));
         }
+        // For the messages, since the value is taken apart below.
         let what = value.to_string();
         if let Argument::Bytes(bytes) = &value
             && let Some(&size) = self.sizes.get(index as usize)
@@ -147,6 +149,8 @@ impl Kernel<UnifiedRuntime> for UrKernel {
             }
             _ => error.into(),
         })?;
+        // Noted when the adapter has taken it, so that a refused value does not replace the one
+        // before.
         let index = index as usize;
         if index >= arguments.len() {
             arguments.resize_with(index + 1, || Held::Unset);

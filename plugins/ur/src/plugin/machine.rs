@@ -43,6 +43,7 @@ impl MachineCode {
     }
 
     pub(super) fn bytes(&self) -> &[u8] {
+        // The NUL, which is always there, does not count: cubins and code objects have none.
         &self.bytes[..self.bytes.len() - 1]
     }
 
@@ -52,6 +53,7 @@ impl MachineCode {
 }
 
 fn arguments(code: &[u8]) -> HashMap<String, Arguments> {
+    // Code that cannot be read tells nothing here; it is for the driver to refuse.
     let limits = Limits::default();
     let images = read("", code, &limits).images;
     let inspected: Vec<_> = images.iter().map(|image| image.inspect(&limits)).collect();

@@ -22,6 +22,7 @@ pub(crate) struct UrMemory {
     _whole: Option<Ref<UrMemory>>,
 }
 
+// Storage goes before a copy: with the flag to use the host's memory there is nothing to be copied.
 /// What the memory is at first.
 fn content<'a>(storage: Option<&'a HostTarget>, copy: Option<&'a [u8]>) -> Buffer<'a> {
     match (storage, copy) {

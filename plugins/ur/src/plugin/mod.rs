@@ -46,6 +46,7 @@ impl Plugin for UnifiedRuntime {
     /// cannot: a host shows errors, and the error has the reasons. An adapter that only lies in a folder may be there for
     /// other machines.
     fn platforms() -> Result<Vec<Arc<UrPlatform>>> {
+        // Made once: hosts know platforms by handles, which lead to the same objects at each call.
         static PLATFORMS: LazyLock<Vec<Arc<UrPlatform>>> = LazyLock::new(|| {
             let platforms = platforms().iter();
             platforms

@@ -92,6 +92,7 @@ impl UrProgram {
 
     /// An error of a compile or a build, with the driver's log.
     fn explained(&self, error: adapter::Error) -> Error {
+        // The adapter's code alone does not say what is wrong with the program.
         let Build { log, .. } = self.build_info();
         match log.trim() {
             "" => error.into(),

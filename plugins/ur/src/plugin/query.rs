@@ -39,6 +39,7 @@ impl Answer {
                 .into(),
             Partitions => {
                 let ways = numbers(&bytes).map(|way| way as usize);
+                // Hosts read the list up to its end, which one without ways has as well.
                 match ways.collect::<Vec<_>>() {
                     ways if ways.is_empty() => [0].into(),
                     ways => ways.as_slice().into(),
@@ -59,6 +60,7 @@ fn part(properties: &[u32]) -> Vec<usize> {
     let Some(kind) = properties.first() else {
         return vec![0];
     };
+    // Each property has its kind again, which in PI stands once before all values.
     let values = properties.iter().skip(1).step_by(2);
     let mut list: Vec<usize> = std::iter::once(kind)
         .chain(values)
@@ -204,6 +206,7 @@ queries! {
     PI_EXT_DEVICE_INFO_ATOMIC_FENCE_SCOPE_CAPABILITIES = UR_DEVICE_INFO_ATOMIC_FENCE_SCOPE_CAPABILITIES Flags;
     PI_EXT_ONEAPI_DEVICE_INFO_BFLOAT16_MATH_FUNCTIONS = UR_DEVICE_INFO_BFLOAT16 Bool;
     PI_EXT_ONEAPI_DEVICE_INFO_CUDA_ASYNC_BARRIER = UR_DEVICE_INFO_ASYNC_BARRIER Bool;
+    // One query there tells all three dimensions, and a host has room for those it asks about.
     PI_EXT_ONEAPI_DEVICE_INFO_MAX_WORK_GROUPS_1D = UR_DEVICE_INFO_MAX_WORK_GROUPS_3D First(1);
     PI_EXT_ONEAPI_DEVICE_INFO_MAX_WORK_GROUPS_2D = UR_DEVICE_INFO_MAX_WORK_GROUPS_3D First(2);
     PI_EXT_ONEAPI_DEVICE_INFO_MAX_WORK_GROUPS_3D = UR_DEVICE_INFO_MAX_WORK_GROUPS_3D Same;

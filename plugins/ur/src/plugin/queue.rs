@@ -53,6 +53,7 @@ impl Shared {
         let finished = self.object.finish();
         if finished.is_err() {
             let mut queue = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+            // In front of what came meanwhile, in their old order.
             before
                 .into_iter()
                 .rev()
@@ -213,6 +214,7 @@ impl UrQueue {
             }
             false => Ok(()),
         };
+        // Also where the host gets no event: the command is under way, and uses what it uses.
         self.0.keep(running);
         given
     }

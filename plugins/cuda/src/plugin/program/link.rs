@@ -77,6 +77,7 @@ impl CudaProgram {
         codes: &[Arc<Code>],
         options: &str,
     ) -> Result<CudaProgram> {
+        // The linker's messages name its inputs: with these names the host can tell which it means.
         let inputs = codes.iter().enumerate().map(|(number, code)| Input {
             name: CString::new(format!("program {number}")).unwrap_or_default(),
             format: code.format,
@@ -91,6 +92,7 @@ impl CudaProgram {
             false => {
                 let (linked, log) = link(&place.primary, &inputs, &jit);
                 match linked {
+                    // No program with a log: nothing is wrong with the code.
                     Err(error) if error.is_lost() => return Err(error.into()),
                     linked => (linked.map_err(|error| error.to_string()), log),
                 }
