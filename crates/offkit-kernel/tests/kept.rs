@@ -89,6 +89,46 @@ fn what_clang_says_is_kept() {
     );
 }
 
+#[test]
+fn atomic_functions_guarantee_what_their_version_of_opencl_says() {
+    if !is_available() {
+        return;
+    }
+    let source = "
+      kernel void k(global int *old, global atomic_int *flag, global atomic_int *other, int n, memory_order order) {
+        atomic_max(old, n);
+        atomic_fetch_max(flag, n);
+        atomic_fetch_min_explicit(flag, n, memory_order_acquire);
+        atomic_fetch_max_explicit(flag, n, memory_order_relaxed, memory_scope_work_group);
+        atomic_fetch_min_explicit(flag, n, memory_order_seq_cst, memory_scope_all_svm_devices);
+        atomic_fetch_min_explicit(flag, n, order);
+      }";
+    let module = read(&compile(source, "-O1"));
+    // clang writes the body of a kernel a second time, as a function.
+    let kernel = &module.functions[module.kernels[0].function.0 as usize];
+    let orders = (kernel.blocks.iter())
+        .flat_map(|block| &block.instructions)
+        .filter(|instruction| matches!(instruction.operation, Operation::Atomic { .. }))
+        .map(|instruction| instruction.attributes.order);
+    let orders = orders.map(|order| order.map(|order| (order.scope.0, order.semantics)));
+    let expected = [
+        Some((Scope::Device as u32, MemorySemantics::RELAXED.bits())),
+        Some((
+            Scope::Device as u32,
+            MemorySemantics::SEQUENTIALLY_CONSISTENT.bits(),
+        )),
+        Some((Scope::Device as u32, MemorySemantics::ACQUIRE.bits())),
+        Some((Scope::Workgroup as u32, MemorySemantics::RELAXED.bits())),
+        Some((
+            Scope::CrossDevice as u32,
+            MemorySemantics::SEQUENTIALLY_CONSISTENT.bits(),
+        )),
+        // What is only known when it runs is taken for the strictest.
+        None,
+    ];
+    assert_eq!(orders.collect::<Vec<_>>(), expected, "{module}");
+}
+
 fn instructions(module: &Module) -> impl Iterator<Item = &offkit_kernel::ir::Instruction> {
     let blocks = module.functions.iter().flat_map(|function| &function.blocks);
     blocks.flat_map(|block| &block.instructions)

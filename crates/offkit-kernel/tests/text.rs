@@ -3,7 +3,7 @@
 mod compile;
 
 use compile::{compile, is_available, read};
-use offkit_kernel::ir::{Merge, Module, Operation};
+use offkit_kernel::ir::{Merge, Module, Operation, TypeId};
 use proptest::prelude::*;
 
 /// Everything that is said in text is read again, and says the same.
@@ -134,6 +134,20 @@ fn errors_tell_where_they_are() {
     let what = error("%12 bool = ex", "%99 bool = ex").what;
     assert_eq!(what, "the function before this defines %13, but not %12");
     assert_eq!(error("[0 &1]", "[0 &2]").what, "$1: there is no variable &2");
+}
+
+/// Each of these structs has the one before twice, so that the last one has 2^100 parts, and one of them has a word.
+#[test]
+fn structs_of_structs_of_nothing_have_few_scalars() {
+    let mut text = "offkit-kernel 1\ntype #0 struct []\n".to_owned();
+    for number in 1..=100 {
+        text += &format!("type #{number} struct [#{0} #{0}]\n", number - 1);
+    }
+    text += "type #101 scalar i32\ntype #102 struct [#100 #101]\n";
+    let module = Module::from_text(&text).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(module.types.leaves(TypeId(100)), []);
+    assert_eq!(module.types.leaves(TypeId(102)).len(), 1);
+    assert_eq!(module.types.all_leaves(TypeId(102)).len(), 1);
 }
 
 /// Every beginning of the text, and the text without any one of its words.

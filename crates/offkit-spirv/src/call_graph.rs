@@ -47,6 +47,8 @@ pub struct Need {
 pub struct CallGraph {
     nodes: HashMap<u32, Node>,
     kernels: Vec<(String, u32)>,
+    /// The same by name; of several of one name, the first.
+    by_name: HashMap<String, u32>,
 }
 
 /// A function, or an instruction at module scope.
@@ -103,9 +105,11 @@ impl CallGraph {
                 nodes.insert(id, Node::new(index, id, role, function.all_inst_iter()));
             }
         }
+        let kernels: Vec<_> = kernels(index).map(|(name, id)| (name.to_owned(), id)).collect();
         Self {
             nodes,
-            kernels: kernels(index).map(|(name, id)| (name.to_owned(), id)).collect(),
+            by_name: kernels.iter().rev().cloned().collect(),
+            kernels,
         }
     }
 
@@ -171,8 +175,7 @@ impl CallGraph {
     }
 
     fn kernel_id(&self, kernel: &str) -> Option<u32> {
-        let found = self.kernels.iter().find(|(name, _)| name == kernel);
-        found.map(|(_, id)| *id)
+        self.by_name.get(kernel).copied()
     }
 
     /// The way from a kernel to what it reaches, in names.

@@ -2,6 +2,9 @@
 
 use crate::grammar::*;
 
+/// Most words of an instruction: its first word has their number in 16 bits.
+pub(crate) const LONGEST_INSTRUCTION: usize = 0xffff;
+
 /// A module.
 #[derive(Clone, Debug, Default)]
 #[allow(missing_docs, reason = "the sections are SPIR-V's")]
@@ -150,7 +153,7 @@ impl Module {
             .chain(&self.types_global_values)
     }
 
-    /// The words of the module.
+    /// The words of the module. Its instructions must have room: each has at most 65,535 words.
     #[must_use]
     pub fn assemble(&self) -> Vec<u32> {
         let mut words = Vec::new();
@@ -211,6 +214,13 @@ impl Instruction {
         matches!(self.operands.last(), Some(Operand::Unknown(_)))
     }
 
+    /// How many words it has.
+    pub(crate) fn words(&self) -> usize {
+        let ids = usize::from(self.result_type.is_some()) + usize::from(self.result_id.is_some());
+        let operands = self.operands.iter().map(Operand::words);
+        operands.fold(1 + ids, usize::saturating_add)
+    }
+
     fn assemble_into(&self, words: &mut Vec<u32>) {
         let start = words.len();
         words.push(self.opcode.0);
@@ -240,6 +250,16 @@ impl Operand {
         match self {
             Self::IdRef(id) => Some(id),
             _ => None,
+        }
+    }
+
+    /// How many words it has.
+    fn words(&self) -> usize {
+        match self {
+            Self::LiteralBit64(_) => 2,
+            // With the zero at its end.
+            Self::LiteralString(text) => text.len() / 4 + 1,
+            _ => 1,
         }
     }
 

@@ -231,3 +231,89 @@ fn many_kernels_that_need_a_symbol() {
     let message = last.to_string();
     assert!(message.ends_with(" and 2 more kernels"), "{message}");
 }
+
+/// A module with a variable `v` of structures within each other, the innermost with a pointer to integers of some width.
+fn nested(depth: usize, width: u32, linkage: LinkageType) -> Vec<u8> {
+    let mut w = Words::new();
+    let [int, pointer, place, variable] = [w.id(), w.id(), w.id(), w.id()];
+    let structures = w.ids(depth);
+    let linkage = [
+        vec![variable, Decoration::LinkageAttributes as u32],
+        text("v"),
+        vec![linkage as u32],
+    ];
+    w.push(Op::Decorate, &linkage.concat());
+    w.push(Op::TypeInt, &[int, width, 0]);
+    w.push(Op::TypePointer, &[pointer, 5, int]);
+    let mut inner = pointer;
+    for structure in structures {
+        w.push(Op::TypeStruct, &[structure, inner]);
+        inner = structure;
+    }
+    w.push(Op::TypePointer, &[place, 5, inner]);
+    w.push(Op::Variable, &[place, variable, 5]);
+    w.finish()
+}
+
+#[test]
+fn linking_variables_of_deeply_nested_types() {
+    let import = Module::from_bytes(&nested(30_000, 8, LinkageType::Import)).unwrap();
+    let export = Module::from_bytes(&nested(30_000, 32, LinkageType::Export)).unwrap();
+    let modules = [("a", &import), ("b", &export)];
+    let inputs = modules.map(|(label, module)| LinkInput { label, module });
+    link(&inputs, LinkOptions::default()).unwrap();
+}
+
+#[test]
+fn types_in_a_circle() {
+    let mut w = Words::new();
+    let [one, other] = [w.id(), w.id()];
+    w.push(Op::TypeStruct, &[one, other]);
+    w.push(Op::TypeStruct, &[other, one]);
+    let module = Module::from_bytes(&w.finish()).unwrap();
+    let input = LinkInput {
+        label: "app",
+        module: &module,
+    };
+    let error = link(&[input], LinkOptions::default()).unwrap_err();
+    assert_eq!(error, LinkError::TypeCycle);
+}
+
+/// A kernel that mentions many variables, which are not listed at its entry point.
+fn mentions(count: usize) -> Vec<u8> {
+    let mut w = Words::new();
+    let [void, int, pointer, signature, function, label] = [(); 6].map(|()| w.id());
+    let variables = w.ids(count);
+    let values = w.ids(count);
+    w.push(Op::EntryPoint, &[vec![6, function], text("k")].concat());
+    w.push(Op::TypeVoid, &[void]);
+    w.push(Op::TypeInt, &[int, 32, 0]);
+    w.push(Op::TypePointer, &[pointer, 5, int]);
+    w.push(Op::TypeFunction, &[signature, void]);
+    for variable in &variables {
+        w.push(Op::Variable, &[pointer, *variable, 5]);
+    }
+    w.push(Op::Function, &[void, function, 0, signature]);
+    w.push(Op::Label, &[label]);
+    for (variable, value) in variables.iter().zip(&values) {
+        w.push(Op::Load, &[int, *value, *variable]);
+    }
+    w.push(Op::Return, &[]);
+    w.push(Op::FunctionEnd, &[]);
+    w.finish()
+}
+
+#[test]
+fn more_variables_than_an_entry_point_can_list() {
+    // The execution model, the function and the name take three words, and the first word one.
+    let module = Module::from_bytes(&mentions(65_536 - 4)).unwrap();
+    let input = LinkInput {
+        label: "app",
+        module: &module,
+    };
+    let error = link(&[input], LinkOptions::default()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the entry point `k` has 65536 words with the variables that it lists, and an instruction at most 65535"
+    );
+}

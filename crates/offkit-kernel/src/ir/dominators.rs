@@ -36,7 +36,9 @@ impl Dominators {
             changed = false;
             for index in 1..order.len() {
                 let mut found = None;
-                for &predecessor in &predecessors[index] {
+                // The last first: of a chain of blocks that all jump here, each is then a step from where the ones behind it
+                // meet.
+                for &predecessor in predecessors[index].iter().rev() {
                     if immediate[predecessor].is_some() {
                         found = Some(found.map_or(predecessor, |other| meet(&immediate, other, predecessor)));
                     }

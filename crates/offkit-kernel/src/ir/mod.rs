@@ -28,6 +28,8 @@ pub use text::TextError;
 pub use types::{LARGEST_VALUE, Layout, Leaf, Type, TypeId, Types, scalar_size};
 pub use verify::Problem;
 
+use std::collections::HashSet;
+
 use offkit_spirv::grammar::BuiltIn;
 use text::described;
 
@@ -443,13 +445,15 @@ impl Module {
     /// else stays.
     #[must_use]
     pub fn of_kernel(&self, kernel: usize) -> Module {
-        let mut functions = vec![self.kernels[kernel].function];
+        let root = self.kernels[kernel].function;
+        let mut functions = vec![root];
+        let mut seen = HashSet::from([root]);
         let mut next = 0;
         while let Some(FunctionId(caller)) = functions.get(next).copied() {
             let blocks = &self.functions[caller as usize].blocks;
             for instruction in blocks.iter().flat_map(|block| &block.instructions) {
                 if let Operation::Call(callee) = instruction.operation
-                    && !functions.contains(&callee)
+                    && seen.insert(callee)
                 {
                     functions.push(callee);
                 }

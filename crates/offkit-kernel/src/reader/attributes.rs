@@ -1,7 +1,7 @@
 //! What the module tells about instructions, parameters and functions beside what they do.
 
 use offkit_spirv::dr::{self, Operand as Source};
-use offkit_spirv::grammar::{Decoration, FunctionParameterAttribute, Op, Scope, Word};
+use offkit_spirv::grammar::{Decoration, FunctionParameterAttribute, MemorySemantics, Op, Scope, Word};
 
 use super::function::FunctionReader;
 use super::ids::IdMap;
@@ -142,6 +142,37 @@ impl Reader<'_> {
         Some(Order {
             scope: scope_of,
             semantics: constant(scope + 1)?,
+        })
+    }
+
+    /// The order that arguments of an atomic function of OpenCL C ask for, where they are constants. Without a scope it
+    /// is for the device.
+    pub(super) fn order_of_arguments(&self, instruction: &dr::Instruction, first: usize) -> Option<Order> {
+        let constant = |index| self.constant_integer(id(instruction, index).ok()?).ok();
+        // The numbers are those of clang's `memory_order` and `memory_scope`, and not SPIR-V's.
+        let semantics = match constant(first)? {
+            0 => MemorySemantics::Relaxed,
+            2 => MemorySemantics::Acquire,
+            3 => MemorySemantics::Release,
+            4 => MemorySemantics::AcquireRelease,
+            5 => MemorySemantics::SequentiallyConsistent,
+            _ => return None,
+        };
+        let at = first.checked_add(1)?;
+        let scope = match instruction.operands.get(at) {
+            None => Scope::Device,
+            Some(_) => match constant(at)? {
+                0 => Scope::Invocation,
+                1 => Scope::Workgroup,
+                2 => Scope::Device,
+                3 => Scope::CrossDevice,
+                4 => Scope::Subgroup,
+                _ => return None,
+            },
+        };
+        Some(Order {
+            scope,
+            semantics: semantics.0,
         })
     }
 

@@ -10,12 +10,19 @@ use crate::ir::{Constant, ConstantId, LARGEST_VALUE, Type, TypeId};
 /// Constants may be larger than other values: they are the tables that programs keep.
 const LARGEST_CONSTANT: usize = 1 << 22;
 
+/// Most words of all constants. A few words of a module stand for very many, where its constants have parts of zeros.
+const MOST_WORDS: usize = 1 << 25;
+
 impl Reader<'_> {
-    pub(super) fn push_constant(&mut self, word: Word, constant: Constant) -> ConstantId {
+    pub(super) fn push_constant(&mut self, word: Word, constant: Constant) -> Result<ConstantId> {
+        let words = self.words_of_constants.checked_add(constant.words.len());
+        let words = words.filter(|words| *words <= MOST_WORDS);
+        self.words_of_constants =
+            words.ok_or_else(|| unsupported!("constants of more than 2^25 components in all"))?;
         let index = ConstantId(self.module.constants.len() as u32);
         self.module.constants.push(constant);
         self.constants.insert(word, index);
-        index
+        Ok(index)
     }
 
     pub(super) fn constant_instruction(&mut self, instruction: &dr::Instruction) -> Result<()> {
@@ -45,7 +52,7 @@ impl Reader<'_> {
             Op::SpecConstantOp => self.operation(instruction, kind)?,
             _ => return Err(unsupported!("Op{}", instruction.opcode)),
         };
-        self.push_constant(word, constant);
+        self.push_constant(word, constant)?;
         Ok(())
     }
 
@@ -86,31 +93,35 @@ impl Reader<'_> {
     pub(super) fn composite(&self, kind: TypeId, parts: &[ConstantId]) -> Result<Constant> {
         let lanes = self.module.types.layout(kind).lanes;
         let mut constant = Constant::plain(kind, Vec::new());
+        let mut end = 0_usize;
         for part in parts {
             let part = &self.module.constants[part.0 as usize];
-            // At most 2^22: the check below has held for every part before this one.
-            let start = constant.words.len() as u32;
+            let start = end;
             let length = self.module.types.layout(part.kind).lanes;
-            let end = usize::try_from(length)
+            let after = usize::try_from(length)
                 .ok()
-                .and_then(|length| length.checked_add(start as usize));
-            let end = end.filter(|end| *end <= LARGEST_CONSTANT);
-            let end = end.ok_or_else(|| unsupported!("constants of more than 2^22 components"))?;
+                .and_then(|length| length.checked_add(start));
+            let after = after.filter(|end| *end <= LARGEST_CONSTANT);
+            end = after.ok_or_else(|| unsupported!("constants of more than 2^22 components"))?;
+            // A part of zeros has no words whatever its type. Those are filled in where others come behind them.
+            if part.words.is_empty() {
+                continue;
+            }
+            constant.words.resize(start, 0);
             constant.words.extend_from_slice(&part.words);
-            // A part of zeros has no words whatever its type: without these the next part would
-            // stand in its place.
-            constant.words.resize(end, 0);
             constant.relocations.extend(
                 part.relocations
                     .iter()
-                    .map(|(word, global)| (start + word, *global)),
+                    .map(|(word, global)| (start as u32 + word, *global)),
             );
         }
-        if constant.words.len() as u64 != lanes {
+        if end as u64 != lanes {
             return Err(malformed!(
-                "a composite constant has {} components, its type {lanes}",
-                constant.words.len()
+                "a composite constant has {end} components, its type {lanes}"
             ));
+        }
+        if !constant.words.is_empty() {
+            constant.words.resize(end, 0);
         }
         Ok(constant)
     }

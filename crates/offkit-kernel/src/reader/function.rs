@@ -1,7 +1,7 @@
 //! Function bodies: blocks, control flow, and the numbering of values.
 
 use offkit_spirv::dr::{self, Operand as Source};
-use offkit_spirv::grammar::{Op, Scope, Word};
+use offkit_spirv::grammar::{Op, Word};
 
 use super::ids::IdMap;
 use super::{Reader, Result, id, ids, literal, result_id};
@@ -23,6 +23,8 @@ pub(super) struct FunctionReader<'r, 'a> {
     line: Option<Line>,
     /// What may be assumed of the arithmetic of the instruction being read.
     math: FastMath,
+    /// What an atomic function that the instruction being read calls guarantees.
+    pub(super) order_of_call: Option<Order>,
 }
 
 /// What an instruction does, and with what.
@@ -40,6 +42,7 @@ pub(super) fn read(reader: &mut Reader<'_>, source: &dr::Function, function: Fun
         instructions: Vec::new(),
         line: None,
         math: FastMath::default(),
+        order_of_call: None,
     };
     for (index, parameter) in source.parameters.iter().enumerate() {
         body.ids.insert(result_id(parameter)?, ValueId(index as u32));
@@ -297,11 +300,7 @@ impl FunctionReader<'_, '_> {
         self.math = FastMath::default();
         if matches!(operation, Operation::Atomic { .. }) {
             attributes.order = match instruction.opcode {
-                // OpenCL C's of before 2.0, as its specification has them: relaxed, for the device.
-                Op::FunctionCall => Some(Order {
-                    scope: Scope::Device,
-                    semantics: 0,
-                }),
+                Op::FunctionCall => self.order_of_call.take(),
                 _ => self.reader.order(instruction, 1),
             };
         }

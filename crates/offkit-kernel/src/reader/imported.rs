@@ -19,6 +19,7 @@ pub(super) enum Imported {
     Atomic {
         operation: AtomicOperation,
         operands: Operands,
+        guarantee: Guarantee,
     },
     Fence,
     SubGroupBarrier,
@@ -33,6 +34,17 @@ pub(super) enum Imported {
 pub(super) enum Operands {
     Value,
     One,
+}
+
+/// What an atomic operation guarantees to others, as OpenCL's specification has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Guarantee {
+    /// Nothing beyond itself: the functions of before OpenCL C 2.0.
+    Relaxed,
+    /// One order of all, for the device.
+    Sequential,
+    /// What the arguments behind the value say: an order, and a scope, which may be left out.
+    Arguments,
 }
 
 /// Recognises a function by its name.
@@ -99,13 +111,15 @@ fn conversion(name: &str, parameters: &str) -> Option<Imported> {
 
 /// The atomic functions of OpenCL C 1.x, and minima and maxima of 2.0.
 fn atomic(name: &str, parameters: &str) -> Option<Imported> {
-    let (operation, of_pointer) = match name {
-        "atomic_fetch_min" | "atomic_fetch_min_explicit" => ("min", true),
-        "atomic_fetch_max" | "atomic_fetch_max_explicit" => ("max", true),
+    let (operation, guarantee) = match name {
+        "atomic_fetch_min" => ("min", Guarantee::Sequential),
+        "atomic_fetch_max" => ("max", Guarantee::Sequential),
+        "atomic_fetch_min_explicit" => ("min", Guarantee::Arguments),
+        "atomic_fetch_max_explicit" => ("max", Guarantee::Arguments),
         _ => (
             name.strip_prefix("atomic_")
                 .or_else(|| name.strip_prefix("atom_"))?,
-            false,
+            Guarantee::Relaxed,
         ),
     };
     // The pointee is the last letter of the first parameter, before the enumerations of the explicit
@@ -115,10 +129,9 @@ fn atomic(name: &str, parameters: &str) -> Option<Imported> {
             .strip_prefix('P')?
             .trim_start_matches(|letter: char| letter.is_ascii_digit());
         let after = |text| pointee.split_once(text).map(|(_, rest)| rest);
-        let letters = if of_pointer {
-            after("U7_Atomic")?
-        } else {
-            after("V").unwrap_or(pointee)
+        let letters = match guarantee {
+            Guarantee::Relaxed => after("V").unwrap_or(pointee),
+            Guarantee::Sequential | Guarantee::Arguments => after("U7_Atomic")?,
         };
         number(letters.get(..1)?)
     };
@@ -139,17 +152,22 @@ fn atomic(name: &str, parameters: &str) -> Option<Imported> {
         },
         _ => return None,
     };
-    Some(Imported::Atomic { operation, operands })
+    Some(Imported::Atomic {
+        operation,
+        operands,
+        guarantee,
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn update(op: Op, operands: Operands) -> Option<Imported> {
+    fn update(op: Op, operands: Operands, guarantee: Guarantee) -> Option<Imported> {
         Some(Imported::Atomic {
             operation: AtomicOperation::Update(op),
             operands,
+            guarantee,
         })
     }
 
@@ -180,25 +198,32 @@ mod tests {
     fn atomics() {
         assert_eq!(
             recognise("_Z10atomic_minPU3AS1Vii"),
-            update(Op::GroupSMin, Operands::Value)
+            update(Op::GroupSMin, Operands::Value, Guarantee::Relaxed)
         );
         assert_eq!(
             recognise("_Z10atomic_maxPU3AS1Vjj"),
-            update(Op::GroupUMax, Operands::Value)
+            update(Op::GroupUMax, Operands::Value, Guarantee::Relaxed)
         );
-        assert_eq!(recognise("_Z8atom_decPU3AS3Vl"), update(Op::ISub, Operands::One));
+        assert_eq!(
+            recognise("_Z8atom_decPU3AS3Vl"),
+            update(Op::ISub, Operands::One, Guarantee::Relaxed)
+        );
         let explicit = "_Z25atomic_fetch_min_explicitPU3AS4VU7_Atomicmm12memory_order12memory_scope";
-        assert_eq!(recognise(explicit), update(Op::GroupUMin, Operands::Value));
+        assert_eq!(
+            recognise(explicit),
+            update(Op::GroupUMin, Operands::Value, Guarantee::Arguments)
+        );
         assert_eq!(
             recognise("_Z16atomic_fetch_maxPU3AS4VU7_Atomicff"),
-            update(Op::GroupFMax, Operands::Value)
+            update(Op::GroupFMax, Operands::Value, Guarantee::Sequential)
         );
         let operation = AtomicOperation::Exchange;
         assert_eq!(
             recognise("_Z11atomic_xchgPU3AS3Vff"),
             Some(Imported::Atomic {
                 operation,
-                operands: Operands::Value
+                operands: Operands::Value,
+                guarantee: Guarantee::Relaxed
             })
         );
     }

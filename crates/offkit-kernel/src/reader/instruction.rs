@@ -1,15 +1,15 @@
 //! Instructions that compute.
 
 use offkit_spirv::dr::{self, Operand as Source};
-use offkit_spirv::grammar::{Decoration, Op, OpenclStd100Op, Word};
+use offkit_spirv::grammar::{Decoration, MemorySemantics, Op, OpenclStd100Op, Scope, Word};
 
 use super::extended::{is_prefetch, rounding_mode};
 use super::function::{Code, FunctionReader};
-use super::imported::{self, Imported, Operands};
+use super::imported::{self, Guarantee, Imported, Operands};
 use super::{Reader, Result, id, literal, result_id};
 use crate::builtins::Scalar;
 use crate::builtins::convert::Conversion;
-use crate::ir::{CollectiveKind, GroupScope, Operand, Operation, Type, TypeId, arithmetic};
+use crate::ir::{CollectiveKind, GroupScope, Operand, Operation, Order, Type, TypeId, arithmetic};
 
 /// The conversion of an opcode, and whether it saturates by itself.
 pub(super) fn conversion_of(op: Op) -> Option<(Conversion, bool)> {
@@ -117,7 +117,7 @@ impl FunctionReader<'_, '_> {
                 let kind = self.reader.result_type(instruction)?;
                 let zero = self.reader.zero(kind);
                 // What is undefined is zero, so that all who execute the form agree.
-                let constant = self.reader.push_constant(result_id(instruction)?, zero);
+                let constant = self.reader.push_constant(result_id(instruction)?, zero)?;
                 (Operation::Extract(0), vec![Operand::Constant(constant)])
             }
             Op::CompositeExtract => {
@@ -262,12 +262,26 @@ impl FunctionReader<'_, '_> {
                     vec![semantics, places],
                 )
             }
-            Imported::Atomic { operation, operands } => {
+            Imported::Atomic {
+                operation,
+                operands,
+                guarantee,
+            } => {
                 let scalar = self.types().scalar(self.reader.result_type(instruction)?);
                 let scalar = scalar.ok_or_else(missing)?;
                 let value = match operands {
                     Operands::Value => argument(1)?,
                     Operands::One => self.new_constant(scalar, 1)?,
+                };
+                let of_device = |semantics: MemorySemantics| Order {
+                    scope: Scope::Device,
+                    semantics: semantics.0,
+                };
+                self.order_of_call = match guarantee {
+                    Guarantee::Relaxed => Some(of_device(MemorySemantics::Relaxed)),
+                    Guarantee::Sequential => Some(of_device(MemorySemantics::SequentiallyConsistent)),
+                    // Behind the function, the pointer and the value.
+                    Guarantee::Arguments => self.reader.order_of_arguments(instruction, 3),
                 };
                 (Operation::Atomic { operation, scalar }, vec![argument(0)?, value])
             }

@@ -6,6 +6,7 @@ use offkit_spirv::grammar::{Op, StorageClass, Word};
 use super::function::{Code, FunctionReader};
 use super::{Reader, Result, ids, result_id};
 use crate::builtins::Scalar;
+use crate::builtins::convert::Conversion;
 use crate::ir::{AtomicOperation, Constant, Home, Operand, Operation, Type, TypeId, Variable, scalar_size};
 
 /// An index of an access chain.
@@ -223,7 +224,7 @@ impl FunctionReader<'_, '_> {
             return Ok((Operation::Extract(0), vec![operand]));
         }
         let conversion = Operation::Convert {
-            kind: crate::builtins::convert::Conversion::Unsigned,
+            kind: Conversion::Unsigned,
             saturate: false,
             rounding: None,
         };
@@ -236,11 +237,20 @@ impl FunctionReader<'_, '_> {
         let pointee = self.reader.pointee(self.type_of(a))?;
         // Types without values have no size to divide by.
         let size = self.types().layout(pointee).size.max(1);
-        let word = self.reader.scalar_type(Scalar::I64)?;
+        let word = self.reader.scalar_type_or_new(Scalar::I64)?;
         let bytes = self.emit(word, Operation::Elementwise(Op::ISub), vec![a, b]);
         let size = self.new_constant(Scalar::I64, size)?;
         // With the sign: the second pointer may be the higher one.
-        Ok((Operation::Elementwise(Op::SDiv), vec![bytes, size]))
+        let (division, operands) = (Operation::Elementwise(Op::SDiv), vec![bytes, size]);
+        if self.types().scalar(self.reader.result_type(instruction)?) == Some(Scalar::I64) {
+            return Ok((division, operands));
+        }
+        let conversion = Operation::Convert {
+            kind: Conversion::Signed,
+            saturate: false,
+            rounding: None,
+        };
+        Ok((conversion, vec![self.emit(word, division, operands)]))
     }
 
     fn atomic(&mut self, instruction: &dr::Instruction) -> Result<Option<Code>> {

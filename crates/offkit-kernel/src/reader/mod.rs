@@ -41,6 +41,7 @@ pub fn read(source: &dr::Module) -> Result<ir::Module> {
         types: IdMap::default(),
         function_types: IdMap::default(),
         constants: IdMap::default(),
+        words_of_constants: 0,
         globals: IdMap::default(),
         functions: IdMap::default(),
         undefined: undefined(source),
@@ -92,6 +93,8 @@ struct Reader<'a> {
     function_types: IdMap<(TypeId, Vec<TypeId>)>,
     /// Constants, and the addresses of program-scope variables.
     constants: IdMap<ConstantId>,
+    /// How many words they have in all.
+    words_of_constants: usize,
     globals: IdMap<GlobalId>,
     functions: IdMap<FunctionId>,
     by_address: ByAddress,
@@ -302,7 +305,7 @@ impl Reader<'_> {
             words: vec![0],
             relocations: vec![(0, global)],
         };
-        self.push_constant(word, address);
+        self.push_constant(word, address)?;
         Ok(())
     }
 

@@ -171,7 +171,7 @@ fn is_same_variable(merger: &Merger<'_>, from: u32, to: u32) -> bool {
     };
     pointer_storage(merger, from) == pointer_storage(merger, to)
         && (is_array_of_unknown_length(merger, from_value, to_value)
-            || is_same_value(merger, from_value, to_value, &mut HashSet::new()))
+            || is_same_value(merger, from_value, to_value))
 }
 
 /// LLVM's back end declares an array of unknown length as a variable that holds a generic pointer to bytes.
@@ -184,31 +184,35 @@ fn is_array_of_unknown_length(merger: &Merger<'_>, import: u32, export: u32) -> 
     is_array && is_byte && pointer_storage(merger, import) == Some(StorageClass::Generic)
 }
 
-/// Whether values of two types look the same in memory, apart from what pointers in them point to. Pairs in `seen`
-/// are being compared already.
-fn is_same_value(merger: &Merger<'_>, from: u32, to: u32, seen: &mut HashSet<(u32, u32)>) -> bool {
-    // A pair that is met again within itself, as lists have it, differs nowhere else than its first meeting tells.
-    if from == to || !seen.insert((from, to)) {
-        return true;
-    }
-    let (Some(left), Some(right)) = (merger.definition(from), merger.definition(to)) else {
-        return false;
-    };
-    match (left.opcode, right.opcode) {
-        (Op::TypePointer, Op::TypePointer) => pointer_storage(merger, from) == pointer_storage(merger, to),
-        (Op::TypeStruct, Op::TypeStruct) | (Op::TypeArray, Op::TypeArray) => {
-            let ids =
-                |i: &Instruction| -> Vec<u32> { i.operands.iter().filter_map(Operand::id_ref_any).collect() };
-            let (left, right) = (ids(left), ids(right));
-            // The length of an array is an id like the members of a struct are, and equal lengths have the same id.
-            left.len() == right.len()
-                && left
-                    .into_iter()
-                    .zip(right)
-                    .all(|(l, r)| is_same_value(merger, l, r, seen))
+/// Whether values of two types look the same in memory, apart from what pointers in them point to.
+fn is_same_value(merger: &Merger<'_>, from: u32, to: u32) -> bool {
+    let ids = |i: &Instruction| -> Vec<u32> { i.operands.iter().filter_map(Operand::id_ref_any).collect() };
+    // With a stack of its own: how deep types are nested is up to the file, and the thread's stack is not.
+    let mut pending = vec![(from, to)];
+    let mut seen = HashSet::new();
+    while let Some((from, to)) = pending.pop() {
+        // A pair that is met again, as lists have it, differs nowhere else than its first meeting tells.
+        if from == to || !seen.insert((from, to)) {
+            continue;
         }
-        _ => false,
+        let (Some(left), Some(right)) = (merger.definition(from), merger.definition(to)) else {
+            return false;
+        };
+        match (left.opcode, right.opcode) {
+            (Op::TypePointer, Op::TypePointer)
+                if pointer_storage(merger, from) == pointer_storage(merger, to) => {}
+            (Op::TypeStruct, Op::TypeStruct) | (Op::TypeArray, Op::TypeArray) => {
+                let (left, right) = (ids(left), ids(right));
+                // The length of an array is an id like the members of a struct are, and equal lengths have the same id.
+                if left.len() != right.len() {
+                    return false;
+                }
+                pending.extend(left.into_iter().zip(right));
+            }
+            _ => return false,
+        }
     }
+    true
 }
 
 /// Whether two pointers point to structures with the same members in the same places. Where a structure is initialised,
@@ -234,7 +238,7 @@ fn is_same_but_for_padding(merger: &mut Merger<'_>, from: Global, to: Global) ->
         (left, right) = match (left, right) {
             ([], []) => return from_size == to_size,
             ([(here, l), left @ ..], [(there, r), right @ ..])
-                if here == there && is_same_value(merger, *l, *r, &mut HashSet::new()) =>
+                if here == there && is_same_value(merger, *l, *r) =>
             {
                 (left, right)
             }

@@ -124,6 +124,21 @@ pub enum LinkError {
     /// The values that variables start with refer to each other in a circle.
     #[error("the initial values of variables refer to each other in a circle")]
     InitializerCycle,
+    /// Types contain each other in a circle, which only pointers that are declared ahead may close.
+    #[error("types contain each other in a circle that no pointer declared ahead closes")]
+    TypeCycle,
+    /// The variables that an entry point lists are more than an instruction has room for.
+    #[error(
+        "the entry point `{kernel}` has {words} words with the variables that it lists, and an instruction at most {limit}"
+    )]
+    EntryPointTooLong {
+        /// The kernel.
+        kernel: String,
+        /// The words of its entry point.
+        words: usize,
+        /// How many an instruction may have.
+        limit: usize,
+    },
     /// Decoration groups of a module stand for more decorations than a linker should write.
     #[error("the decoration groups of {module} stand for more than {limit} decorations")]
     TooManyDecorations {

@@ -29,6 +29,7 @@ pub(super) fn finish(merger: Merger<'_>) -> Result<dr::Module, LinkError> {
     module.header = Some(ModuleHeader { bound, ..header });
     set_linkage_capability(&mut module);
     set_interfaces(&mut module);
+    check_entry_points(&module)?;
     Ok(module)
 }
 
@@ -94,7 +95,11 @@ fn in_order_of_use(mut units: Vec<Vec<Instruction>>) -> Result<Vec<Instruction>,
             };
             match pending.next() {
                 Some(used) if state.get(used) == Some(&State::Open) => {
-                    return Err(LinkError::InitializerCycle);
+                    let mut closing = units.get(used).into_iter().flatten();
+                    return Err(match closing.any(|instruction| instruction.opcode.is_type()) {
+                        true => LinkError::TypeCycle,
+                        false => LinkError::InitializerCycle,
+                    });
                 }
                 Some(used) => stack.push((used, None)),
                 None => {
@@ -201,6 +206,26 @@ fn set_interfaces(module: &mut dr::Module) {
         entry_point.operands.truncate(3);
         entry_point.operands.extend(interface);
     }
+}
+
+/// Fails when an entry point lists more variables than an instruction has room for: of all instructions only these grow
+/// in a link.
+fn check_entry_points(module: &dr::Module) -> Result<(), LinkError> {
+    for entry_point in &module.entry_points {
+        let words = entry_point.words();
+        if words > dr::LONGEST_INSTRUCTION {
+            let kernel = match entry_point.operands.get(2) {
+                Some(Operand::LiteralString(name)) => name.clone(),
+                _ => String::new(),
+            };
+            return Err(LinkError::EntryPointTooLong {
+                kernel,
+                words,
+                limit: dr::LONGEST_INSTRUCTION,
+            });
+        }
+    }
+    Ok(())
 }
 
 /// Fails when symbols are left that no module exports, and says which kernels need them.
