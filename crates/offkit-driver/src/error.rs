@@ -31,7 +31,7 @@ impl DriveError {
         match self {
             Self::Usage(_) => false,
             Self::Clang(_) | Self::Temporary(_) => true,
-            Self::Run(RunError::Start { .. }) => true,
+            Self::Run(RunError::Start { .. } | RunError::Arguments { .. }) => true,
             Self::Run(RunError::Link { error, .. }) => error.is_of_machine(),
             Self::Run(_) => false,
         }
@@ -41,7 +41,9 @@ impl DriveError {
     pub fn hints(&self) -> Vec<String> {
         match self {
             Self::Clang(error) => vec![error.hint()],
-            Self::Temporary(_) => vec!["TMPDIR names the folder for temporary files".to_owned()],
+            Self::Temporary(_) | Self::Run(RunError::Arguments { .. }) => {
+                vec!["TMPDIR names the folder for temporary files".to_owned()]
+            }
             Self::Run(RunError::Link { error, is_program }) => {
                 let mut hints = error.hints();
                 hints.extend(hint_of_options(error, *is_program));

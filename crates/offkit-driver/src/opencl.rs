@@ -159,7 +159,7 @@ impl Source<'_> {
     }
 
     /// What the result depends on: the source, the options, and the programs that compile it. None where that is not
-    /// all: where files are included, or a program is missing.
+    /// all: where files are included, the time is asked for, or a program is missing.
     pub fn key(&self) -> Option<Key> {
         let worker = Worker::find_near(self.programs.as_deref()).ok()?;
         self.key_with(&clang::find().ok()?, &worker)
@@ -177,11 +177,21 @@ impl Source<'_> {
         // Whatever may read a file, also where a backslash splits the word.
         let reads = ["include", "import", "embed", "\\\n", "\\\r"];
         let names_files = |option: &OsString| {
+            let prefixes = ["-include", "--include", "-imacros", "--imacros"];
             let option = option.as_encoded_bytes();
-            option.starts_with(b"-include") || option.starts_with(b"-imacros")
+            prefixes
+                .iter()
+                .any(|prefix| option.starts_with(prefix.as_bytes()))
+        };
+        // What is another text each time.
+        let tells_time = |text: &str| {
+            let times = ["__DATE__", "__TIME__", "__TIMESTAMP__"];
+            times.iter().any(|word| text.contains(word))
         };
         if reads.iter().any(|word| text.contains(word))
             || options.iter().any(names_files)
+            || tells_time(text)
+            || options.iter().any(|option| tells_time(&option.to_string_lossy()))
             || !headers.is_empty()
         {
             return None;
@@ -354,7 +364,15 @@ mod tests {
         };
         assert_eq!(with_header.key_with(&clang, &worker), None);
         assert_eq!(with(|source| source.text = "#include <a.h>"), None);
-        assert_eq!(with(|source| source.options.push("-includea.h".into())), None);
+        assert_eq!(
+            with(|source| source.text = "constant char at[] = __TIME__;"),
+            None
+        );
+        for option in ["-includea.h", "--include=a.h", "--imacros", "-DAT=__DATE__"] {
+            let mut source = base.clone();
+            source.options.push(option.into());
+            assert_eq!(source.key_with(&clang, &worker), None, "{option}");
+        }
     }
 
     #[test]

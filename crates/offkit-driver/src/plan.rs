@@ -286,6 +286,7 @@ impl Planner<'_> {
         self.step(
             Action::Clang(Clang {
                 words,
+                is_clang: true,
                 before_response_file,
             }),
             needs,

@@ -42,6 +42,16 @@ pub enum RunError {
         /// The system's reason.
         source: io::Error,
     },
+    /// The arguments are too long for the system, and cannot be written to a file either.
+    #[error("cannot write the arguments of `{program}` to `{}`", .path.display())]
+    Arguments {
+        /// The program.
+        program: String,
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
     /// clang failed, and has said why.
     #[error("`{program}` failed ({status})")]
     Failed {
@@ -93,6 +103,24 @@ struct Progress<'a> {
     report: &'a mut dyn Report,
 }
 
+/// Stops the other threads where its own panics: they would wait for ever for the step that it was at.
+struct StopOnPanic<'a, 'r> {
+    progress: &'a Mutex<Progress<'r>>,
+    changed: &'a Condvar,
+}
+
+impl Drop for StopOnPanic<'_, '_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.progress
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .failed = true;
+            self.changed.notify_all();
+        }
+    }
+}
+
 impl Plan {
     /// Does the steps, each after those it needs. Once one has failed no other is started.
     ///
@@ -123,6 +151,10 @@ impl Plan {
         }
         let llvm = Mutex::new(llvm);
         let work = || {
+            let _stop = StopOnPanic {
+                progress: &progress,
+                changed: &changed,
+            };
             let mut state = progress.lock().unwrap_or_else(PoisonError::into_inner);
             loop {
                 let all_started = state.started.iter().all(|&started| started);
@@ -254,6 +286,7 @@ mod tests {
         Step {
             action: Action::Clang(Clang {
                 words: words.iter().map(OsString::from).collect(),
+                is_clang: false,
                 before_response_file: 0,
             }),
             needs: needs.to_vec(),
@@ -312,5 +345,32 @@ mod tests {
         let error =
             run(vec![words(&["/nonexistent/program"], &[])], 1).expect_err("there is no such program");
         assert!(error.to_string().contains("/nonexistent/program"), "{error}");
+    }
+
+    /// Nobody can be told anything.
+    struct Broken;
+
+    impl Report for Broken {
+        fn warning(&mut self, _: &dyn std::fmt::Display) {}
+        fn command(&mut self, _: &str) {}
+        fn messages(&mut self, _: &[u8]) {
+            panic!("a broken report");
+        }
+        fn time(&mut self, _: &StepTime) {}
+    }
+
+    #[test]
+    fn a_panic_is_not_waited_for() {
+        let plan = Plan {
+            steps: vec![step("echo said >&2", &[]), step("true", &[0])],
+            ..Plan::default()
+        };
+        let options = RunOptions {
+            jobs: 2,
+            verbose: false,
+            folder: std::env::temp_dir(),
+        };
+        let run = || plan.run(&options, &mut Broken).map(drop);
+        std::panic::catch_unwind(run).expect_err("the panic comes through");
     }
 }

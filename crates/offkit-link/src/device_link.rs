@@ -30,7 +30,7 @@ use std::time::{Duration, Instant};
 use std::{env, fs, io};
 
 use offkit_image::target::Misfit;
-use offkit_llvm::{Form, Worker, WorkerError};
+use offkit_llvm::{Form, ModuleId, Worker, WorkerError};
 use offkit_object::{BundleState, DeviceImage, ImageFormat, Location, Target, backquoted};
 use tempfile::TempDir;
 
@@ -368,7 +368,8 @@ impl DeviceLink<'_> {
             let text = offkit_llvm::Source::bytes(name, text);
             let worker = llvm.worker()?;
             let module = worker.open(&[text], &[], false)?;
-            let bitcode = worker.emit_whole(module.id, &Form::Bitcode)?;
+            let bitcode = worker.emit_whole(module.id, &Form::Bitcode);
+            let bitcode = close_after(worker, module.id, bitcode.map_err(LinkError::from))?;
             source.set_bitcode(bitcode.content);
         }
         // The worker starts while the inputs are read.
@@ -416,7 +417,7 @@ impl DeviceLink<'_> {
     }
 
     /// The folder for what is kept of the link for the target of this number.
-    fn keep_for(&self, number: usize, prepared: &Prepared<'_>) -> io::Result<Option<PathBuf>> {
+    fn keep_for(&self, number: usize, prepared: &Prepared<'_>) -> Result<Option<PathBuf>, LinkError> {
         let Some(keep) = &self.keep else { return Ok(None) };
         let target = &prepared.targets[number];
         let target = prepared.compiled_for[number].as_ref().unwrap_or(target);
@@ -424,8 +425,10 @@ impl DeviceLink<'_> {
             1 => keep.clone(),
             _ => keep.join(folder_name(number, target)),
         };
-        fs::create_dir_all(&keep)?;
-        Ok(Some(keep))
+        match fs::create_dir_all(&keep) {
+            Ok(()) => Ok(Some(keep)),
+            Err(source) => Err(LinkError::Kept { path: keep, source }),
+        }
     }
 
     /// Links for the target of this number, and says what of libraries and archives took part.
@@ -631,6 +634,20 @@ fn folder_name(number: usize, target: &Target) -> String {
     } else {
         format!("{number}-{safe}")
     }
+}
+
+/// Writes a file that is to be kept.
+fn write_kept(path: PathBuf, bytes: &[u8]) -> Result<(), LinkError> {
+    fs::write(&path, bytes).map_err(|source| LinkError::Kept { path, source })
+}
+
+/// Closes a module after what was done with it, however that went. Why it went wrong says more than that the module
+/// cannot be closed.
+fn close_after<T>(worker: &mut Worker, module: ModuleId, done: Result<T, LinkError>) -> Result<T, LinkError> {
+    let closed = worker.close(module);
+    let done = done?;
+    closed?;
+    Ok(done)
 }
 
 /// A folder for temporary files, made when there is one to write: bitcode and the code of most targets need none.

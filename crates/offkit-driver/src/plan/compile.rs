@@ -55,8 +55,9 @@ impl Planner<'_> {
             let is_compiled_for_host =
                 input.kind == InputKind::Shared && offload.syclbin.is_none() && !offload.device_only;
             // Where the host's compiler reads the source, too, it writes the file of dependencies,
-            // which is about the object that it makes.
-            if !is_compiled_for_host {
+            // which is about the object that it makes; else the compiler for the first target, as there is one such file.
+            let is_first = offload.targets.first() == Some(target);
+            if !is_compiled_for_host && is_first {
                 words.extend(self.dependencies(input));
             }
             words.extend(self.device_libraries(input, target, &words)?);

@@ -39,11 +39,13 @@ impl Planner<'_> {
             for words in planned {
                 // In clang's own order: its commands read what others before them have written.
                 let before = self.plan.steps.len().checked_sub(1);
-                // What chooses the tool inside clang stays outside of a file of arguments.
-                let before_response_file = usize::from(words.get(1).is_some_and(|word| word == "-cc1"));
+                // The others are assemblers, packagers and linkers.
+                let is_clang = words.get(1).is_some_and(|word| word == "-cc1");
                 let clang = Clang {
                     words,
-                    before_response_file,
+                    is_clang,
+                    // What chooses the tool inside clang stays outside of a file of arguments.
+                    before_response_file: usize::from(is_clang),
                 };
                 self.step(Action::Clang(clang), before);
             }

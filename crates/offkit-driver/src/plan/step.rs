@@ -32,11 +32,13 @@ pub enum Action {
     Link(Box<Link>),
 }
 
-/// A call of clang.
+/// A call of clang, or of a program that it would run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Clang {
     /// The program and its arguments.
     pub words: Vec<OsString>,
+    /// Whether the program takes clang's options: clang does, and its front end.
+    pub is_clang: bool,
     /// How many arguments must stay outside of a file of arguments: those that choose how the rest is read.
     pub before_response_file: usize,
 }

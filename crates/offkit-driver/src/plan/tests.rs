@@ -39,6 +39,7 @@ impl Files for OneLibrary {
                 temporary.display()
             ),
             format!("clang -cc1 -o a.o a.hip {}", words[1..].join(" ")),
+            "clang-offload-packager -o d.out".to_owned(),
         ];
         let words = |line: String| line.split(' ').map(OsString::from).collect();
         lines.map(words).into()
@@ -52,6 +53,26 @@ fn commands(line: &str) -> Result<Vec<String>, UsageError> {
 
 /// The same where offkit's runtime is in a folder.
 fn commands_beside(runtime: Option<&str>, line: &str) -> Result<Vec<String>, UsageError> {
+    let joined = |words: &[OsString]| {
+        let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+        words.join(" ").replace("-isystem inc ", "")
+    };
+    Ok(match work_beside(runtime, line)? {
+        Work::Clang(words) => vec![joined(&words)],
+        Work::Plan(plan) => {
+            let steps = plan.steps.iter();
+            steps
+                .map(|step| {
+                    let words = step.action.words(&plan.offkit);
+                    format!("{} {:?}", joined(&words), step.needs)
+                })
+                .collect()
+        }
+    })
+}
+
+/// What is to be done for a line.
+fn work_beside(runtime: Option<&str>, line: &str) -> Result<Work, UsageError> {
     let words = line.split_whitespace().map(OsString::from).collect();
     let command_line = CommandLine::read(words, &|_| None)?;
     let environment = Environment {
@@ -64,22 +85,7 @@ fn commands_beside(runtime: Option<&str>, line: &str) -> Result<Vec<String>, Usa
         suffix: String::new(),
         files: &OneLibrary,
     };
-    let joined = |words: &[OsString]| {
-        let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
-        words.join(" ").replace("-isystem inc ", "")
-    };
-    Ok(match command_line.plan(&environment)? {
-        Work::Clang(words) => vec![joined(&words)],
-        Work::Plan(plan) => {
-            let steps = plan.steps.iter();
-            steps
-                .map(|step| {
-                    let words = step.action.words(&plan.offkit);
-                    format!("{} {:?}", joined(&words), step.needs)
-                })
-                .collect()
-        }
-    })
+    command_line.plan(&environment)
 }
 
 #[track_caller]
@@ -228,6 +234,13 @@ fn dependencies_are_not_those_of_temporary_files() {
     assert!(!made[1].contains("-MD"), "{made:#?}");
 }
 
+#[test]
+fn one_compiler_writes_the_dependencies() {
+    let made = commands("-fsyclbin -MD -fsycl-targets=spir64,nvptx64 a.cpp").expect("a good command line");
+    let writers: Vec<_> = made.iter().filter(|line| line.contains(" -MD ")).collect();
+    assert_eq!(writers, [&made[0]], "{made:#?}");
+}
+
 const LINK: &str =
     "offkit link -q --state=executable --format=object,sycl-v3 --archive-kernels --allow-empty";
 
@@ -366,8 +379,18 @@ fn clangs_front_ends_for_devices_link_libraries_early() {
             &format!("{device} -emit-obj {library} -o tmp/d.o a.hip []"),
             &format!("{device} -emit-llvm-bc {library} -o tmp/d.bc a.hip [0]"),
             "clang -cc1 -o a.o a.hip -c a.hip [1]",
+            "clang-offload-packager -o d.out [2]",
         ],
     );
+    // What is not clang takes none of its options, such as one for colours.
+    let Ok(Work::Plan(plan)) = work_beside(None, "-c a.hip -Llib -ldevice") else {
+        panic!("a plan was expected");
+    };
+    let is_clang = plan.steps.iter().map(|step| match &step.action {
+        Action::Clang(clang) => clang.is_clang,
+        _ => false,
+    });
+    assert_eq!(is_clang.collect::<Vec<_>>(), [true, true, true, false]);
     // What stays bitcode is linked with the program, which host libraries are for, too.
     let made = commands("a.hip -Llib -ldevice -lmpi").expect("a good command line");
     assert_eq!(made[1], format!("{device} -emit-llvm-bc -o tmp/d.bc a.hip [0]"));

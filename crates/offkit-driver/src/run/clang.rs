@@ -33,7 +33,13 @@ impl Clang {
         let length: usize = arguments.iter().map(|argument| argument.len() + 1).sum();
         if length > command_line::LONGEST_COMMAND {
             let (first, rest) = arguments.split_at(self.before_response_file.min(arguments.len()));
-            fs::write(arguments_file, command_line::response_file(rest)).map_err(failed_to_start)?;
+            fs::write(arguments_file, command_line::response_file(rest)).map_err(|source| {
+                RunError::Arguments {
+                    program: program.to_string_lossy().into_owned(),
+                    path: arguments_file.to_owned(),
+                    source,
+                }
+            })?;
             let mut word = OsString::from("@");
             word.push(arguments_file);
             command.args(first).arg(word);
@@ -43,7 +49,7 @@ impl Clang {
         // clang looks for a terminal itself, but what it writes goes through a pipe.
         if io::stderr().is_terminal()
             && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
-            && !arguments.iter().any(|word| is_about_colors(word))
+            && self.lets_colors_be_chosen()
         {
             command.arg("-fcolor-diagnostics");
         }
@@ -66,6 +72,11 @@ impl Clang {
             status,
         })
     }
+
+    /// Whether it takes an option about colours, and has none yet.
+    fn lets_colors_be_chosen(&self) -> bool {
+        self.is_clang && !self.words.iter().any(|word| is_about_colors(word))
+    }
 }
 
 /// Whether an option says already whether clang's messages are to have colours.
@@ -83,6 +94,37 @@ fn is_about_colors(word: &OsStr) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_clang_is_asked_for_colors() {
+        let clang = |words: &[&str], is_clang| Clang {
+            words: words.iter().map(OsString::from).collect(),
+            is_clang,
+            before_response_file: 0,
+        };
+        assert!(clang(&["clang", "-c", "a.cpp"], true).lets_colors_be_chosen());
+        assert!(!clang(&["clang", "-fno-color-diagnostics", "a.cpp"], true).lets_colors_be_chosen());
+        assert!(!clang(&["ptxas", "a.s"], false).lets_colors_be_chosen());
+    }
+
+    #[test]
+    fn arguments_that_cannot_be_written_are_not_a_program_that_cannot_be_started() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let clang = Clang {
+            words: vec![
+                "true".into(),
+                "x".repeat(command_line::LONGEST_COMMAND + 1).into(),
+            ],
+            is_clang: true,
+            before_response_file: 0,
+        };
+        let file = folder.path().join("missing/arguments");
+        let error = clang
+            .run(&file, &mut Vec::new())
+            .expect_err("there is no such folder");
+        let text = format!("cannot write the arguments of `true` to `{}`", file.display());
+        assert_eq!(error.to_string(), text);
+    }
 
     #[test]
     fn only_options_choose_colors() {

@@ -11,7 +11,7 @@ use offkit_object::{DeviceImage, ImageFormat, Inspect, Limits, Target};
 use super::error::LinkError;
 use super::join::Part;
 use super::target_link::native_properties;
-use super::{DeviceLink, Llvm, generate, lld};
+use super::{DeviceLink, Llvm, generate, lld, write_kept};
 use offkit_devlib::code::Module;
 
 /// What is linked for a target.
@@ -137,8 +137,8 @@ fn compile_part(
         }
     };
     if let Some(path) = keep {
-        fs::write(path.with_extension("ll"), &compiled.text)?;
-        fs::write(path.with_extension(extension), &code)?;
+        write_kept(path.with_extension("ll"), &compiled.text)?;
+        write_kept(path.with_extension(extension), &code)?;
     }
     let mut image = DeviceImage::of_format(code, format);
     image.target = target.clone();

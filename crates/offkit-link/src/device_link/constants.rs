@@ -21,6 +21,10 @@ const ALL: &str = "all";
 /// The number of what only fills up the end of a struct.
 const PADDING: u32 = u32::MAX;
 
+/// Most bytes of constants that have no first values, for which zeros hold the place: a few bytes of a file claim any
+/// size.
+const MOST_ZEROS: usize = 1 << 24;
+
 /// The constants of the modules that were linked so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Constants {
@@ -34,6 +38,8 @@ pub(super) struct Constants {
     taken: BTreeSet<u32>,
     /// Those among them that belong to constants with names.
     named: HashSet<u32>,
+    /// All numbers below are taken, or will be once the module is added.
+    gap: u32,
 }
 
 /// A scalar of a constant: its number, where it is in the constant, and its size, both in bytes.
@@ -86,6 +92,12 @@ impl Constants {
                     .get(at..at.saturating_add(size))
                     .ok_or_else(|| differ(name))?
                     .to_vec(),
+                None if self.values.len().saturating_add(size) > MOST_ZEROS => {
+                    return Err(LinkError::LargeConstants {
+                        label: labels.1.to_owned(),
+                        limit: MOST_ZEROS,
+                    });
+                }
                 // Zeros hold the place, or the values of the next module would belong to the wrong constants.
                 None => vec![0; size],
             };
@@ -130,9 +142,17 @@ impl Constants {
     }
 
     /// A number that neither is taken nor one of `own`.
-    fn free(&self, own: &BTreeSet<u32>) -> u32 {
+    fn free(&mut self, own: &BTreeSet<u32>) -> u32 {
         let most = self.taken.last().max(own.last());
-        most.map_or(0, |most| most.saturating_add(1))
+        let free = most.map_or(Some(0), |most| most.checked_add(1));
+        if let Some(free) = free.filter(|free| *free != PADDING) {
+            return free;
+        }
+        // There are fewer constants than numbers.
+        let mut numbers = self.gap..PADDING;
+        let free = numbers.find(|number| !self.taken.contains(number) && !own.contains(number));
+        self.gap = free.unwrap_or(PADDING);
+        self.gap
     }
 
     fn find(&self, name: &str) -> Option<(&[Scalar], &[u8])> {
@@ -301,6 +321,34 @@ mod tests {
         // 0 is `x`; 1 has no name in any of them.
         assert_eq!(spec_ids(&second), BTreeSet::from([1, 2]));
         assert_eq!(spec_ids(&third), BTreeSet::from([1]));
+    }
+
+    #[test]
+    fn a_free_number_is_found_where_the_highest_is_in_use() {
+        for highest in [u32::MAX, u32::MAX - 1] {
+            let mut constants = Constants::default();
+            let labels = ("first", "second");
+            let (mut first, mut second) = (module(&[0, highest]), module(&[0, 1]));
+            for (name, module) in [("x", &mut first), ("y", &mut second)] {
+                constants
+                    .add(&sets(&[(name, &[0, 0, 1])], &[1]), module, labels)
+                    .unwrap();
+            }
+            assert_eq!(spec_ids(&second), BTreeSet::from([1, 2]));
+        }
+    }
+
+    #[test]
+    fn constants_without_values_take_no_memory_by_their_description() {
+        let mut constants = Constants::default();
+        let mut sets = PropertySets::new();
+        let huge: &[u32] = &[0, u32::MAX - 1, 1];
+        sets.insert(names::SPECIALIZATION_CONSTANTS, "x", huge);
+        let error = constants
+            .add(&sets, &mut module(&[0]), ("a", "b"))
+            .expect_err("four gigabytes");
+        assert!(matches!(error, LinkError::LargeConstants { .. }), "{error}");
+        assert!(constants.values.is_empty());
     }
 
     #[test]

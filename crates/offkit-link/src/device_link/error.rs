@@ -180,15 +180,33 @@ pub enum LinkError {
         /// The property.
         property: String,
     },
+    /// The constants of a module are larger than their description warrants.
+    #[error(
+        "{label}: its specialization constants have more than {limit} bytes, and no values that they have at first"
+    )]
+    LargeConstants {
+        /// The module.
+        label: String,
+        /// How many bytes there may be.
+        limit: usize,
+    },
     /// The worker failed.
     #[error(transparent)]
     Worker(#[from] WorkerError),
     /// The linked bitcode cannot be split into images.
     #[error(transparent)]
     PostLink(PostLinkError),
-    /// A temporary file, or one that was to be kept.
+    /// A temporary file.
     #[error("cannot use a temporary file")]
     Temporary(#[from] io::Error),
+    /// A file that was to be kept, or the folder for it.
+    #[error("cannot write `{}`, which is to be kept", .path.display())]
+    Kept {
+        /// The file or folder.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
     /// LLVM wrote something that is no SPIR-V module.
     #[error("LLVM generated a module that cannot be read: {0}")]
     Generated(offkit_spirv::ReadError),

@@ -20,7 +20,9 @@ use rayon::prelude::*;
 use super::error::{Crash, LinkError};
 use super::join::Part;
 use super::target_link::{TargetLink, native_properties};
-use super::{DeviceLink, Llvm, NEWEST_VERSION, PORTABLE_EXTENSIONS, PORTABLE_VERSION, lld};
+use super::{
+    DeviceLink, Llvm, NEWEST_VERSION, PORTABLE_EXTENSIONS, PORTABLE_VERSION, close_after, lld, write_kept,
+};
 use crate::post_link::{PlanOptions, PostLink, PostLinked, PostLinkedImage};
 use crate::properties::image_properties;
 use crate::symbols::is_supplied_by_driver;
@@ -99,7 +101,7 @@ impl TargetLink<'_, '_> {
         }
         if let Some(keep) = &self.keep {
             for image in &images {
-                fs::write(keep.join(&image.file_name), image.code.bytes()?)?;
+                write_kept(keep.join(&image.file_name), image.code.bytes()?)?;
             }
         }
         let target = &self.target;
@@ -126,7 +128,7 @@ impl TargetLink<'_, '_> {
         let family = Family::of(&self.target.triple);
         if let Some(keep) = &self.keep {
             let whole = worker.emit_whole(linked.id, &Form::Bitcode)?;
-            fs::write(keep.join("linked.bc"), whole.content)?;
+            write_kept(keep.join("linked.bc"), &whole.content)?;
         }
         // The module stays in the worker from here on. What is planned goes by names, on the summary that came when
         // it was opened; each image's part is cut out and compiled there, so that no bitcode travels to and fro.
@@ -285,7 +287,9 @@ impl TargetLink<'_, '_> {
             .steps
             .time("link bitcode", || worker.open(&inputs, &libraries, bodies))
             .map_err(|error| unreadable(error, bitcode, worker))?;
-        self.check(bitcode, &linked.inputs)?;
+        if let Err(error) = self.check(bitcode, &linked.inputs) {
+            return close_after(worker, linked.id, Err(error));
+        }
         Ok(linked)
     }
 

@@ -12,7 +12,10 @@ impl LinkError {
     #[must_use]
     pub fn is_of_machine(&self) -> bool {
         match self {
-            Self::Worker(WorkerError::Protocol { .. }) | Self::Temporary(_) | Self::NoLinker { .. } => true,
+            Self::Worker(WorkerError::Protocol { .. })
+            | Self::Temporary(_)
+            | Self::Kept { .. }
+            | Self::NoLinker { .. } => true,
             Self::Worker(worker) => worker.is_missing_tool(),
             _ => false,
         }

@@ -11,7 +11,7 @@ use super::generate::{Generated, Planned, describe, source, told};
 use super::join::Part;
 use super::libraries::check_abi;
 use super::target_link::TargetLink;
-use super::{Llvm, PORTABLE_VERSION};
+use super::{Llvm, PORTABLE_VERSION, close_after};
 use offkit_devlib::code::Module;
 
 impl TargetLink<'_, '_> {
@@ -43,20 +43,20 @@ impl TargetLink<'_, '_> {
         check_abi(&[], libraries, Some(version))?;
 
         // A list that refers to what is needed: for that libraries supply it.
-        let mut needs = format!("target triple = \"{}\"\n", first.image.target.triple);
+        let mut needs = format!("target triple = {}\n", quoted(&first.image.target.triple));
         if let Some(layout) = &first.abi.data_layout {
-            needs += &format!("target datalayout = \"{layout}\"\n");
+            needs += &format!("target datalayout = {}\n", quoted(layout));
         }
-        let quoted: Vec<String> = names.iter().map(|name| format!("@\"{name}\"")).collect();
+        let symbols: Vec<String> = names.iter().map(|name| format!("@{}", quoted(name))).collect();
         // The types do not matter: pointers are opaque, and a definition takes the place of its
         // declaration whatever its own type is.
-        for name in &quoted {
+        for name in &symbols {
             needs += &format!("declare void {name}()\n");
         }
         needs += &format!(
             "@needs = global [{} x ptr] [ptr {}]\n",
-            quoted.len(),
-            quoted.join(", ptr ")
+            symbols.len(),
+            symbols.join(", ptr ")
         );
         let needs = Source::bytes("what SPIR-V needs of device libraries", needs.as_bytes());
         let libraries: Vec<Source<'_>> = libraries.iter().map(|module| source(module)).collect();
@@ -74,9 +74,9 @@ impl TargetLink<'_, '_> {
         let form = Form::Code(Box::new(self.code_options(false)));
         let emitted = self
             .steps
-            .time("generate code", || worker.emit(linked.id, &[part], &form, 0))
-            .map_err(|error| self.crashed(error))?;
-        worker.close(linked.id)?;
+            .time("generate code", || worker.emit(linked.id, &[part], &form, 0));
+        let emitted = emitted.map_err(|error| self.crashed(error));
+        let emitted = close_after(worker, linked.id, emitted)?;
         let Some(emitted) = emitted.into_iter().next() else {
             return Ok(None);
         };
@@ -89,5 +89,30 @@ impl TargetLink<'_, '_> {
         };
         let label = format!("device libraries ({})", names.join(", "));
         describe(label, generated, &self.target, Producer::None).map(Some)
+    }
+}
+
+/// A text as LLVM's assembly language has it: what would end it is written as the number of its byte.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' | '\0'..='\x1f' => quoted += &format!("\\{:02X}", u32::from(c)),
+            c => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_text_ends_before_its_quote() {
+        assert_eq!(quoted("spirv64-unknown-unknown"), r#""spirv64-unknown-unknown""#);
+        assert_eq!(quoted("e\"\n@a = global i8 0"), r#""e\22\0A@a = global i8 0""#);
+        assert_eq!(quoted("\\22"), r#""\5C22""#);
     }
 }

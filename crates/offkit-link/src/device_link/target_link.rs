@@ -14,7 +14,9 @@ use super::join::{Part, join};
 use super::libraries::check_abi;
 use super::select::select;
 use super::signatures::mismatches;
-use super::{DeviceLink, Llvm, PORTABLE_VERSION, Steps, Taken, TemporaryFolder, generate, undefined};
+use super::{
+    DeviceLink, Llvm, PORTABLE_VERSION, Steps, Taken, TemporaryFolder, close_after, generate, undefined,
+};
 use crate::properties::image_properties;
 use offkit_devlib::code::Module;
 
@@ -119,7 +121,23 @@ impl TargetLink<'_, '_> {
         llvm: &mut Llvm<'_>,
         notes: &mut Vec<String>,
     ) -> Result<(Vec<Part>, Vec<Taken>), LinkError> {
-        let (chosen, libraries, linked) = self.select(llvm, notes)?;
+        let selected = self.select(llvm, notes)?;
+        let module = selected.2.as_ref().map(|linked| linked.id);
+        let done = self.link(selected, llvm, notes);
+        match module {
+            None => done,
+            // Others ask the worker, too: what it keeps open takes memory until it ends.
+            Some(module) => close_after(llvm.worker()?, module, done),
+        }
+    }
+
+    /// Links what was selected. The module of the bitcode stays open.
+    fn link(
+        &mut self,
+        (chosen, libraries, linked): Selected<'_>,
+        llvm: &mut Llvm<'_>,
+        notes: &mut Vec<String>,
+    ) -> Result<(Vec<Part>, Vec<Taken>), LinkError> {
         let is_supply = |module: &&&Module<'_>| module.on_demand || module.found_for.is_some();
         let taken = chosen
             .iter()
@@ -164,9 +182,6 @@ impl TargetLink<'_, '_> {
                 };
                 return Err(self.undefined(missing, &parts, worker));
             }
-        }
-        if let Some(module) = module {
-            llvm.worker()?.close(module)?;
         }
         for (number, part) in parts.iter().enumerate() {
             tracing::debug!(

@@ -70,8 +70,8 @@ pub(super) fn link(
     }
     let base = format!(
         ".{}.{}",
-        target.parts().architecture(),
-        target.arch_with_features()
+        in_file_name(target.parts().architecture()),
+        in_file_name(&target.arch_with_features())
     );
     let name = Path::new(executable).file_name().unwrap_or_default();
     let for_target = |everywhere: &[String], given: &[String]| -> Vec<String> {
@@ -143,8 +143,8 @@ impl TargetLink<'_> {
         let (triple, arch) = (&target.triple, target.arch_with_features());
         let mut files = Vec::new();
         for file in &self.input.files {
-            let arch = self.input.target.arch_with_features();
-            let stem = format!("{}-{triple}-{arch}", file.origin.stem);
+            let arch = in_file_name(&self.input.target.arch_with_features());
+            let stem = format!("{}-{}-{arch}", file.origin.stem, in_file_name(triple));
             let path = commands.file(&stem, "o")?;
             commands.write(&path, file.image.bytes()?)?;
             files.push(path);
@@ -316,6 +316,13 @@ fn check_target(target: &Target) -> Result<()> {
     }
 }
 
+/// A part of a target as names of files have it: containers name targets, and what they say must not lead to other
+/// folders.
+fn in_file_name(part: &str) -> String {
+    let is_safe = |c: char| c.is_ascii_alphanumeric() || "-_+:.".contains(c);
+    part.replace(|c| !is_safe(c), "_")
+}
+
 fn is_gpu(family: Family) -> bool {
     does_lto(family) || family.is_spirv()
 }
@@ -328,6 +335,13 @@ fn does_lto(family: Family) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn targets_in_names_of_files_lead_nowhere_else() {
+        assert_eq!(in_file_name("gfx90a:sramecc+:xnack-"), "gfx90a:sramecc+:xnack-");
+        assert_eq!(in_file_name("amdgcn-amd-amdhsa"), "amdgcn-amd-amdhsa");
+        assert_eq!(in_file_name("/../../etc/x"), "_.._.._etc_x");
+    }
 
     #[test]
     fn arguments_may_be_for_one_target() {

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
+use offkit_host::files;
 use offkit_image::Family;
 use offkit_object::archive::{self, ArchiveKind, ThinMembers};
 use offkit_object::bundle::EntryId;
@@ -12,7 +13,7 @@ use super::bundled::{self, Content, FileType};
 use super::error::{Error, Result};
 use super::options::Options;
 use super::target::{TargetId, find_conflict};
-use super::{compression, read, write};
+use super::{compression, write};
 
 /// Whether the bytes begin like an archive, thin or not.
 pub(super) fn is_archive(bytes: &[u8]) -> bool {
@@ -43,7 +44,11 @@ fn members<'a>(file: &str, bytes: &'a [u8]) -> Result<Vec<Member<'a>>> {
     }
     while let Some(member) = thin.next() {
         let path = member.path.to_string_lossy();
-        let bytes = read(&path)?;
+        // The archive chose the name, and could mean a device or a pipe.
+        let bytes = files::open_regular(&member.path).map_err(|source| Error::File {
+            file: path.clone().into_owned(),
+            source,
+        })?;
         if !thin.enter(&member, &bytes) {
             found.push(Member {
                 name: name_of(&path),
@@ -152,4 +157,26 @@ fn output_name(member: &str, id: &str) -> String {
     let dot = if extension.is_some() { "." } else { "" };
     let id = id.replace(':', "_");
     format!("{stem}-{id}{stem}{dot}{}", extension.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn a_thin_archive_names_no_devices() {
+        let name = "/dev/null/\n";
+        let mut bytes = b"!<thin>\n".to_vec();
+        for (member, size, content) in [("//", name.len(), name), ("/0", 4, "")] {
+            let header = format!("{member:<16}{:<12}{:<6}{:<6}{:<8}{size:<10}`\n", 0, 0, 0, 644);
+            bytes.extend(header.into_bytes());
+            bytes.extend(content.bytes());
+            bytes.resize(bytes.len().next_multiple_of(2), b'\n');
+        }
+        let Err(error) = members("thin.a", &bytes) else {
+            panic!("a device was read");
+        };
+        assert!(matches!(error, Error::File { .. }), "{error}");
+    }
 }
