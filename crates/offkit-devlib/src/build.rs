@@ -403,15 +403,15 @@ impl Build<'_> {
     fn write_manifests(&self) -> Result<(), BuildError> {
         for variant in &self.variants {
             let folder = self.folder(variant.as_deref());
-            let is_there =
-                |target: &&Target| folder.join(library_path(&self.manifest.name, target)).is_file();
+            let file = |target: &Target| library_path(&self.manifest.name, target);
+            let is_there = |target: &&Target| folder.join(file(target)).is_file();
             // In the manifest's order, whichever were built this time, so that the text changes only with what is
             // there.
             let targets: Vec<_> = self.manifest.targets.iter().filter(is_there).cloned().collect();
             let others = self
                 .targets
                 .iter()
-                .filter(|target| !targets.contains(target))
+                .filter(|target| !targets.iter().any(|known| file(known) == file(target)))
                 .cloned();
             let targets: Vec<_> = targets.iter().cloned().chain(others).collect();
             let path = folder.join(Manifest::installed_path(&self.manifest.name));

@@ -1,8 +1,9 @@
 //! Files of device code: the code in them, and the symbols that it defines and needs.
 
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
+use offkit_host::files;
 use offkit_object::archive::ThinMembers;
 use offkit_object::{
     Bytes, ContainerKind, DeviceImage, ErrorKind, ImageFormat, Inspect, Inspection, Limits, Location,
@@ -21,7 +22,7 @@ pub enum ReadError {
         /// The file.
         path: PathBuf,
         /// The system's reason.
-        error: std::io::Error,
+        error: io::Error,
     },
     /// A part of it is damaged.
     #[error("{0}")]
@@ -373,7 +374,7 @@ pub fn sources<'a>(inputs: &'a [Input<'_>]) -> Result<Vec<Source<'a>>, ReadError
             });
         }
         while let Some(member) = thin.next() {
-            let bytes = read(&member.path)?;
+            let bytes = read_member(&member.path)?;
             if !thin.enter(&member, &bytes) {
                 sources.push(Source {
                     location: member.location,
@@ -393,6 +394,15 @@ fn read(path: &Path) -> Result<Vec<u8>, ReadError> {
         path: path.to_owned(),
         error,
     })
+}
+
+/// Reads a file that an archive names, which could mean a device or a pipe: reading that might never end.
+fn read_member(path: &Path) -> Result<Vec<u8>, ReadError> {
+    let content = files::open_regular(path).map_err(|error| ReadError::Unreadable {
+        path: path.to_owned(),
+        error: io::Error::other(error.reason()),
+    })?;
+    Ok(content.to_vec())
 }
 
 fn is_archive(bytes: &[u8]) -> bool {
@@ -493,6 +503,18 @@ fn module<'a>(source: &Source<'_>, mut image: DeviceImage<'a>) -> Result<Module<
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_thin_archive_that_names_a_device_is_refused_and_not_read_for_ever() {
+        let name = "/dev/zero/";
+        let table = format!("//{:<46}{:<10}`\n{name}\n\n", "", name.len() + 2);
+        let member = format!("/0{:<46}{:<10}`\n", "", 4);
+        let archive = format!("!<thin>\n{table}{member}");
+        let inputs = [Input::read_file("libx.a", archive.as_bytes())];
+        let error = sources(&inputs).unwrap_err().to_string();
+        assert_eq!(error, "cannot read `/dev/zero`: not a regular file");
+    }
 
     #[test]
     fn native_images_are_forms_of_ir_only_where_there_is_ir() {

@@ -6,6 +6,7 @@
 
 use std::collections::VecDeque;
 use std::env;
+use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -27,6 +28,19 @@ const LOADER_VARIABLE: &str = "LD_LIBRARY_PATH";
 
 /// Where systems have libraries that are said to be nowhere else.
 const SYSTEM: [&str; 5] = ["/lib64", "/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib"];
+
+/// Variables that change what clang reads or does.
+const VARIABLES: [&str; 4] = [
+    "CPATH",
+    "C_INCLUDE_PATH",
+    "CPLUS_INCLUDE_PATH",
+    "CCC_OVERRIDE_OPTIONS",
+];
+
+/// Variables that change what clang reads or does, each with its value: empty where it is not set, which is the same.
+pub(crate) fn compiler_variables() -> [(&'static str, OsString); 4] {
+    VARIABLES.map(|name| (name, env::var_os(name).unwrap_or_default()))
+}
 
 /// Adds a compiler to what something is made of: where it is, its size and time, and which of LLVM's and clang's libraries it
 /// has, by their builds.
@@ -70,7 +84,7 @@ fn libraries(program: &Path) -> Vec<Library> {
             // A name with a slash is a path already: the loader looks for it nowhere.
             let is_ours = LIBRARIES.iter().any(|begin| name.starts_with(begin)) && !name.contains('/');
             if is_ours && found.len() < MOST && found.iter().all(|library| library.name != name) {
-                let path = place(&name, &file, &needed.folders);
+                let path = place(&name, &file, &needed.folders, &needed.folders_behind);
                 files.extend(path.clone());
                 found.push(Library { name, path });
             }
@@ -83,11 +97,11 @@ fn libraries(program: &Path) -> Vec<Library> {
     found
 }
 
-/// Where the loader finds a library that a file needs, which may say where to look.
-fn place(name: &str, file: &Path, folders: &[String]) -> Option<PathBuf> {
+/// Where the loader finds a library that a file needs, which may say where to look: before the variable, and behind it.
+fn place(name: &str, file: &Path, before: &[String], behind: &[String]) -> Option<PathBuf> {
     let origin = file.parent().unwrap_or(Path::new("/"));
     let variable = env::var_os(LOADER_VARIABLE).unwrap_or_default();
-    let own = folders.iter().map(|folder| {
+    let named = |folder: &String| {
         let rest = ["$ORIGIN", "${ORIGIN}"]
             .iter()
             .find_map(|begin| folder.strip_prefix(begin));
@@ -95,14 +109,14 @@ fn place(name: &str, file: &Path, folders: &[String]) -> Option<PathBuf> {
             || PathBuf::from(folder),
             |rest| origin.join(rest.trim_start_matches('/')),
         )
-    });
+    };
     // Debian's folders, which its loader has built in before the usual ones.
     let multiarch = format!("{}-linux-gnu", env::consts::ARCH);
     let of_system = ["/lib", "/usr/lib"].map(|folder| Path::new(folder).join(&multiarch));
-    // The variable comes before what the file says, as with the `RUNPATH` that linkers write.
-    env::split_paths(&variable)
-        .filter(|folder| !folder.as_os_str().is_empty())
-        .chain(own)
+    let of_variable = env::split_paths(&variable).filter(|folder| !folder.as_os_str().is_empty());
+    (before.iter().map(named))
+        .chain(of_variable)
+        .chain(behind.iter().map(named))
         .chain(of_system)
         .chain(SYSTEM.map(PathBuf::from))
         .map(|folder| folder.join(name))

@@ -453,6 +453,11 @@ flags = ["-g"]
                 "name = \"m\"\ntargets = [\"sm_60\", \"sm_60\"]",
                 "libdevice.toml:2: the target \"sm_60\" is there twice",
             ),
+            // Features in another order are the same target, and the same file.
+            (
+                "name = \"m\"\ntargets = [\"gfx90a:xnack+:sramecc-\", \"gfx90a:sramecc-:xnack+\"]",
+                "libdevice.toml:2: the target \"gfx90a:sramecc-:xnack+\" is there twice",
+            ),
             (
                 "name = \"m\"\n[languages]\nada = []",
                 "libdevice.toml:3: expected the language c, c++ or opencl",

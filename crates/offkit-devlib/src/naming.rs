@@ -40,15 +40,15 @@ pub fn library_file(image: &DeviceImage<'_>, library: Option<&str>) -> PathBuf {
         .unwrap_or_default()
         .to_string_lossy();
     let name = library.unwrap_or_else(|| stem.strip_prefix("lib").unwrap_or(&stem));
-    let is_safe = |c: char| c.is_alphanumeric() || "-_+.".contains(c);
-    let name = name.replace(|c| !is_safe(c), "_");
+    let name = safe(name);
     let mut target = target_of(image).into_owned();
     // Containers name targets: what they say must not lead elsewhere.
-    target.triple = target.triple.replace(|c| !is_safe(c), "_").into();
-    target.arch = target.arch.replace(|c| !is_safe(c), "_").into();
+    target.triple = safe(&target.triple).into();
+    target.arch = safe(&target.arch).into();
+    // `generic` is no processor: its code belongs into the folder of the architecture.
     target.arch = target.processor().into();
     for feature in &mut target.features {
-        *feature = feature.replace(|c| !is_safe(c), "_");
+        *feature = safe(feature);
     }
     let path = library_path(&name, &target);
     let name = path
@@ -58,6 +58,14 @@ pub fn library_file(image: &DeviceImage<'_>, library: Option<&str>) -> PathBuf {
         .into_owned();
     let name = name.strip_suffix("bc").unwrap_or(&name).to_owned() + image.format.extension();
     path.with_file_name(name)
+}
+
+/// A name as a part of the names of files and folders: no separators, and no `..`.
+fn safe(name: &str) -> String {
+    let is_safe = |c: char| c.is_alphanumeric() || "-_+.".contains(c);
+    let name = name.replace(|c| !is_safe(c), "_");
+    let rest = name.trim_start_matches('.');
+    "_".repeat(name.len().saturating_sub(rest.len())) + rest
 }
 
 /// The processor with its features in the order of their names.
@@ -83,7 +91,34 @@ pub(super) fn processor_names(target: &Target) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Component;
+
     use super::*;
+
+    #[test]
+    fn no_name_in_a_file_leads_to_another_folder() {
+        let file = |triple: &str, arch: &str| {
+            let mut image = DeviceImage::default();
+            image.target = Target::new(triple, "");
+            image.target.arch = arch.into();
+            library_file(&image, Some("m"))
+        };
+        for (triple, arch) in [
+            ("nvptx64-nvidia-cuda", ".."),
+            ("nvptx64-nvidia-cuda", "."),
+            ("nvptx64-nvidia-cuda", "../.."),
+            ("..-vendor-system", ""),
+        ] {
+            let path = file(triple, arch);
+            let parts: Vec<_> = path.components().collect();
+            let is_plain = |part: &Component<'_>| matches!(part, Component::Normal(_));
+            assert!(
+                parts.len() == 3 && parts.iter().all(is_plain),
+                "{}",
+                path.display()
+            );
+        }
+    }
 
     #[test]
     fn a_library_has_one_place() {

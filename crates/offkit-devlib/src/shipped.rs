@@ -3,6 +3,7 @@
 //! Their sources are in the program. What is built goes into the user's cache, a folder for each library and target, by
 //! all that it is made of: the sources, the compiler, the vendor's bitcode.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
@@ -13,7 +14,7 @@ use offkit_image::target::triples;
 use offkit_object::Target;
 
 use crate::build::{Build, BuildError};
-use crate::compiler::with_compiler;
+use crate::compiler::{compiler_variables, with_compiler};
 use crate::library_path;
 use crate::manifest::{MANIFEST_FILE, Manifest, ManifestError};
 
@@ -73,9 +74,14 @@ fn sources(library: &str, family: Family) -> Option<Sources> {
 /// The folder for these libraries beside the program: what `offkit devlib build -o PREFIX/lib/offkit` has made is
 /// taken by `PREFIX/bin/offkit`.
 pub(crate) fn installed() -> PathBuf {
-    let program = env::current_exe().unwrap_or_default();
+    installed_with(&env::current_exe().unwrap_or_default())
+}
+
+/// The same beside that program. Where that is in no folder of a folder it is the system's: never one that counts from
+/// the current folder, which may be anybody's.
+fn installed_with(program: &Path) -> PathBuf {
     let root = program.parent().and_then(Path::parent);
-    root.unwrap_or(Path::new("")).join("lib/offkit")
+    root.unwrap_or(Path::new("/")).join("lib/offkit")
 }
 
 /// The folder, as `-L` names one, where a library is for a target; `None` if none comes with offkit. Built if it is not
@@ -106,6 +112,7 @@ pub(crate) fn folder(
         target: &own,
         variant: variant.as_deref(),
         clang: &clang,
+        variables: &compiler_variables(),
         folders,
     };
     let key = made.key();
@@ -150,6 +157,8 @@ struct MadeOf<'a> {
     target: &'a Target,
     variant: Option<&'a str>,
     clang: &'a Path,
+    /// Variables that change what clang does, with their values.
+    variables: &'a [(&'a str, OsString)],
     /// Folders where vendors' files may be.
     folders: &'a [PathBuf],
 }
@@ -165,6 +174,7 @@ impl MadeOf<'_> {
             target,
             variant,
             clang,
+            variables,
             folders,
         } = *self;
         let key = Key::new(Kind::DeviceLibrary, format!("{library} for {target}"))
@@ -172,6 +182,9 @@ impl MadeOf<'_> {
             .text("target", target)
             .text("variant", variant.unwrap_or_default());
         let mut key = with_compiler(key, "clang", clang);
+        for (name, value) in variables.iter().filter(|(_, value)| !value.is_empty()) {
+            key = key.text(*name, value.display());
+        }
         for (name, text) in sources {
             key = key.bytes(format!("source {name}"), text.as_bytes());
         }
@@ -243,6 +256,21 @@ mod tests {
     use super::*;
 
     #[test]
+    fn libraries_are_never_taken_from_the_current_folder() {
+        assert_eq!(
+            installed_with(Path::new("/opt/bin/offkit")),
+            Path::new("/opt/lib/offkit")
+        );
+        for program in ["/offkit", "/bin/offkit", ""] {
+            assert_eq!(
+                installed_with(Path::new(program)),
+                Path::new("/lib/offkit"),
+                "{program}"
+            );
+        }
+    }
+
+    #[test]
     fn whatever_a_library_is_made_of_makes_another_key() {
         let folder = tempfile::tempdir().unwrap();
         let file = |name: &str, text: &str| {
@@ -270,6 +298,7 @@ mod tests {
             target: &target,
             variant: None,
             clang: &clang,
+            variables: &[("CPATH", OsString::new())],
             folders: &folders,
         };
         let other_text = manifest_text.replace("libdevice.10.bc", "other.bc");
@@ -301,6 +330,14 @@ mod tests {
             },
             MadeOf {
                 clang: &other_clang,
+                ..base.clone()
+            },
+            MadeOf {
+                variables: &[("CPATH", "/one".into())],
+                ..base.clone()
+            },
+            MadeOf {
+                variables: &[("CPLUS_INCLUDE_PATH", "/one".into())],
                 ..base.clone()
             },
             MadeOf {

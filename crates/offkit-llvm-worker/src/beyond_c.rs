@@ -338,7 +338,11 @@ pub(crate) fn make_tables() {
 /// The first that LLVM does not know or that has no such value, in its words.
 pub(crate) fn set_options(own: &[String], others: &[String]) -> Result<(), Error> {
     const PROGRAM: &str = "LLVM";
-    let is_question = |option: &&String| QUESTIONS.contains(&option.trim_start_matches('-'));
+    let is_question = |option: &&String| {
+        // Any of them may be given a value: `--help=true`.
+        let name = option.trim_start_matches('-').split('=').next();
+        name.is_some_and(|name| QUESTIONS.contains(&name))
+    };
     // The process would end with success and without code.
     if let Some(question) = others.iter().find(is_question) {
         return Err(Error::new(format!(
@@ -392,7 +396,9 @@ mod tests {
         );
         let value = refused("--rng-seed=many");
         assert!(value.contains("rng-seed") && value.contains("many"), "{value}");
-        assert!(refused("--help").contains("`--help`"));
+        for question in ["--help", "--help=true", "-version=1"] {
+            assert!(refused(question).contains(&format!("`{question}`")), "{question}");
+        }
         assert!(set_options(&[], &["--rng-seed=100".to_owned()]).is_ok());
     }
 }

@@ -102,20 +102,22 @@ impl TargetMachine {
         })
     }
 
-    /// A code generator for this machine's processor and all that it can.
+    /// A code generator for this machine's processor and all that it can, with features to be on or off besides (`+avx2`),
+    /// or none.
     ///
     /// # Errors
     ///
     /// This LLVM has no such target.
-    pub fn host() -> Result<Self, Error> {
+    pub fn host(features: &str) -> Result<Self, Error> {
         // SAFETY: each gives a string that is ours to free.
-        let (name, features) = unsafe {
+        let (name, own) = unsafe {
             (
                 take_message(LLVMGetHostCPUName()),
                 take_message(LLVMGetHostCPUFeatures()),
             )
         };
-        Self::new(&Self::host_triple(), &name, &features, 2)
+        // The last word on a feature is the one that LLVM heeds, and an empty one none.
+        Self::new(&Self::host_triple(), &name, &format!("{own},{features}"), 2)
     }
 
     /// The target triple of this machine.

@@ -8,7 +8,7 @@ use llvm_sys::{LLVMOpcode, LLVMTypeKind};
 use offkit_llvm::{FunctionSummary, ModuleSummary, VariableSummary};
 
 use crate::context::take_message;
-use crate::metadata::{self, Kinds};
+use crate::metadata::{self, Kinds, Reader};
 use crate::module::{Global, Module, text};
 
 // SYCL's numbers of the device aspects that show in instructions.
@@ -33,9 +33,10 @@ pub fn describe(module: &Module) -> ModuleSummary {
         .collect();
     let context = module.context_raw();
     let kinds = Kinds::of(context);
+    let mut reader = Reader::new();
     for (global, function) in functions.iter().zip(&mut summary.functions) {
         // SAFETY: the functions are alive with their module, which lives in that context.
-        function.metadata = unsafe { metadata::attached(context, global.as_raw(), &kinds) };
+        function.metadata = unsafe { metadata::attached(context, global.as_raw(), &kinds, &mut reader) };
         if function.has_attribute(REFERENCED_INDIRECTLY) {
             // SAFETY: as above.
             function.function_type = unsafe { type_text(LLVMGlobalGetValueType(global.as_raw())) };
@@ -46,7 +47,7 @@ pub fn describe(module: &Module) -> ModuleSummary {
         initializer(*global, &numbers, variable);
         variable.attributes = global.variable_attributes();
     }
-    summary.named_metadata = metadata::named(module);
+    summary.named_metadata = metadata::named(module, &mut reader);
     summary
 }
 

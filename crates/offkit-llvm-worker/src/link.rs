@@ -74,7 +74,7 @@ pub fn link(
 const LANGUAGE: &CStr = c"opencl.ocl.version";
 
 fn language(module: &Module) -> Vec<Metadata> {
-    let mut lists = metadata::named(module);
+    let mut lists = metadata::named(module, &mut metadata::Reader::new());
     lists.remove(&*LANGUAGE.to_string_lossy()).unwrap_or_default()
 }
 

@@ -1,6 +1,6 @@
 //! Metadata as plain data, read and written.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::ffi::{CString, c_uint};
 
 use llvm_sys::LLVMTypeKind;
@@ -13,8 +13,19 @@ use crate::module::{Module, sized_text};
 /// How deep nodes are followed; those that matter are lists of pairs, and others may be circular.
 const DEEPEST: usize = 4;
 
+/// Bytes that may be read of a module's nodes and texts again, which a small module may name over and over. What is read
+/// the first time is in the module, and no larger than that.
+const MOST_AGAIN: usize = 1 << 28;
+
 /// The kinds of metadata that are described, by their number in a context.
 pub(crate) struct Kinds(BTreeMap<c_uint, &'static str>);
+
+/// What was read of a module's metadata.
+pub(crate) struct Reader {
+    met: HashSet<LLVMValueRef>,
+    /// Bytes that may still be read again.
+    left: usize,
+}
 
 impl Kinds {
     /// Everything that device code's requirements and properties are read from.
@@ -52,6 +63,7 @@ pub(crate) unsafe fn attached(
     context: LLVMContextRef,
     global: LLVMValueRef,
     kinds: &Kinds,
+    reader: &mut Reader,
 ) -> BTreeMap<String, Vec<Metadata>> {
     let mut found = BTreeMap::new();
     // SAFETY: by this function's contract; the entries are freed below, and read only before.
@@ -63,7 +75,7 @@ pub(crate) unsafe fn attached(
                 let node = LLVMValueMetadataEntriesGetMetadata(entries, index);
                 let node = LLVMMetadataAsValue(context, node);
                 // Of several of one kind the last: a function has each of these kinds once.
-                if let Metadata::Node(operands) = read(node, 0) {
+                if let Metadata::Node(operands) = reader.read(node, 0) {
                     found.insert((*name).to_owned(), operands);
                 }
             }
@@ -74,7 +86,7 @@ pub(crate) unsafe fn attached(
 }
 
 /// The named metadata of a module, each a list of nodes, without debug information and module flags.
-pub(crate) fn named(module: &Module) -> BTreeMap<String, Vec<Metadata>> {
+pub(crate) fn named(module: &Module, reader: &mut Reader) -> BTreeMap<String, Vec<Metadata>> {
     let mut found = BTreeMap::new();
     let module = module.as_raw();
     // SAFETY: the module is alive; the vector has room for as many nodes as LLVM counted.
@@ -88,7 +100,8 @@ pub(crate) fn named(module: &Module) -> BTreeMap<String, Vec<Metadata>> {
                 let count = LLVMGetNamedMetadataNumOperands(module, name_c.as_ptr());
                 let mut nodes = vec![std::ptr::null_mut(); count as usize];
                 LLVMGetNamedMetadataOperands(module, name_c.as_ptr(), nodes.as_mut_ptr());
-                found.insert(name, nodes.into_iter().map(|node| read(node, 0)).collect());
+                let nodes = nodes.into_iter().map(|node| reader.read(node, 0));
+                found.insert(name, nodes.collect());
             }
             list = LLVMGetNextNamedMetadata(list);
         }
@@ -96,40 +109,70 @@ pub(crate) fn named(module: &Module) -> BTreeMap<String, Vec<Metadata>> {
     found
 }
 
-/// # Safety
-///
-/// `value` is null or alive.
-unsafe fn read(value: LLVMValueRef, depth: usize) -> Metadata {
-    if value.is_null() || depth > DEEPEST {
-        return Metadata::Other;
-    }
-    // SAFETY: by this function's contract, each question is asked of a value of the kind it is for.
-    unsafe {
-        if !LLVMIsAMDString(value).is_null() {
-            let mut length = 0;
-            let string = LLVMGetMDString(value, &raw mut length);
-            return Metadata::Text(sized_text(string, length as usize));
-        }
-        if !LLVMIsAConstantInt(value).is_null() {
-            return match LLVMGetIntTypeWidth(LLVMTypeOf(value)) {
-                0..=64 => Metadata::Integer(LLVMConstIntGetSExtValue(value)),
-                _ => Metadata::Other,
-            };
-        }
-        if !LLVMIsAGlobalValue(value).is_null() {
-            let mut length = 0;
-            return Metadata::Symbol(sized_text(LLVMGetValueName2(value, &raw mut length), length));
-        }
-        // A constant wrapped as metadata answers as a node with one operand, itself.
-        let is_metadata = LLVMGetTypeKind(LLVMTypeOf(value)) == LLVMTypeKind::LLVMMetadataTypeKind;
-        if is_metadata && !LLVMIsAMDNode(value).is_null() {
-            let mut operands = vec![std::ptr::null_mut(); LLVMGetMDNodeNumOperands(value) as usize];
-            LLVMGetMDNodeOperands(value, operands.as_mut_ptr());
-            let operands = operands.into_iter();
-            return Metadata::Node(operands.map(|operand| read(operand, depth + 1)).collect());
+impl Reader {
+    pub(crate) fn new() -> Self {
+        Self {
+            met: HashSet::new(),
+            left: MOST_AGAIN,
         }
     }
-    Metadata::Other
+
+    /// # Safety
+    ///
+    /// `value` is null or alive, and of the module that this reads.
+    unsafe fn read(&mut self, value: LLVMValueRef, depth: usize) -> Metadata {
+        if value.is_null() || depth > DEEPEST {
+            return Metadata::Other;
+        }
+        // SAFETY: by this function's contract, each question is asked of a value of the kind it is for.
+        unsafe {
+            if !LLVMIsAMDString(value).is_null() {
+                let mut length = 0;
+                let string = LLVMGetMDString(value, &raw mut length);
+                return match self.may_read(value, length as usize) {
+                    true => Metadata::Text(sized_text(string, length as usize)),
+                    false => Metadata::Other,
+                };
+            }
+            if !LLVMIsAConstantInt(value).is_null() {
+                return match LLVMGetIntTypeWidth(LLVMTypeOf(value)) {
+                    0..=64 => Metadata::Integer(LLVMConstIntGetSExtValue(value)),
+                    _ => Metadata::Other,
+                };
+            }
+            if !LLVMIsAGlobalValue(value).is_null() {
+                let mut length = 0;
+                let name = LLVMGetValueName2(value, &raw mut length);
+                return match self.may_read(value, length) {
+                    true => Metadata::Symbol(sized_text(name, length)),
+                    false => Metadata::Other,
+                };
+            }
+            // A constant wrapped as metadata answers as a node with one operand, itself.
+            let is_metadata = LLVMGetTypeKind(LLVMTypeOf(value)) == LLVMTypeKind::LLVMMetadataTypeKind;
+            if is_metadata && !LLVMIsAMDNode(value).is_null() {
+                let count = LLVMGetMDNodeNumOperands(value) as usize;
+                if !self.may_read(value, count.saturating_mul(size_of::<Metadata>())) {
+                    return Metadata::Other;
+                }
+                let mut operands = vec![std::ptr::null_mut(); count];
+                LLVMGetMDNodeOperands(value, operands.as_mut_ptr());
+                let operands = operands.into_iter();
+                return Metadata::Node(operands.map(|operand| self.read(operand, depth + 1)).collect());
+            }
+        }
+        Metadata::Other
+    }
+
+    /// Whether so many bytes may be read of that: they may the first time, and as long as there are enough left.
+    fn may_read(&mut self, value: LLVMValueRef, size: usize) -> bool {
+        if self.met.insert(value) {
+            return true;
+        }
+        let left = self.left.checked_sub(size);
+        self.left = left.unwrap_or(self.left);
+        left.is_some()
+    }
 }
 
 /// Adds nodes to named metadata of a module. Symbols that the module does not have become null.
@@ -201,6 +244,20 @@ mod tests {
     use crate::context::Context;
 
     #[test]
+    fn a_node_that_is_in_itself_often_is_not_read_over_and_over() {
+        let operands = vec!["!0"; 1000].join(", ");
+        let text = format!("!list = !{{!0, !1}}\n!0 = distinct !{{{operands}}}\n!1 = !{{!\"text\"}}");
+        let module = Module::parse_text(&Context::new(), &text).unwrap();
+        // All of its thousand million operands would be far too much; other nodes are read still.
+        let read = named(&module, &mut Reader::new());
+        assert_eq!(read["list"][0].node().map(<[Metadata]>::len), Some(1000));
+        assert_eq!(
+            read["list"][1],
+            Metadata::Node(vec![Metadata::Text("text".to_owned())])
+        );
+    }
+
+    #[test]
     fn metadata_is_written_as_it_was_read() {
         let text = r#"
             define void @f() { ret void }
@@ -209,7 +266,7 @@ mod tests {
             !1 = !{i64 9, i128 1}
             !2 = distinct !{!2}"#;
         let module = Module::parse_text(&Context::new(), text).unwrap();
-        let read = named(&module);
+        let read = named(&module, &mut Reader::new());
         let inner = Metadata::Node(vec![Metadata::Integer(9), Metadata::Other]);
         let node = Metadata::Node(vec![
             Metadata::Text("text".to_owned()),
@@ -227,7 +284,7 @@ mod tests {
         let other = Module::parse_text(&Context::new(), "define void @g() { ret void }").unwrap();
         add_named(&other, "list", &[node]);
         add_named_number(&other, "number", 3);
-        let written = named(&other);
+        let written = named(&other, &mut Reader::new());
         let operands = written["list"][0].node().unwrap();
         assert_eq!(
             operands[..2],

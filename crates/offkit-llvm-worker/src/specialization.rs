@@ -51,6 +51,11 @@ const DEFAULTS: &str = "sycl.specialization-constants-default-values";
 /// What stands for a constant's number where there is only padding.
 const PADDING: u32 = u32::MAX;
 
+/// Scalars and composites that constants may be made of, and bytes that they may have, those of all calls together. No
+/// program comes near, and numbers of places fit into 32 bits.
+const MOST_PARTS: u32 = 1 << 20;
+const MOST_BYTES: u64 = 1 << 26;
+
 /// The constants that were met. With [`SpecializationConstantMode::Defaults`] there is nothing to tell of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lowered {
@@ -92,6 +97,8 @@ pub fn lower(
             is_spir: Family::of(&module.triple()).is_written_as_spirv(),
             next_number: 0,
             next_offset: 0,
+            parts_left: MOST_PARTS,
+            bytes_left: MOST_BYTES,
             known: HashMap::new(),
             constants: Vec::new(),
             defaults: Vec::new(),
@@ -169,6 +176,8 @@ struct Pass {
     is_spir: bool,
     next_number: u32,
     next_offset: u32,
+    parts_left: u32,
+    bytes_left: u64,
     known: HashMap<String, Known>,
     constants: Vec<SpecializationConstant>,
     defaults: Vec<LLVMValueRef>,
@@ -207,6 +216,15 @@ impl Pass {
             } else {
                 LLVMTypeOf(call)
             };
+            if lowering != SpecializationConstantMode::Defaults
+                && ![value_type, LLVMTypeOf(default)]
+                    .into_iter()
+                    .all(|kind| self.take_room(kind))
+            {
+                return Err(failed(&format!(
+                    "`{name}` has no size or too large a one: all calls together may be for {MOST_BYTES} bytes in {MOST_PARTS} parts"
+                )));
+            }
             LLVMPositionBuilderBefore(self.builder, call);
             if value_name(function).starts_with(ALLOCATION) {
                 if LLVMGetNumArgOperands(call) < 5 {
@@ -243,6 +261,22 @@ impl Pass {
             }
         }
         Ok(())
+    }
+
+    /// Whether there is room for a value of a type, which is taken.
+    unsafe fn take_room(&mut self, kind: LLVMTypeRef) -> bool {
+        // SAFETY: see the head of this block. Parts are counted first: the size of too many need not fit into a number.
+        unsafe {
+            if LLVMTypeIsSized(kind) == 0 || !take_parts(kind, &mut self.parts_left) {
+                return false;
+            }
+            // In the buffer there is padding before it, which is less than its alignment.
+            let alignment = LLVMABIAlignmentOfType(self.layout, kind).into();
+            let room = LLVMABISizeOfType(self.layout, kind).checked_add(alignment);
+            let left = room.and_then(|room| self.bytes_left.checked_sub(room));
+            self.bytes_left = left.unwrap_or(self.bytes_left);
+            left.is_some()
+        }
     }
 
     /// Memory for as many elements as a constant says, or by default, where constants are no part of the code.
@@ -621,6 +655,32 @@ impl Pass {
             let element = LLVMGetElementType(composite);
             let size = LLVMABISizeOfType(self.layout, element) as u32;
             Some((0..count).map(|index| (element, index * size)).collect())
+        }
+    }
+}
+
+/// Takes as many parts as there are in a value of a type, with itself; whether there were as many.
+///
+/// # Safety
+///
+/// The type is alive.
+unsafe fn take_parts(kind: LLVMTypeRef, left: &mut u32) -> bool {
+    let Some(fewer) = left.checked_sub(1) else {
+        return false;
+    };
+    *left = fewer;
+    // SAFETY: by this function's contract, and each question is asked of a type of the kind it is for.
+    unsafe {
+        match LLVMGetTypeKind(kind) {
+            LLVMTypeKind::LLVMStructTypeKind => (0..LLVMCountStructElementTypes(kind))
+                .all(|index| take_parts(LLVMStructGetTypeAtIndex(kind, index), left)),
+            LLVMTypeKind::LLVMArrayTypeKind => {
+                (0..LLVMGetArrayLength2(kind)).all(|_| take_parts(LLVMGetElementType(kind), left))
+            }
+            LLVMTypeKind::LLVMVectorTypeKind => {
+                (0..LLVMGetVectorSize(kind)).all(|_| take_parts(LLVMGetElementType(kind), left))
+            }
+            _ => true,
         }
     }
 }

@@ -407,6 +407,83 @@ fn specialization_constants_become_what_is_asked_for() {
 }
 
 #[test]
+fn specialization_constants_without_a_type_s_name_are_told_apart() {
+    let text = r#"
+        @one = internal unnamed_addr addrspace(1) constant [2 x i8] c"a\00"
+        @other = internal unnamed_addr addrspace(1) constant [2 x i8] c"b\00"
+        @one_default = internal addrspace(1) constant { { i32, i32 } } { { i32, i32 } { i32 1, i32 2 } }
+        @other_default = internal addrspace(1) constant { { float } } { { float } { float 3.0 } }
+        declare spir_func void @_Z40__sycl_getComposite2020SpecConstantValueI1AET_PKcPKvS4_(ptr addrspace(4) sret({ { i32, i32 } }), ptr addrspace(4), ptr addrspace(4), ptr addrspace(4))
+        declare spir_func void @_Z40__sycl_getComposite2020SpecConstantValueI1BET_PKcPKvS4_(ptr addrspace(4) sret({ { float } }), ptr addrspace(4), ptr addrspace(4), ptr addrspace(4))
+        define spir_kernel void @k(ptr addrspace(4) %p) {
+          call spir_func void @_Z40__sycl_getComposite2020SpecConstantValueI1AET_PKcPKvS4_(
+            ptr addrspace(4) sret({ { i32, i32 } }) %p,
+            ptr addrspace(4) addrspacecast (ptr addrspace(1) @one to ptr addrspace(4)),
+            ptr addrspace(4) addrspacecast (ptr addrspace(1) @one_default to ptr addrspace(4)), ptr addrspace(4) null)
+          call spir_func void @_Z40__sycl_getComposite2020SpecConstantValueI1BET_PKcPKvS4_(
+            ptr addrspace(4) sret({ { float } }) %p,
+            ptr addrspace(4) addrspacecast (ptr addrspace(1) @other to ptr addrspace(4)),
+            ptr addrspace(4) addrspacecast (ptr addrspace(1) @other_default to ptr addrspace(4)), ptr addrspace(4) null)
+          ret void
+        }"#;
+    let mut worker = worker();
+    let module = open(&mut worker, &source("k.bc", text)).unwrap();
+    let native = Part {
+        specialization_constants: Some(SpecializationConstantMode::Native),
+        ..part(&["k", "one", "other", "one_default", "other_default"])
+    };
+    let text = texts(&mut worker, &module, &[native]).unwrap().remove(0);
+    let wholes = text.lines().filter(|line| {
+        line.starts_with("declare") && line.contains("SpecConstantComposite") && line.contains("({ ")
+    });
+    assert_eq!(wholes.count(), 2, "{text}");
+}
+
+#[test]
+fn specialization_constants_that_are_too_large_are_refused() {
+    let refused = |kind: &str, mode| {
+        let text = format!(
+            r#"
+            @name = internal unnamed_addr addrspace(1) constant [3 x i8] c"id\00"
+            @default = internal addrspace(1) constant {kind} zeroinitializer
+            declare spir_func void @_Z40__sycl_getComposite2020SpecConstantValueI1AET_PKcPKvS4_(ptr addrspace(4) sret({kind}), ptr addrspace(4), ptr addrspace(4), ptr addrspace(4))
+            define spir_kernel void @k(ptr addrspace(4) %p) {{
+              call spir_func void @_Z40__sycl_getComposite2020SpecConstantValueI1AET_PKcPKvS4_(
+                ptr addrspace(4) sret({kind}) %p,
+                ptr addrspace(4) addrspacecast (ptr addrspace(1) @name to ptr addrspace(4)),
+                ptr addrspace(4) addrspacecast (ptr addrspace(1) @default to ptr addrspace(4)), ptr addrspace(4) null)
+              ret void
+            }}"#
+        );
+        let mut worker = worker();
+        let module = open(&mut worker, &source("k.bc", &text)).unwrap();
+        let part = Part {
+            specialization_constants: Some(mode),
+            ..part(&["k", "name", "default"])
+        };
+        texts(&mut worker, &module, &[part]).unwrap_err().to_string()
+    };
+    let modes = [
+        SpecializationConstantMode::Native,
+        SpecializationConstantMode::Emulation,
+    ];
+    // More than 32 bits have numbers for, in bytes and in elements, and so many that are nothing.
+    for kind in [
+        "[4294967300 x i8]",
+        "[65536 x [65536 x [3 x i64]]]",
+        "[1099511627776 x {}]",
+    ] {
+        for mode in modes {
+            let refused = refused(&format!("{{ {kind} }}"), mode);
+            assert!(
+                refused.contains("`id` has no size or too large a one"),
+                "{refused}"
+            );
+        }
+    }
+}
+
+#[test]
 fn code_is_the_same_whether_its_part_was_bitcode_on_the_way() {
     let mut worker = worker();
     let module = module(&mut worker);

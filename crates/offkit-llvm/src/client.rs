@@ -2,17 +2,18 @@
 
 use std::borrow::Cow;
 use std::env;
+use std::ffi::OsStr;
 use std::io::{self, BufReader, Read};
 #[cfg(unix)]
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::thread::JoinHandle;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 #[cfg(unix)]
 use offkit_host::pipes::NotInForks;
+use offkit_host::program;
 
 use crate::diagnostic::Place;
 use crate::frame::{FrameError, Message, read_message, write_message};
@@ -38,6 +39,10 @@ const KEPT_STDERR_BYTES: usize = 16 * 1024;
 /// How long a worker may take to start, on a machine that has much else to do.
 const START_LIMIT: Duration = Duration::from_secs(60);
 
+/// How long the last words of a worker that has ended may take: where it had started other programs, these may keep its
+/// standard error open for as long as they like.
+const LAST_WORDS_LIMIT: Duration = Duration::from_secs(1);
+
 /// What a worker takes part in of the process that starts it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Belonging {
@@ -52,9 +57,10 @@ enum Belonging {
 #[non_exhaustive]
 pub enum WorkerError {
     /// No worker program was found: offkit was installed without its LLVM part.
-    #[error("this step needs LLVM, and the program `{WORKER_PROGRAM}` was not found (looked in {})", list(.searched))]
+    #[error("this step needs LLVM, and the program `{WORKER_PROGRAM}` was not found (looked in {})", folders(.searched))]
     NotFound {
-        /// The folders that it was looked for in, each once.
+        /// The folders that it was looked for in, each once. None in a process with rights that who started it has not,
+        /// which starts no program that others may have put there.
         searched: Vec<PathBuf>,
     },
     /// The program is there, but the LLVM library it needs is not.
@@ -72,12 +78,12 @@ pub enum WorkerError {
         source: io::Error,
     },
     /// The worker ended in the middle of a request: a fatal error or a crash inside LLVM.
-    #[error("LLVM stopped while {activity} ({status}){}", indented(.stderr))]
+    #[error("LLVM stopped while {activity} ({}){}", ended(.status.as_ref()), indented(.stderr))]
     Died {
         /// What it was doing.
         activity: String,
-        /// How the process ended.
-        status: ExitStatus,
+        /// How the process ended; `None` where its user has waited for it first, and got to know that instead.
+        status: Option<ExitStatus>,
         /// The end of what it printed.
         stderr: String,
     },
@@ -153,7 +159,14 @@ fn unmet(need: &SpirvNeed) -> String {
     text
 }
 
-fn list(paths: &[PathBuf]) -> String {
+fn ended(status: Option<&ExitStatus>) -> String {
+    status.map_or_else(|| "how is not known".to_owned(), ExitStatus::to_string)
+}
+
+fn folders(paths: &[PathBuf]) -> String {
+    if paths.is_empty() {
+        return "no folder".to_owned();
+    }
     paths
         .iter()
         .map(|path| format!("`{}`", path.display()))
@@ -176,7 +189,8 @@ pub struct Worker {
     // An `Option` so that `drop` can close the pipe before waiting.
     requests: Option<ChildStdin>,
     replies: BufReader<ChildStdout>,
-    stderr: Option<JoinHandle<String>>,
+    /// Where the end of what it prints to standard error comes once that is closed.
+    stderr: Receiver<String>,
     /// A process that is forked off has not its ends of the pipes, or the worker would not see its user go.
     #[cfg(unix)]
     _pipes: NotInForks,
@@ -225,6 +239,11 @@ impl Worker {
     }
 
     fn find(names: &[&str], folder: Option<&Path>) -> Result<PathBuf, WorkerError> {
+        if program::is_privileged() {
+            return Err(WorkerError::NotFound { searched: Vec::new() });
+        }
+        // Taken without a look: where nothing is there, the start fails and names the path. To
+        // search on would run another program than the one that was asked for.
         if let Some(named) = env::var_os(WORKER_VARIABLE) {
             return Ok(named.into());
         }
@@ -234,7 +253,7 @@ impl Worker {
             .and_then(|exe| Some(exe.parent()?.to_owned()));
         let path = env::var_os("PATH").unwrap_or_default();
         let first = folder.map(Path::to_owned).into_iter();
-        for folder in first.chain(beside).chain(env::split_paths(&path)) {
+        for folder in first.chain(beside).chain(folders_of(&path)) {
             // `PATH` may name a folder several times, and the program's own.
             if searched.contains(&folder) {
                 continue;
@@ -252,8 +271,8 @@ impl Worker {
     ///
     /// # Errors
     ///
-    /// [`WorkerError::Start`], [`WorkerError::LlvmMissing`], [`WorkerError::Protocol`], and
-    /// [`WorkerError::Died`] if it ends at once.
+    /// [`WorkerError::Start`], also if it ends without an answer, [`WorkerError::LlvmMissing`],
+    /// [`WorkerError::Protocol`], and [`WorkerError::TimedOut`].
     pub fn start_program(program: &Path) -> Result<Self, WorkerError> {
         Self::spawn(program, Belonging::Together, START_LIMIT)
     }
@@ -263,7 +282,7 @@ impl Worker {
     ///
     /// # Errors
     ///
-    /// Those of [`start_program`](Self::start_program), and [`WorkerError::TimedOut`].
+    /// Those of [`start_program`](Self::start_program).
     pub fn start_apart(program: &Path, limit: Duration) -> Result<Self, WorkerError> {
         Self::spawn(program, Belonging::Apart, limit)
     }
@@ -296,16 +315,27 @@ impl Worker {
             replies.get_ref().as_raw_fd(),
             stderr.as_raw_fd(),
         ]);
+        // Read all the time: a worker that complains of more than a pipe holds would wait for a
+        // reader, while this end waits for its reply.
+        let (said, last_words) = mpsc::channel();
+        let reader = std::thread::Builder::new().spawn(move || {
+            // Nobody hears it where the worker has ended as it should.
+            let _ = said.send(keep_end(stderr));
+        });
         let mut worker = Self {
             program: program.to_owned(),
             llvm_version: String::new(),
             child,
             requests: Some(requests),
             replies,
-            stderr: Some(std::thread::spawn(move || keep_end(stderr))),
+            stderr: last_words,
             #[cfg(unix)]
             _pipes: pipes,
         };
+        if let Err(error) = reader {
+            worker.end();
+            return Err(start_error(error));
+        }
         let hello = Request::Hello {
             protocol: PROTOCOL_VERSION,
         };
@@ -328,7 +358,8 @@ impl Worker {
             }
             // The loader's exit code for a missing shared library, and its words.
             Err(WorkerError::Died { status, stderr, .. })
-                if status.code() == Some(127) || stderr.contains("error while loading shared libraries") =>
+                if status.and_then(|status| status.code()) == Some(127)
+                    || stderr.contains("error while loading shared libraries") =>
             {
                 Err(WorkerError::LlvmMissing {
                     message: stderr.trim().to_owned(),
@@ -336,7 +367,8 @@ impl Worker {
             }
             // Whatever it is, it is no worker.
             Err(WorkerError::Died { status, stderr, .. }) => Err(start_error(io::Error::other(format!(
-                "it ended at once ({status}) {}",
+                "it ended without an answer ({}) {}",
+                ended(status.as_ref()),
                 stderr.trim()
             )))),
             // What answers like this need not end with its input, which dropping it would wait for.
@@ -720,24 +752,13 @@ impl Worker {
 
     fn death(&mut self, activity: &str) -> WorkerError {
         self.requests = None;
-        let status = match self.child.wait() {
-            Ok(status) => status,
-            Err(source) => {
-                return WorkerError::Start {
-                    program: self.program.clone(),
-                    source,
-                };
-            }
-        };
-        let stderr = self
-            .stderr
-            .take()
-            .and_then(|thread| thread.join().ok())
-            .unwrap_or_default();
+        // One that has closed a pipe may yet run on, and nobody waits for that. Of one that is ending, this changes nothing.
+        kill(&mut self.child);
         WorkerError::Died {
             activity: activity.to_owned(),
-            status,
-            stderr,
+            // There is none where the host has waited for any child of its own, and got this one.
+            status: self.child.wait().ok(),
+            stderr: self.stderr.recv_timeout(LAST_WORDS_LIMIT).unwrap_or_default(),
         }
     }
 }
@@ -794,6 +815,11 @@ fn sources<'s>(
         })
     });
     sources.collect()
+}
+
+/// The folders of a `PATH`. Nothing between two separators is not the current folder, which may be anybody's.
+fn folders_of(path: &OsStr) -> impl Iterator<Item = PathBuf> {
+    env::split_paths(path).filter(|folder| !folder.as_os_str().is_empty())
 }
 
 /// Reads to the end and returns the last part, so that a flood of messages cannot fill the memory.
@@ -873,6 +899,63 @@ mod tests {
     fn a_program_that_ends_at_once_is_no_worker() {
         let error = Worker::start_program("/bin/true".as_ref()).unwrap_err();
         assert!(error.is_missing_tool(), "{error}");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_program_that_runs_on_without_its_output_is_no_worker() {
+        let (_folder, program) = script("exec sleep 1000 >&-");
+        let error = Worker::start_program(&program).unwrap_err();
+        assert!(error.is_missing_tool(), "{error}");
+        // Nor one that has started another, which has its standard error.
+        let (_folder, program) = script("exec >&-; sleep 20");
+        let start = std::time::Instant::now();
+        let error = Worker::start_program(&program).unwrap_err();
+        assert!(error.is_missing_tool(), "{error}");
+        assert!(start.elapsed() < Duration::from_secs(15), "{:?}", start.elapsed());
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_worker_that_its_user_has_waited_for_has_died() {
+        const PROGRAM: &str = "WAITED_FOR_IN_A_TEST";
+        let Some(program) = env::var_os(PROGRAM) else {
+            let (_folder, program) = script(&format!("{HELLO}\nread line\necho 'no more' >&2\nexit 1"));
+            // The system waits for the children of a process that ignores their signal.
+            let mut inside = Command::new("env");
+            inside
+                .arg("--ignore-signal=CHLD")
+                .arg(env::current_exe().unwrap());
+            inside.args([
+                "--exact",
+                "client::tests::a_worker_that_its_user_has_waited_for_has_died",
+            ]);
+            let output = inside.env(PROGRAM, program).output().unwrap();
+            let said = String::from_utf8_lossy(&output.stdout);
+            assert!(output.status.success() && said.contains("1 passed"), "{said}");
+            return;
+        };
+        let mut worker = Worker::start_program(program.as_ref()).unwrap();
+        let error = open(&mut worker, "kernel.bc").unwrap_err();
+        assert!(
+            matches!(error, WorkerError::Died { status: None, .. }),
+            "{error:?}"
+        );
+        assert!(
+            !error.is_missing_tool() && error.to_string().contains("no more"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn nothing_in_a_path_is_not_the_current_folder() {
+        let folders = |path: &str| folders_of(path.as_ref()).collect::<Vec<_>>();
+        assert_eq!(
+            folders("/usr/bin::/bin:"),
+            ["/usr/bin", "/bin"].map(PathBuf::from)
+        );
+        assert!(folders("").is_empty());
     }
 
     #[test]

@@ -2,21 +2,15 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsString;
+use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
-use std::{env, fs};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-/// Variables that change what clang reads or does.
-const VARIABLES: [&str; 4] = [
-    "CPATH",
-    "C_INCLUDE_PATH",
-    "CPLUS_INCLUDE_PATH",
-    "CCC_OVERRIDE_OPTIONS",
-];
+use crate::compiler::compiler_variables;
 
 /// The content of files as hashes, each read once.
 #[derive(Debug, Default)]
@@ -72,8 +66,8 @@ pub(super) fn hash_command(version: &str, words: &[OsString]) -> String {
     for word in words {
         add(word.as_encoded_bytes());
     }
-    for variable in VARIABLES {
-        add(env::var_os(variable).unwrap_or_default().as_encoded_bytes());
+    for (_, value) in compiler_variables() {
+        add(value.as_encoded_bytes());
     }
     hex(&hasher.finalize())
 }

@@ -1,6 +1,6 @@
 //! The text of a manifest: its keys as they are written, and what each may say.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -8,6 +8,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::{Abi, Language, Manifest, ManifestError, Provider, Source, TargetSection, target_named};
+use crate::naming::library_path;
 
 /// The manifest as it is written.
 #[derive(Deserialize)]
@@ -79,6 +80,9 @@ impl File {
     /// What is written, if it is as it should be.
     pub(super) fn check(self, place: &Place<'_>) -> Result<Manifest, ManifestError> {
         let mut targets = Vec::with_capacity(self.targets.len());
+        // By the file of each, which several names may stand for, as features come in any order:
+        // both would be built into it, by two compilers at a time.
+        let mut files = BTreeSet::new();
         for name in &self.targets {
             let target = target_named(name.get_ref()).ok_or_else(|| {
                 let message = format!(
@@ -87,7 +91,7 @@ impl File {
                 );
                 place.error(Some(name.span()), message)
             })?;
-            if targets.contains(&target) {
+            if !files.insert(library_path(self.name.get_ref(), &target)) {
                 let message = format!("the target {:?} is there twice", name.get_ref());
                 return Err(place.error(Some(name.span()), message));
             }

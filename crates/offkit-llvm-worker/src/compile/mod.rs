@@ -280,7 +280,10 @@ fn machine(request: &CompileRequest) -> Result<Machine, Error> {
     // Also for other processors: in haste, LLVM's options change for the whole process.
     warm::wait();
     if named.is_empty() && processor.is_empty() {
-        return warm::host();
+        return match features.as_str() {
+            "" => warm::host(),
+            features => TargetMachine::host(features).map(Machine::from),
+        };
     }
     TargetMachine::new(&triple(request), processor, features, 2).map(Machine::from)
 }
@@ -290,5 +293,41 @@ fn triple(request: &CompileRequest) -> String {
     match request.triple.as_str() {
         "" => TargetMachine::host_triple(),
         triple => triple.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use offkit_compile::{Arithmetic, Cut};
+
+    use super::*;
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn features_are_heeded_on_the_processor_of_this_machine_too() {
+        let request = CompileRequest {
+            kernel: String::new(),
+            variant: Variant {
+                width: 1,
+                rows: true,
+                full: true,
+                narrow_ids: true,
+                contract: true,
+                check_bounds: false,
+                cut: Cut::AsSeen,
+                arithmetic: Arithmetic::default(),
+            },
+            triple: String::new(),
+            processor: String::new(),
+            features: "-avx512f".to_owned(),
+            vector_functions: Vec::new(),
+            level: Effort::Light,
+            lines: false,
+        };
+        let mut code = Module::parse_text(&Context::new(), "define void @function() { ret void }").unwrap();
+        machine(&request).unwrap().adopt(&mut code).unwrap();
+        let text = String::from_utf8(code.to_text()).unwrap();
+        // Behind what is known of the machine: the last word counts.
+        assert!(text.contains(",-avx512f\""), "{text}");
     }
 }

@@ -78,7 +78,7 @@ pub(super) fn host() -> Result<Machine, Error> {
     let kept = place().machine.take();
     let machine = match kept {
         Some(machine) => machine,
-        None => TargetMachine::host()?,
+        None => TargetMachine::host("")?,
     };
     Ok(Machine {
         machine: Some(machine),
@@ -90,20 +90,18 @@ pub(super) fn host() -> Result<Machine, Error> {
 pub fn warm_up() {
     // Before the thread is there: whoever asks first would find the place empty, make another one,
     // and perhaps change LLVM's options while the thread reads them.
-    place().is_awaited = true;
-    let started = thread::Builder::new().spawn(|| {
-        let machine = TargetMachine::host().inspect(|machine| {
+    let mut promise = Promise::new();
+    // Where there is no thread, the promise goes with what it was to do: the first kernel makes its own.
+    _ = thread::Builder::new().spawn(move || {
+        let machine = TargetMachine::host("").inspect(|machine| {
             // What goes wrong is told of the next code.
             _ = look_at_processor(machine);
         });
-        finish(machine.ok());
+        promise.machine = machine.ok();
+        drop(promise);
         // Nobody waits for these.
         make_tables();
     });
-    // Nobody waits for a thread that never was: the first kernel makes its own.
-    if started.is_err() {
-        finish(None);
-    }
 }
 
 /// Has LLVM make what it knows of the processor that functions are for, which takes it most of the time.
@@ -113,10 +111,41 @@ fn look_at_processor(machine: &TargetMachine) -> Result<(), Error> {
     machine.run(&mut code, "function(require<target-ir>)")
 }
 
-fn finish(machine: Option<TargetMachine>) {
-    *place() = Place {
-        machine,
-        is_awaited: false,
-    };
-    CHANGED.notify_all();
+/// One for this machine is in the making. Dropped, it is in its place, or there will be none: others go on also where a
+/// thread panics.
+struct Promise {
+    machine: Option<TargetMachine>,
+}
+
+impl Promise {
+    fn new() -> Promise {
+        place().is_awaited = true;
+        Promise { machine: None }
+    }
+}
+
+impl Drop for Promise {
+    fn drop(&mut self) {
+        *place() = Place {
+            machine: self.machine.take(),
+            is_awaited: false,
+        };
+        CHANGED.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_waits_for_a_thread_that_has_panicked() {
+        let promise = Promise::new();
+        let thread = thread::spawn(move || {
+            let _promise = promise;
+            panic!("as where LLVM's answer is not what is expected");
+        });
+        assert!(thread.join().is_err());
+        wait();
+    }
 }

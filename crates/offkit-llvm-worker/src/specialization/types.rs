@@ -46,7 +46,20 @@ pub(super) unsafe fn mangled(named: LLVMTypeRef) -> Result<String, Error> {
                     )));
                 }
             },
-            LLVMTypeKind::LLVMStructTypeKind => text(LLVMGetStructName(named)),
+            LLVMTypeKind::LLVMStructTypeKind => {
+                let name = text(LLVMGetStructName(named));
+                if !name.is_empty() {
+                    return Ok(name);
+                }
+                // By what is in it: others without a name are other types.
+                let count = LLVMCountStructElementTypes(named);
+                let packed = if LLVMIsPackedStruct(named) == 0 { "" } else { "P" };
+                let mut name = format!("S{packed}{count}_");
+                for index in 0..count {
+                    name.push_str(&mangled(LLVMStructGetTypeAtIndex(named, index))?);
+                }
+                name
+            }
             LLVMTypeKind::LLVMArrayTypeKind => {
                 return of_element(format!("A{}_", LLVMGetArrayLength2(named)));
             }

@@ -122,8 +122,9 @@ impl<'m> Emitter<'_, '_, 'm> {
         let global = &self.module.globals[global.0 as usize];
         let content = &self.module.constants[global.initializer?.0 as usize];
         let is_text = |leaf: &ir::Leaf| leaf.scalar == Scalar::I8;
-        let leaves = self.module.types.all_leaves(global.kind);
-        if global.home != ir::Home::Constant || !leaves.iter().all(is_text) {
+        // None of a type that is too large: zeros may be of one that fits into no memory.
+        let leaves = self.module.types.leaves(global.kind);
+        if global.home != ir::Home::Constant || leaves.is_empty() || !leaves.iter().all(is_text) {
             return None;
         }
         let start = usize::try_from(constant.words.first().copied().unwrap_or(0)).ok()?;
