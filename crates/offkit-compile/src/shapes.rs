@@ -16,6 +16,7 @@ use offkit_spirv::grammar::{BuiltIn, Op};
 use crate::definitions::Definitions;
 use crate::graph::{Graph, Loop, Rounds};
 use crate::interleave::Interleaved;
+use crate::variant::LONGEST_VECTOR;
 use crate::{Cut, Refusal, Variant};
 
 /// What a word is for the work-items of a vector.
@@ -593,18 +594,30 @@ impl Analysis<'_> {
     /// The shape of a narrower integer as a wider one, which becomes part of a value: strides stay where no work-item's
     /// number wraps.
     ///
-    /// They also stay in what is nothing but an address. Where a 32-bit index wraps from one work-item to the next, their
-    /// addresses are 2^32 elements apart: with no object as large as that, all that take part in an access are on the
-    /// same side. The address is that of one of them, then; see [`Shapes::may_wrap`].
+    /// Small ones also stay in what is nothing but an address. Where a 32-bit index wraps between two work-items of a
+    /// vector, their addresses are almost 2^32 elements apart: with no object as large as that, all that take part in an
+    /// access are on the same side. The address is that of one of them, then; see [`Shapes::may_wrap`]. By large strides
+    /// an index may come back to the same object behind a wrap, as that of a hash does.
     fn extended(&self, operand: Operand, bits: u32, signed: bool, value: Option<ValueId>) -> Option<Shape> {
+        let shape = self.scalar(operand);
         if !self.may_wrap(operand, bits, signed) {
-            return self.scalar(operand);
+            return shape;
         }
         let is_address = value.is_some_and(|value| self.addresses[value.0 as usize]);
-        match is_address && self.width(operand) == 32 && self.variant.narrow_ids {
-            true => self.scalar(operand),
+        match is_address && self.width(operand) == 32 && self.variant.narrow_ids && self.is_short(shape) {
+            true => shape,
             false => Some(Shape::Varying),
         }
+    }
+
+    /// Whether the 32-bit indices of a vector are so close together that a wrap between them leads out of every object.
+    fn is_short(&self, shape: Option<Shape>) -> bool {
+        let Some(Shape::Strided(by)) = shape else {
+            return true;
+        };
+        // Told modulo 2^64, of which the index has 32 bits.
+        let by = u64::from((by as i32).unsigned_abs());
+        by.saturating_mul(u64::from(self.variant.width)) <= LONGEST_VECTOR
     }
 
     /// Bits of a scalar.
@@ -939,43 +952,42 @@ fn addresses(function: &Function) -> Vec<bool> {
     let mut found = vec![true; function.values.len()];
     // Everything is taken for an address until a use tells otherwise, so that addresses which go round in loops stay
     // some.
-    let mut changed = true;
-    while std::mem::take(&mut changed) {
-        let mut spoil = |operand: &Operand| {
-            if let Operand::Value(value) = operand
-                && std::mem::replace(&mut found[value.0 as usize], false)
-            {
-                changed = true;
-            }
-        };
-        let mut uses: Vec<(Operand, Option<ValueId>)> = Vec::new();
-        for block in &function.blocks {
-            block
-                .phis
-                .iter()
-                .flat_map(|phi| &phi.incoming)
-                .for_each(|(_, operand)| spoil(operand));
-            block.terminator.operand().iter().for_each(&mut spoil);
-            for instruction in &block.instructions {
-                let operands = &instruction.operands;
-                match &instruction.operation {
-                    Operation::Load => {}
-                    Operation::Store => spoil(&operands[1]),
-                    Operation::Address { .. }
-                    | Operation::Reinterpret
-                    | Operation::Elementwise(Op::IAdd | Op::ISub | Op::IMul | Op::ShiftLeftLogical)
-                    | Operation::Convert {
-                        kind: Conversion::Signed | Conversion::Unsigned,
-                        saturate: false,
-                        ..
-                    } => {
-                        uses.extend(operands.iter().map(|operand| (*operand, instruction.result)));
-                    }
-                    _ => operands.iter().for_each(&mut spoil),
+    let mut spoil = |operand: &Operand| {
+        if let Operand::Value(value) = operand {
+            found[value.0 as usize] = false;
+        }
+    };
+    let mut uses: Vec<(Operand, Option<ValueId>)> = Vec::new();
+    for block in &function.blocks {
+        block
+            .phis
+            .iter()
+            .flat_map(|phi| &phi.incoming)
+            .for_each(|(_, operand)| spoil(operand));
+        block.terminator.operand().iter().for_each(&mut spoil);
+        for instruction in &block.instructions {
+            let operands = &instruction.operands;
+            match &instruction.operation {
+                Operation::Load => {}
+                Operation::Store => spoil(&operands[1]),
+                Operation::Address { .. }
+                | Operation::Reinterpret
+                | Operation::Elementwise(Op::IAdd | Op::ISub | Op::IMul | Op::ShiftLeftLogical)
+                | Operation::Convert {
+                    kind: Conversion::Signed | Conversion::Unsigned,
+                    saturate: false,
+                    ..
+                } => {
+                    uses.extend(operands.iter().map(|operand| (*operand, instruction.result)));
                 }
+                _ => operands.iter().for_each(&mut spoil),
             }
         }
-        for (operand, result) in uses {
+    }
+    let mut changed = true;
+    while std::mem::take(&mut changed) {
+        // Backwards, so that one walk follows a chain from its end to its beginning, however long it is.
+        for (operand, result) in uses.iter().rev() {
             if result.is_some_and(|result| !found[result.0 as usize])
                 && let Operand::Value(value) = operand
                 && std::mem::replace(&mut found[value.0 as usize], false)

@@ -12,8 +12,8 @@ pub struct Variant {
     pub rows: bool,
     /// Whether all vectors have all their work-items: the size of every group is a multiple of the width.
     pub full: bool,
-    /// Whether all global ids are below 2^31, so that 32 bits of one are all of it, and no object has 2^32 bytes, so that
-    /// 32-bit indices that wrap don't lead to the same object.
+    /// Whether all global ids are below 2^31, so that 32 bits of one are all of it, and no object has
+    /// [`LARGE_OBJECT`](Self::LARGE_OBJECT) bytes, so that 32-bit indices that wrap don't lead to the same object.
     pub narrow_ids: bool,
     /// Whether products and sums may be made one operation where the kernel allows it, as OpenCL does.
     pub contract: bool,
@@ -50,7 +50,14 @@ pub struct Arithmetic {
     pub exact_quotients: bool,
 }
 
+/// Elements that a vector reaches over at most where its 32-bit indices may wrap and keep their stride.
+pub(crate) const LONGEST_VECTOR: u64 = 1 << 16;
+
 impl Variant {
+    /// Bytes between two elements that a vector reaches on both sides of a wrap of its 32-bit indices, at least: no access
+    /// meets both in a smaller object.
+    pub const LARGE_OBJECT: u64 = (1 << 32) - LONGEST_VECTOR;
+
     /// Scalar code for the same launches.
     #[must_use]
     pub fn scalar(self) -> Variant {

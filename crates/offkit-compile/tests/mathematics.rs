@@ -8,7 +8,7 @@ use std::f64::consts::PI;
 use std::num::Wrapping;
 use std::thread;
 
-use offkit_compile::math::{Function, Real};
+use offkit_compile::math::{Function, Real, has_rare_path};
 use offkit_kernel::builtins::{Scalar, may_err};
 use offkit_spirv::grammar::OpenclStd100Op as Op;
 
@@ -418,6 +418,21 @@ fn functions_with_half_of_the_digits_have_them() {
         measure_pairs::<f32>(Op::half_powr, exact::powr, 10_000),
     );
     assert_eq!(failed.chain(powr).collect::<Vec<_>>(), [""; 0]);
+}
+
+/// Code may not have blocks of its own where it is told that it has none.
+#[test]
+fn functions_with_half_of_the_digits_have_the_rare_paths_of_the_others() {
+    for (half, whole) in [
+        (Op::half_cos, Op::cos),
+        (Op::half_exp, Op::exp),
+        (Op::half_log, Op::log),
+        (Op::half_powr, Op::powr),
+        (Op::half_sin, Op::sin),
+        (Op::half_tan, Op::tan),
+    ] {
+        assert_eq!(has_rare_path(half), has_rare_path(whole), "{half:?}");
+    }
 }
 
 /// The references have an error too, of at most one.

@@ -162,6 +162,43 @@ fn addresses_stay_strided_where_an_index_may_wrap() {
     assert!(wraps);
 }
 
+/// By a large stride an index wraps from one place in an object to another, so that the address varies: a hash, a shift to
+/// the highest bit, and one element more than a vector may reach over.
+#[test]
+fn addresses_vary_where_an_index_wraps_by_a_large_stride() {
+    let shape = |index: &str| {
+        let plan = plan(&format!(
+            r"block ^0
+  %2 i64x3 = input &0 ()
+  %3 i64 = extract 0 (%2)
+  %4 i32 = convert unsigned (%3)
+  %5 i32 = op {index}
+  %6 i64 = convert unsigned (%5)
+  %7 #2 = address 0 [4] (%0 %6)
+  store (%7 i32:1) align 4
+  %8 #2 = address 0 [4] (%0 %5)
+  store (%8 i32:1) align 4
+  end return none
+"
+        ));
+        let found = stored(&plan);
+        // An address takes an index as it is as well.
+        assert_eq!(found[0], found[1], "{index}");
+        found[0].0
+    };
+    for varies in [
+        "IMul (%4 i32:2654435761)",
+        "IMul (%4 i32:2147483649)",
+        "ShiftLeftLogical (%4 i32:31)",
+        "IMul (%4 i32:8193)",
+        "IMul (%4 i32:4294959103)",
+    ] {
+        assert_eq!(shape(varies), Shape::Varying, "{varies}");
+    }
+    assert_eq!(shape("IMul (%4 i32:8192)"), Shape::Strided(4 * 8192));
+    assert_eq!(shape("SNegate (%4)"), Shape::Strided(-4));
+}
+
 /// A private array with parts of one size is interleaved: at an index that all have there is one access. What is also read
 /// in other sizes, or whose address goes elsewhere, stays one work-item's after the other's.
 #[test]

@@ -141,6 +141,19 @@ fn kernels_that_call_themselves_and_missing_functions_are_refused_by_name() {
 }
 
 #[test]
+fn a_function_that_keeps_more_than_there_is_for_each_call_is_refused_by_name() {
+    let module = parse(
+        "type #11 scalar i8\ntype #12 array #11 18446744073709551615\ntype #13 pointer Function #12\n\
+         kernel \"k\" @0\n\
+         function @0 \"k\" #0\nblock ^0\n  call @1 ()\n  end return none\n\
+         function @1 \"again\" #0\n  variable #13 %0 #12\n  variable #5 %1 #1\nblock ^0\n  call @1 ()\n  \
+         end return none\n",
+    );
+    let refusal = prepare(&module, 0).unwrap_err();
+    assert!(refusal.0.contains("function `again` keeps"), "{refusal}");
+}
+
+#[test]
 fn calls_that_double_at_each_step_are_refused_in_time() {
     let mut text = "kernel \"k\" @0\n".to_owned();
     for function in 0..40 {
@@ -152,6 +165,16 @@ fn calls_that_double_at_each_step_are_refused_in_time() {
     }
     let refusal = prepare(&parse(&text), 0).unwrap_err();
     assert!(refusal.0.contains("longer than"), "{refusal}");
+}
+
+#[test]
+fn a_variable_that_begins_with_a_huge_array_of_zeros_is_refused() {
+    let module = parse(
+        "type #11 array #1 1000000000\ntype #12 pointer Function #11\nconstant $0 #11 []\nkernel \"k\" @0\n\
+         function @0 \"k\" #0\n  variable #12 %0 #11 initializer $0\nblock ^0\n  end return none\n",
+    );
+    let refusal = prepare(&module, 0).unwrap_err();
+    assert_eq!(refusal.0, "function `k` has a table that is too large");
 }
 
 #[test]
@@ -199,6 +222,22 @@ fn parts_of_a_struct_are_values_of_their_own() {
     assert!(prepared.to_string().contains("store (%0 i32:5)"), "{prepared}");
     // The vector has its second component from the store of an integer.
     assert!(prepared.to_string().contains("store (%0 i32:3)"), "{prepared}");
+}
+
+/// Each of these structs has the one before twice, so that the last one has 2^80 parts, and one of them has a word.
+#[test]
+fn structs_of_structs_of_nothing_become_values_in_time() {
+    let mut text = "type #11 struct []\n".to_owned();
+    for number in 12..92 {
+        text += &format!("type #{number} struct [#{0} #{0}]\n", number - 1);
+    }
+    text += "type #92 struct [#91 #1]\ntype #93 pointer Function #92\nkernel \"k\" @0\n\
+             function @0 \"k\" #0\n  parameter %0 #4\n  variable #93 %1 #92\nblock ^0\n  \
+             %2 #5 = address 0 [] (%1)\n  store (%2 i32:5)\n  %3 #92 = load (%1)\n  %4 #1 = extract 0 (%3)\n  \
+             store (%0 %4)\n  end return none\n";
+    let prepared = prepared(&parse(&text));
+    assert!(prepared.functions[0].variables.is_empty(), "{prepared}");
+    assert!(prepared.to_string().contains("store (%0 i32:5)"), "{prepared}");
 }
 
 #[test]

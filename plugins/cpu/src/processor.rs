@@ -37,10 +37,11 @@ impl Level {
             use std::arch::is_x86_feature_detected as has;
             // LLVM's names stand for sets of instructions, which code may have without being asked:
             // AVX2 alone makes no `x86-64-v3`, whose code has fused products as well.
-            if !(has!("sse4.2") && has!("popcnt")) {
+            if !(has!("ssse3") && has!("sse4.2") && has!("popcnt") && has!("cmpxchg16b")) {
                 return Level::Basic;
             }
-            if !(has!("avx2") && has!("bmi1") && has!("bmi2") && has!("fma") && has!("f16c") && has!("lzcnt"))
+            if !(has!("avx2") && has!("bmi1") && has!("bmi2") && has!("fma") && has!("f16c"))
+                || !(has!("lzcnt") && has!("movbe"))
             {
                 return Level::V2;
             }

@@ -22,6 +22,7 @@ const KERNELS: &str = "
     kernel void seen(global float *p) { p[get_global_id(0)] *= 2; p[get_local_id(0)] += 0; }
     kernel void unseen(global float *p) { p[get_global_id(0)] *= 2; }
     kernel void refused(global float *p) { p[get_global_id(0)] *= 2; }
+    kernel void partly(global float *p) { p[get_global_id(0)] *= 2; }
     kernel void broken(global float *p) { p[get_global_id(0)] *= 2; }
     kernel void crash(global float *p) { p[get_global_id(0)] *= 2; }
     kernel void hang(global float *p) { p[get_global_id(0)] *= 2; }
@@ -40,6 +41,7 @@ const CODE: &str = "
             for (uint64_t i = group * launch->local[0]; i < (group + 1) * launch->local[0] && i < launch->global[0]; ++i) \
                 p[i] = value;
     void ready(const struct launch *launch, uint64_t first, uint64_t end, char *local) { EACH(p[i] * 3) }
+    void partly(const struct launch *launch, uint64_t first, uint64_t end, char *local) { EACH(p[i] * 3) }
     void seen(const struct launch *launch, uint64_t first, uint64_t end, char *local) { EACH(launch->local[0]) }
     void unseen(const struct launch *launch, uint64_t first, uint64_t end, char *local) { EACH(launch->local[0]) }
 
@@ -80,6 +82,11 @@ while read -r line; do
     echo "$line" >> "$folder/requests"
     case $symbol in
     refused) echo '{"body":{"failed":{"message":"there is no code for it"}}}'; continue ;;
+    partly)
+        case $line in
+        *'"full":false'*) echo '{"body":{"failed":{"message":"there is no code for that"}}}'; continue ;;
+        esac
+        rest='"scratch":0,"shared":0,"externals":[]' ;;
     outside) rest='"scratch":16,"shared":64,"externals":["global:0","builtin"]' ;;
     *) rest='"scratch":0,"shared":0,"externals":[]' ;;
     esac
@@ -406,6 +413,14 @@ fn what_is_not_compiled_is_interpreted_and_the_log_says_why() {
             // Asked once, however often it is launched.
             machine.is(0, "refused", 10_000, 2.0);
             assert_eq!(requests(folder).len(), 3);
+            // One kind of launch is not compiled, and another is.
+            machine.is(0, "partly", 12_345, 2.0);
+            machine.is(0, "partly", 1 << 16, 3.0);
+            let log = machine.log();
+            assert!(
+                log.contains("kernel `partly` is interpreted for some launches: there is no code for that"),
+                "{log}"
+            );
         },
     );
 }

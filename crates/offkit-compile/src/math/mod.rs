@@ -36,7 +36,10 @@ pub enum Function<R: Real> {
 
 /// Whether a function calls [`Real::rarely`].
 pub fn has_rare_path(op: Op) -> bool {
-    matches!(op, Op::sin | Op::cos | Op::sincos | Op::tan | Op::hypot)
+    matches!(
+        op,
+        Op::sin | Op::half_sin | Op::cos | Op::half_cos | Op::sincos | Op::tan | Op::half_tan | Op::hypot
+    )
 }
 
 impl<R: Real> Function<R> {

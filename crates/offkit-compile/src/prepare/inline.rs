@@ -172,9 +172,18 @@ impl<'m> Inliner<'m> {
             let kind = function.values[variable.address.0 as usize];
             let address = self.body.new_value(kind);
             values[variable.address.0 as usize] = Some(Operand::Value(address));
-            let stored = variable.initializer.filter(|initializer| {
+            let lanes = variable.initializer.map_or(0, |initializer| {
                 let constant = &self.module.constants[initializer.0 as usize];
-                let lanes = self.module.types.layout(constant.kind).lanes;
+                self.module.types.layout(constant.kind).lanes
+            });
+            // Also where it is all zeros: each of them would be written by an instruction.
+            if lanes > LARGEST_VALUE {
+                let name = &function.name;
+                return Err(Refusal(format!(
+                    "function `{name}` has a table that is too large"
+                )));
+            }
+            let stored = variable.initializer.filter(|_| {
                 // The kernel is entered once, and a long table better copied.
                 after.is_some() || lanes <= MOST_PARTS
             });
@@ -184,13 +193,6 @@ impl<'m> Inliner<'m> {
                 ..variable.clone()
             });
             if let Some(initializer) = stored {
-                let constant = &self.module.constants[initializer.0 as usize];
-                if self.module.types.layout(constant.kind).lanes > LARGEST_VALUE {
-                    let name = &function.name;
-                    return Err(Refusal(format!(
-                        "function `{name}` has a table that is too large"
-                    )));
-                }
                 let operands = vec![Operand::Value(address), Operand::Constant(initializer)];
                 self.emit(block, line, None, Operation::Store, operands);
             }

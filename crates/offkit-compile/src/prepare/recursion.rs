@@ -19,6 +19,7 @@ use offkit_kernel::ir::{
 };
 use offkit_spirv::grammar::{Op, StorageClass};
 
+use super::reducible::cycles;
 use crate::Refusal;
 use code::Code;
 use member::{Call, Member, copied};
@@ -34,17 +35,17 @@ const ALIGNMENT: u64 = 128;
 pub(super) fn without(module: &Module, kernel: FunctionId) -> Result<Cow<'_, Module>> {
     let calls: Vec<Vec<usize>> = module.functions.iter().map(callees).collect();
     let start = kernel.0 as usize;
-    let is_reached = reached(&calls, start);
-    let of = |function| match is_reached[function] || function == start {
-        true => reached(&calls, function),
-        false => Vec::new(),
-    };
-    let reached: Vec<Vec<bool>> = (0..calls.len()).map(of).collect();
-    let is_recursive = |function: usize| reached[function].get(function) == Some(&true);
-    if !(0..calls.len()).any(is_recursive) {
+    let circles = cycles(&calls, &reached(&calls, start));
+    if circles.is_empty() {
         return Ok(Cow::Borrowed(module));
     }
-    if is_recursive(start) {
+    let mut circle_of = vec![None; calls.len()];
+    for (number, members) in circles.iter().enumerate() {
+        for member in members {
+            circle_of[*member] = Some(number);
+        }
+    }
+    if circle_of[start].is_some() {
         let name = &module.functions[start].name;
         return Err(Refusal(format!("recursion: kernel `{name}` calls itself")));
     }
@@ -63,20 +64,19 @@ pub(super) fn without(module: &Module, kernel: FunctionId) -> Result<Cow<'_, Mod
                 };
                 let callee = callee as usize;
                 // Those beyond are machines, in which no call of a member is left.
-                if callee >= calls.len() || !is_recursive(callee) {
+                let Some(Some(circle)) = circle_of.get(callee).copied() else {
                     if callee < calls.len() && !std::mem::replace(&mut seen[callee], true) {
                         left.push(callee);
                     }
                     continue;
-                }
+                };
                 // A machine begins as one of its members. Where another one is called from outside too, it gets a
                 // machine of its own with all of them again: what begins where is then never a question at run time.
                 let machine = match machines.get(&callee) {
                     Some(machine) => *machine,
                     None => {
-                        let members = (0..calls.len())
-                            .filter(|other| reached[callee][*other] && reached[*other][callee]);
-                        let code = Machine::new(&mut module, members.collect())?.write(callee)?;
+                        let members = circles[circle].clone();
+                        let code = Machine::new(&mut module, members)?.write(callee)?;
                         let machine = FunctionId(module.functions.len() as u32);
                         module.functions.push(code);
                         machines.insert(callee, machine);
@@ -102,16 +102,18 @@ fn callees(function: &Function) -> Vec<usize> {
     callees.collect()
 }
 
-/// What a function calls, directly or by way of others.
-fn reached(calls: &[Vec<usize>], from: usize) -> Vec<bool> {
-    let mut reached = vec![false; calls.len()];
-    let mut left = calls[from].clone();
+/// A function, and what it calls, directly or by way of others.
+fn reached(calls: &[Vec<usize>], from: usize) -> Vec<usize> {
+    let mut is_reached = vec![false; calls.len()];
+    let mut left = vec![from];
     while let Some(function) = left.pop() {
-        if !std::mem::replace(&mut reached[function], true) {
+        if !std::mem::replace(&mut is_reached[function], true) {
             left.extend(&calls[function]);
         }
     }
-    reached
+    (0..calls.len())
+        .filter(|function| is_reached[*function])
+        .collect()
 }
 
 /// The types that stacks are handled with.

@@ -9,31 +9,32 @@ use offkit_kernel::ir::{Block, BlockId, Constant, Operand, Phi, Terminator};
 use super::body::{Body, visit_targets};
 use crate::Refusal;
 
-/// Cycles are searched within cycles; more steps are refused.
+/// Cycles are searched within cycles; where more blocks and edges are looked at, the kernel is refused.
 const MOST_STEPS: usize = 20_000_000;
 
 /// Gives every cycle one header; whether one was missing.
 pub(super) fn give_headers(body: &mut Body) -> Result<bool, Refusal> {
     let mut changed = false;
     let mut steps = 0;
-    let mut successors = body.graph().successors;
-    let mut regions = vec![(0..successors.len()).collect::<Vec<usize>>()];
+    let mut graph = body.graph();
+    let mut regions = vec![(0..graph.successors.len()).collect::<Vec<usize>>()];
     while let Some(region) = regions.pop() {
-        steps += region.len();
+        let edges = |block: &usize| graph.successors[*block].len() + graph.predecessors[*block].len();
+        steps += region.iter().map(|block| 1 + edges(block)).sum::<usize>();
         if steps > MOST_STEPS {
             return Err(Refusal("the kernel has too many loops in loops".to_owned()));
         }
         // Each cycle without its head is a region again, in which inner cycles are found. A new header is in none of
         // them: it takes the entries' place outside.
-        for cycle in cycles(&successors, &region) {
-            let entries = entries(&successors, &cycle);
+        for cycle in cycles(&graph.successors, &region) {
+            let entries = entries(&graph.predecessors, &cycle);
             let mut inner = cycle;
             if let [header] = entries.as_slice() {
                 inner.retain(|block| block != header);
             } else if entries.len() > 1 {
                 dispatch(body, &entries)?;
                 // Blocks were only added, so that the numbers of other cycles still hold.
-                successors = body.graph().successors;
+                graph = body.graph();
                 changed = true;
             }
             if !inner.is_empty() {
@@ -45,20 +46,15 @@ pub(super) fn give_headers(body: &mut Body) -> Result<bool, Refusal> {
 }
 
 /// The blocks of a cycle that something outside leads to, in order.
-fn entries(successors: &[Vec<usize>], cycle: &[usize]) -> Vec<usize> {
-    let mut inside = vec![false; successors.len()];
+fn entries(predecessors: &[Vec<usize>], cycle: &[usize]) -> Vec<usize> {
+    let mut inside = vec![false; predecessors.len()];
     cycle.iter().for_each(|block| inside[*block] = true);
-    let mut is_entry = vec![false; successors.len()];
-    for (from, targets) in successors.iter().enumerate() {
-        for target in targets {
-            is_entry[*target] |= inside[*target] && !inside[from];
-        }
-    }
-    (0..successors.len()).filter(|block| is_entry[*block]).collect()
+    let is_entry = |block: &usize| predecessors[*block].iter().any(|from| !inside[*from]);
+    cycle.iter().copied().filter(is_entry).collect()
 }
 
 /// The strongly connected parts of a region that have a cycle: Tarjan's algorithm with a stack of its own.
-fn cycles(successors: &[Vec<usize>], region: &[usize]) -> Vec<Vec<usize>> {
+pub(super) fn cycles(successors: &[Vec<usize>], region: &[usize]) -> Vec<Vec<usize>> {
     let mut inside = vec![false; successors.len()];
     region.iter().for_each(|block| inside[*block] = true);
     let mut index = vec![usize::MAX; successors.len()];

@@ -230,7 +230,10 @@ fn atoms(body: &Body, kind: TypeId) -> Option<Vec<Atom>> {
     }];
     while let Some(atom) = left.pop() {
         let parts = match types.get(atom.kind) {
-            Type::Array { count, .. } if types.layout(atom.kind).lanes > 0 => *count,
+            // Of nothing there may be any number: longer arrays, and twice as many parts at each level of structs.
+            _ if types.layout(atom.kind).lanes == 0 => continue,
+            Type::Array { count, .. } => *count,
+            Type::Struct { members, .. } if members.len() as u64 > MOST_PARTS => return None,
             Type::Struct { members, .. } => members.len() as u64,
             _ if types.scalar(atom.kind).is_some() => {
                 atoms.push(atom);

@@ -317,6 +317,10 @@ impl Types {
     }
 
     fn collect_leaves(&self, id: TypeId, offset: u64, leaves: &mut Vec<Leaf>) {
+        // An array of nothing may have any length, and structs of it twice as many parts at each level.
+        if self.layout(id).lanes == 0 {
+            return;
+        }
         match self.get(id) {
             Type::Void | Type::Opaque => {}
             Type::Scalar(scalar) => leaves.push(Leaf {
@@ -336,12 +340,9 @@ impl Types {
                 }));
             }
             Type::Array { element, count } => {
-                let layout = self.layout(*element);
-                // An array of nothing may have any length.
-                if layout.lanes > 0 {
-                    for index in 0..*count {
-                        self.collect_leaves(*element, offset + index * layout.size, leaves);
-                    }
+                let size = self.layout(*element).size;
+                for index in 0..*count {
+                    self.collect_leaves(*element, offset + index * size, leaves);
                 }
             }
             Type::Struct { members, packed } => {

@@ -65,10 +65,11 @@ impl Code {
 }
 
 /// The place for the code of a variant, or for the reason why there is none.
+// A kernel has one for each of a hundred variants, few of which are ever launched: so the code is elsewhere.
 #[derive(Debug, Default)]
 pub(super) struct Slot {
-    light: OnceLock<Result<Code, String>>,
-    full: OnceLock<Result<Code, String>>,
+    light: OnceLock<Box<Result<Code, String>>>,
+    full: OnceLock<Box<Result<Code, String>>>,
     /// The generation of the process that has asked for it; 0 if none has.
     asked: AtomicU64,
 }
@@ -76,10 +77,11 @@ pub(super) struct Slot {
 impl Slot {
     /// The best that there is.
     pub(super) fn get(&self) -> Option<&Result<Code, String>> {
-        match self.full.get() {
-            Some(Ok(_)) => self.full.get(),
+        let [light, full] = [&self.light, &self.full].map(|tier| tier.get().map(Box::as_ref));
+        match full {
+            Some(Ok(_)) => full,
             // Better code that can't be made leaves the first in its place.
-            failed_or_missing => self.light.get().or(failed_or_missing),
+            failed_or_missing => light.or(failed_or_missing),
         }
     }
 
@@ -102,7 +104,7 @@ impl Slot {
             Effort::Full => &self.full,
         };
         // Filled already only where a fork came in between: one is as good as the other.
-        _ = tier.set(code);
+        _ = tier.set(Box::new(code));
     }
 
     /// Waits until it is filled, and gives what it is filled with; nothing if nobody does that.

@@ -259,9 +259,13 @@ impl KernelCode for CompiledKernel {
                  64 can"
             ));
         }
-        let refused = self.slots.iter().find_map(|slot| slot.get()?.as_ref().err());
-        if let Some(reason) = refused {
-            return Some(format!("kernel `{name}` is interpreted: {reason}"));
+        let codes = || self.slots.iter().filter_map(Slot::get);
+        if let Some(reason) = codes().find_map(|code| code.as_ref().err()) {
+            let which = match codes().any(Result::is_ok) {
+                true => " for some launches",
+                false => "",
+            };
+            return Some(format!("kernel `{name}` is interpreted{which}: {reason}"));
         }
         if self.was_too_large.load(Ordering::Relaxed) {
             let most = MOST_MEMORY >> 20;

@@ -23,7 +23,6 @@ pub(super) struct Code {
 /// Makes a verified module executable. `addresses` are those of the program-scope variables.
 pub(super) fn decode(module: &ir::Module, addresses: &[u64]) -> Result<Code, ReadError> {
     // The first is for what has none of its own: the strings of printf, and blocks of sub-groups.
-    // The first is for accesses that work-items make together.
     let mut sites = 1;
     let functions = module.functions.iter().map(|function| {
         decode_function(module, function, addresses, &mut sites)
@@ -269,16 +268,22 @@ impl Registers {
             }
         }
         registers.next = next as u32;
-        for value in views.keys() {
-            // Chains of parts end, since a definition comes before its uses.
-            let (mut operand, mut offset) = (Operand::Value(*value), 0);
+        let mut chain = Vec::new();
+        for index in 0..function.values.len() as u32 {
+            // Chains of parts end, since a definition comes before its uses. Each link is followed once: what is taken
+            // out has its register.
+            let mut operand = Operand::Value(ir::ValueId(index));
             while let Operand::Value(at) = operand
-                && let Some((composite, first)) = views.get(&at)
+                && let Some((composite, first)) = views.remove(&at)
             {
-                operand = *composite;
-                offset += first;
+                chain.push((at, first));
+                operand = composite;
             }
-            registers.values[value.0 as usize] = registers.slot(operand) + offset;
+            let mut slot = registers.slot(operand);
+            while let Some((value, first)) = chain.pop() {
+                slot += first;
+                registers.values[value.0 as usize] = slot;
+            }
         }
         Ok(registers)
     }
@@ -400,14 +405,21 @@ impl Decoder<'_> {
         }
         // What stays in its place would count as an overlap below, and make all moves slow ones.
         moves.retain(|step| step.from != step.to);
-        let overlaps = |read: &Move, written: &Move| {
-            read.from < written.to + written.lanes && written.to < read.from + read.lanes
-        };
+        // Phis have registers of their own: no two of these overlap, and they end in the order in which they begin.
+        let mut written: Vec<(Slot, Slot, usize)> = moves
+            .iter()
+            .enumerate()
+            .map(|(index, step)| (step.to, step.to + step.lanes, index))
+            .filter(|(start, end, _)| start < end)
+            .collect();
+        written.sort_unstable();
         // Phis change at once: where a move reads what one before it has written, all are read first.
-        let parallel = (1..moves.len()).any(|index| {
-            moves[..index]
+        let parallel = moves.iter().enumerate().any(|(index, read)| {
+            let first = written.partition_point(|(_, end, _)| *end <= read.from);
+            written[first..]
                 .iter()
-                .any(|written| overlaps(&moves[index], written))
+                .take_while(|(start, ..)| *start < read.from + read.lanes)
+                .any(|(_, _, before)| *before < index)
         });
         Edge {
             target: target.0,

@@ -91,8 +91,8 @@ impl Launch<'_> {
     /// The segments of local memory, by their sizes and what they belong to: the program-scope variables by their
     /// numbers, then the arguments in local memory, then the copies of arguments.
     pub(super) fn segments(&self) -> impl Iterator<Item = (u32, Owner)> {
-        let variables = self.needs.local_sizes.iter().enumerate();
-        let variables = variables.map(|(index, size)| (*size, Owner::Variable(index)));
+        let variables = self.needs.local_sizes().enumerate();
+        let variables = variables.map(|(index, size)| (size, Owner::Variable(index)));
         let locals = self.arguments.locals();
         let locals = locals.map(|(index, size)| (size, Owner::Argument(index)));
         let copies = self.needs.passes.iter().enumerate();

@@ -1,6 +1,6 @@
 //! Programs: modules made executable, and their kernels launched.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use offkit_pi::NdRange;
@@ -16,6 +16,9 @@ use crate::launch::{Argument, Arguments, Geometry, KernelInfo, LaunchError, Laun
 use crate::memory::{AllocationKind, Memory};
 use offkit_kernel::ReadError;
 use offkit_kernel::ir::{self, Home, Leaf};
+
+/// Bytes of a kernel's arguments together. Each kernel object holds them, and each launch copies them.
+const MOST_PARAMETER_BYTES: u64 = 16 << 20;
 
 /// Steps of all work-items together that take a few microseconds.
 const MOST_SMALL_STEPS: u64 = 200;
@@ -39,15 +42,26 @@ pub struct Program {
 pub(super) struct Needs {
     /// Work-items have to wait for each other.
     pub(super) has_collectives: bool,
-    /// Program-scope variables in local memory.
-    locals: BTreeSet<u32>,
-    /// The sizes of all program-scope variables, of which those that are not in local memory have none there.
-    pub(super) local_sizes: Vec<u32>,
+    /// The sizes of the program-scope variables in local memory that it names, by their numbers.
+    locals: BTreeMap<u32, u64>,
     /// What becomes of each argument.
     pub(super) passes: Vec<Pass>,
     /// The most steps that a work-item can take, where that is plain to see.
     most_steps: Option<u64>,
     pub(super) pace: Pace,
+}
+
+impl Needs {
+    /// The sizes of the program-scope variables up to the last one in local memory that is named. What isn't named, or is
+    /// elsewhere, has none there.
+    // Made when they are asked for: a list for each kernel would be as long as the module times its kernels.
+    pub(super) fn local_sizes(&self) -> impl ExactSizeIterator<Item = u32> {
+        let end = self.locals.last_key_value().map_or(0, |(last, _)| last + 1);
+        (0..end).map(|variable| {
+            let size = self.locals.get(&variable).copied().unwrap_or(0);
+            u32::try_from(size).unwrap_or(u32::MAX)
+        })
+    }
 }
 
 /// How an argument gets into registers.
@@ -229,7 +243,10 @@ impl Program {
                 return Err(BuildError::UnresolvedImport { name, kernel });
             }
             needs.has_collectives |= function.has_collectives;
-            needs.locals.extend(&function.locals);
+            let size = |id: u32| types.layout(self.module.globals[id as usize].kind).size;
+            needs
+                .locals
+                .extend(function.locals.iter().map(|id| (*id, size(*id))));
             private_memory += function
                 .variables
                 .iter()
@@ -242,12 +259,6 @@ impl Program {
                 .sum::<u64>();
             left.extend(&function.calls);
         }
-        let size = |id: &u32| types.layout(self.module.globals[*id as usize].kind).size;
-        let sizes = (0..self.module.globals.len() as u32).map(|id| match needs.locals.contains(&id) {
-            true => u32::try_from(size(&id)).unwrap_or(u32::MAX),
-            false => 0,
-        });
-        needs.local_sizes = sizes.collect();
         let function = &self.code.functions[kernel.function.0 as usize];
         // Without calls, waiting and loops no step is executed twice: all of them are the most.
         if seen.len() == 1 && !needs.has_collectives && !function.has_loops() {
@@ -275,7 +286,7 @@ impl Program {
                 .sub_group_size
                 .filter(|size| *size > 0)
                 .unwrap_or_else(sub_group_size),
-            local_memory: needs.locals.iter().map(size).fold(0, u64::saturating_add),
+            local_memory: needs.locals.values().copied().fold(0, u64::saturating_add),
             private_memory,
         };
         Ok((info, needs))
@@ -294,6 +305,7 @@ impl Program {
             let error = ReadError::malformed(format!("it has {found} parameters, {expected} are declared"));
             return Err(error.in_function(&kernel.name).into());
         }
+        let mut all = 0u64;
         for (parameter, code) in declared.iter_mut().zip(&function.parameters) {
             let size = match types.get(code.kind) {
                 ir::Type::Pointer { pointee, .. } if code.by_value => Some(types.layout(*pointee).size),
@@ -310,6 +322,7 @@ impl Program {
                     | ParameterKind::Other(_),
                     Some(size @ ..=LARGEST_SEGMENT),
                 ) => {
+                    all = all.saturating_add(size);
                     // Reflection sees the constants before they are specialized, and an array may be as long as one
                     // of them.
                     parameter.size = size;
@@ -319,6 +332,11 @@ impl Program {
                     return Err(error.in_function(&kernel.name).into());
                 }
             }
+        }
+        if all > MOST_PARAMETER_BYTES {
+            let most = MOST_PARAMETER_BYTES >> 20;
+            let what = format!("kernel parameters of {all} bytes together, which are more than {most} MiB");
+            return Err(ReadError::unsupported(what).in_function(&kernel.name).into());
         }
         Ok(declared)
     }

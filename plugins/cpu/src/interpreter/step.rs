@@ -187,7 +187,32 @@ impl Function {
 
     /// Whether a work-item may execute a step twice.
     pub(super) fn has_loops(&self) -> bool {
-        (0..self.successors.len() as u32).any(|block| self.reaches(block, block))
+        let mut seen = vec![false; self.successors.len()];
+        let mut is_on_way = vec![false; self.successors.len()];
+        // One walk from the entry. Each block on the way has the number of its successor that is next.
+        let mut way = Vec::new();
+        let mut next = (!seen.is_empty()).then_some(0);
+        loop {
+            if let Some(block) = next.take() {
+                (seen[block], is_on_way[block]) = (true, true);
+                way.push((block, 0));
+            }
+            let Some((block, at)) = way.last_mut() else {
+                return false;
+            };
+            match self.successors[*block].get(*at) {
+                // A loop leads back to a block on the way to where it does.
+                Some(successor) if is_on_way[*successor as usize] => return true,
+                Some(successor) => {
+                    *at += 1;
+                    next = (!seen[*successor as usize]).then_some(*successor as usize);
+                }
+                None => {
+                    is_on_way[*block] = false;
+                    way.pop();
+                }
+            }
+        }
     }
 
     /// Whether there is a way of at least one edge between two blocks.

@@ -54,9 +54,10 @@ impl Scratch {
     /// Gives back what is not worth keeping.
     fn trim(&mut self) {
         let items = self.items.iter().map(|item| item.registers.capacity() * 8);
-        let private = self.private.iter().map(Segments::room);
-        if items.chain(private).sum::<usize>() > WORTH_KEEPING {
-            (self.items, self.private) = (Vec::new(), Vec::new());
+        let segments = self.private.iter().chain([&self.local]).map(Segments::room);
+        let hints = self.hints.capacity() * size_of::<Hint>();
+        if items.chain(segments).chain([hints]).sum::<usize>() > WORTH_KEEPING {
+            *self = Scratch::default();
         }
     }
 }
@@ -85,7 +86,7 @@ impl<'l> Worker<'l> {
         }
         scratch.arguments.clear();
         // As segments lie: the program's variables, then memory for arguments, then copies of structs.
-        let mut next_local = launch.needs.local_sizes.len();
+        let mut next_local = launch.needs.local_sizes().len();
         let mut next_copy = next_local + launch.arguments.locals().count();
         for (index, pass) in launch.needs.passes.iter().enumerate() {
             let words = launch.arguments.words_from(index);
@@ -115,7 +116,7 @@ impl<'l> Worker<'l> {
 
     /// Copies the arguments passed by value to where kernels copy them from.
     fn copy_values(&mut self) {
-        let mut segment = self.launch.needs.local_sizes.len() + self.launch.arguments.locals().count();
+        let mut segment = self.launch.needs.local_sizes().len() + self.launch.arguments.locals().count();
         for (index, pass) in self.launch.needs.passes.iter().enumerate() {
             let Pass::Copy(size) = pass else { continue };
             let words = self.launch.arguments.words_from(index);
@@ -416,4 +417,23 @@ fn bytes_of(words: &[u64], offset: u64, size: u64) -> u64 {
     (0..size)
         .rev()
         .fold(0, |value, at| value << 8 | u64::from(byte(offset + at)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_thread_keeps_is_small() {
+        let mut scratch = Scratch::default();
+        scratch.local.push(WORTH_KEEPING as u32 / 2);
+        scratch.trim();
+        assert!(scratch.local.room() > 0);
+        scratch.local.push(WORTH_KEEPING as u32);
+        scratch.trim();
+        assert_eq!(scratch.local.room(), 0);
+        scratch.hints.resize(WORTH_KEEPING, Hint::default());
+        scratch.trim();
+        assert_eq!(scratch.hints.capacity(), 0);
+    }
 }

@@ -108,7 +108,7 @@ impl Arguments {
         let places = info.parameters.iter().map(|parameter| {
             let size = match parameter.kind {
                 ParameterKind::Pointer { .. } => 8,
-                // A program is built only if no value is larger than a segment of local memory.
+                // A program is built only if all values together have a few megabytes, so that their words can be counted.
                 _ => u32::try_from(parameter.size).unwrap_or(u32::MAX),
             };
             let place = Place {

@@ -3,6 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use offkit_compile::Variant;
+
 use super::block::{Block, Slabs};
 use super::index::{Entry, Index, Storage, host_entry};
 use super::published::Published;
@@ -44,9 +46,9 @@ pub struct Memory {
     has_large: AtomicBool,
 }
 
-/// Bytes between two elements whose 32-bit indices are on both sides of a wrap, at least: code that was compiled for
-/// smaller allocations takes it that no access meets both.
-const LARGE: u64 = 1 << 32;
+/// Code that was compiled for smaller allocations takes it that no access meets two elements whose 32-bit indices are on
+/// both sides of a wrap.
+const LARGE: u64 = Variant::LARGE_OBJECT;
 
 impl Memory {
     /// An empty registry.

@@ -230,7 +230,10 @@ impl Kernel<Cpu> for CpuKernel {
             .map(|size| size.map(|size| size as usize));
         Ok(match name {
             PI_KERNEL_GROUP_INFO_WORK_GROUP_SIZE => required
-                .map_or(MAX_WORK_GROUP_SIZE as usize, |size| size.iter().product())
+                .map_or(MAX_WORK_GROUP_SIZE as usize, |size| {
+                    // The module may say any numbers.
+                    size.into_iter().fold(1, usize::saturating_mul)
+                })
                 .into(),
             PI_KERNEL_GROUP_INFO_COMPILE_WORK_GROUP_SIZE => required.unwrap_or([0; 3]).into(),
             PI_KERNEL_GROUP_INFO_LOCAL_MEM_SIZE => self.info().local_memory.into(),

@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::process::Command;
 use std::sync::Arc;
 
+use offkit_kernel::ir;
 use offkit_plugin_cpu::{AllocationKind, Argument, BuildError, LaunchOptions, Memory, NdRange, Program};
 
-use offkit_spirv::{Module, specialize};
+use offkit_spirv::{Module, Parameter, ParameterKind, Storage, Type, specialize};
 
 use crate::support::{Device, filter};
 
@@ -169,6 +170,122 @@ fn phis_exchange_values_at_once() {
     );
     let Some(spirv) = assemble(&text) else { return };
     assert_eq!(run(&spirv).unwrap(), [1, 2, 0, 0]);
+}
+
+/// Each would take minutes if the work grew as the square of the length.
+#[test]
+fn long_functions_are_built_in_time() {
+    const LENGTH: u32 = 200_000;
+    let build = |body: &str| {
+        let text = format!(
+            "offkit-kernel 1\ntype #0 void\ntype #1 scalar i32\ntype #2 pointer CrossWorkgroup #1\n\
+             type #3 scalar bool\nkernel \"k\" @0\n\nfunction @0 \"k\" #0\n  parameter %0 #2\n{body}"
+        );
+        let module = ir::Module::from_text(&text).unwrap_or_else(|error| panic!("{error}"));
+        let (storage, layout, name) = (Storage::Global, None, "i32".to_owned());
+        let pointee = Type { name, layout };
+        let pointer = Parameter::new(ParameterKind::Pointer { storage, pointee }, 8);
+        let memory = Memory::new();
+        let out = memory.allocate(4, 4, AllocationKind::Buffer).unwrap();
+        let program = Program::from_read(module, vec![vec![pointer]], Arc::clone(&memory)).unwrap();
+        let arguments = [Argument::Pointer(out)];
+        let launched = program.launch("k", &NdRange::new([1]), &arguments, &LaunchOptions::default());
+        launched.unwrap();
+        let mut bytes = [0; 4];
+        memory.read(out, &mut bytes).unwrap();
+        u32::from_le_bytes(bytes)
+    };
+    let blocks: String = (1..LENGTH)
+        .map(|block| format!("  end jump ^{block}\nblock ^{block}\n"))
+        .collect();
+    let one = "  store (%0 i32:1) align 4\n  end return none\n";
+    assert_eq!(build(&format!("block ^0\n{blocks}{one}")), 1);
+    let same: String = (2..LENGTH)
+        .map(|value| format!("  %{value} i32 = expect (%{} i32:0)\n", value - 1))
+        .collect();
+    let last = LENGTH - 1;
+    let stored = format!("  store (%0 %{last}) align 4\n  end return none\n");
+    assert_eq!(
+        build(&format!(
+            "block ^0\n  %1 i32 = op IAdd (i32:2 i32:3)\n{same}{stored}"
+        )),
+        5
+    );
+    // Each phi takes over what the next one was, in a second round.
+    let phis: String = (1..LENGTH)
+        .map(|phi| format!("  %{phi} i32 = phi [^0 i32:{phi} ^1 %{}]\n", phi + 1))
+        .collect();
+    let round = format!(
+        "  %{LENGTH} i32 = op IAdd (%{last} i32:1)\n  %{next} bool = op ULessThan (%{LENGTH} i32:{next})\n  \
+         end branch %{next} ^1 ^2\nblock ^2\n",
+        next = LENGTH + 1
+    );
+    let loops = build(&format!(
+        "block ^0\n  end jump ^1\nblock ^1\n{phis}{round}{stored}"
+    ));
+    assert_eq!(loops, LENGTH);
+}
+
+/// Parameters that would take gigabytes in each kernel object.
+#[test]
+fn kernels_with_too_many_bytes_of_parameters_are_refused() {
+    let text = |count: u64| {
+        module(
+            "",
+            "OpDecorate %large FuncParamAttr ByVal\nOpDecorate %other FuncParamAttr ByVal",
+            "",
+            "",
+        )
+        .split("%k = OpFunction")
+        .next()
+        .unwrap()
+        .to_owned()
+            + &format!(
+                "%length = OpConstant %long {count}
+                 %array = OpTypeArray %int %length
+                 %struct = OpTypeStruct %array
+                 %pstruct = OpTypePointer Function %struct
+                 %two = OpTypeFunction %void %pstruct %pstruct
+                 %k = OpFunction %void None %two
+                 %large = OpFunctionParameter %pstruct
+                 %other = OpFunctionParameter %pstruct
+                 %entry = OpLabel
+                 OpReturn
+                 OpFunctionEnd"
+            )
+    };
+    let Some(spirv) = assemble(&text(1 << 20)) else {
+        return;
+    };
+    assert!(Device::build(&spirv).is_ok(), "8 MiB together");
+    let error = refused(&text((2 << 20) + 1)).unwrap();
+    assert!(
+        error.contains("in function `k`") && error.contains("16777224 bytes") && error.contains("16 MiB"),
+        "{error}"
+    );
+}
+
+/// The number of elements is bounded by their bytes, of which these have none.
+#[test]
+fn copies_of_any_number_of_elements_without_bytes_end() {
+    let text = module(
+        "OpCapability Groups",
+        "",
+        "%empty = OpTypeStruct
+         %pglobal = OpTypePointer CrossWorkgroup %empty
+         %plocal = OpTypePointer Workgroup %empty
+         %event = OpTypeEvent
+         %none = OpConstantNull %event
+         %all = OpConstant %long 18446744073709551615
+         %l2 = OpConstant %long 2
+         %shared = OpVariable %plocal Workgroup",
+        "%to = OpBitcast %pglobal %out
+         %copied = OpGroupAsyncCopy %event %n2 %to %shared %all %l2 %none
+         OpStore %out %n1
+         OpReturn",
+    );
+    let Some(spirv) = assemble(&text) else { return };
+    assert_eq!(run(&spirv).unwrap(), [1, 0, 0, 0]);
 }
 
 #[test]

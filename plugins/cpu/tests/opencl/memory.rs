@@ -236,6 +236,19 @@ fn pointers_are_numbers_too() {
 }
 
 #[test]
+fn indices_that_wrap_between_work_items() {
+    // First the even ones are in the array, then the odd ones, and a wrap is between any two of them.
+    let source = "kernel void k(global int *out, global int *in) {
+        uint even = get_global_id(0) * 0x80000001u, odd = even + 0x80000000u;
+        if (even < 32) out[even] = in[even] + 1;
+        if (odd < 32) out[odd] = in[odd] + 2;
+    }";
+    check_ints(source, &[ints((0..32).map(|i| i * 10000))], |i| {
+        i * 10000 + [1, 2][i as usize % 2]
+    });
+}
+
+#[test]
 fn private_arrays_and_pointers_to_pointers() {
     let source = "kernel void k(global int *out, global int *in) {
         int i = get_global_id(0);

@@ -167,10 +167,13 @@ fn work_groups_have_local_memory_barriers_and_limits() {
             local int count[6];
             count[get_local_id(0)] = 0;
             p[get_global_id(0)] = count[0];
-        }"
+        }
+        kernel __attribute__((reqd_work_group_size(4294967295, 4294967295, 2))) void huge(global int *p) {}"
     );
     with_both(|machine| {
         let program = machine.build(&spirv);
+        let huge = program.kernel("huge").unwrap();
+        assert_eq!(huge.work_group_size(&machine.device).unwrap(), usize::MAX);
         let mut sum = program.kernel("sum").unwrap();
         assert_eq!(sum.compile_work_group_size(&machine.device).unwrap(), None);
         let out = machine.context.buffer(16).unwrap();

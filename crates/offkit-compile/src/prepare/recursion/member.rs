@@ -123,7 +123,8 @@ impl Member {
         let mut place = |kind: TypeId, align: Option<u32>| {
             let layout = types.layout(kind);
             let align = layout.align.max(align.map_or(1, u64::from)).clamp(1, ALIGNMENT);
-            let at = size.next_multiple_of(align);
+            // Types may be of any size; what overflows is refused below as well.
+            let at = size.checked_next_multiple_of(align).unwrap_or(u64::MAX);
             size = at.saturating_add(layout.size);
             most = most.max(align);
             at
