@@ -151,7 +151,8 @@ impl<'data> ConversionInput<'data> {
     ///
     /// # Errors
     ///
-    /// What cannot be written at all, such as an image with a marker of the text form of bundles in it.
+    /// What cannot be written at all, such as an image with a marker of the text form of bundles in it; names of kernels
+    /// that would become more than the limits allow, as each image of a module gets its own.
     pub fn convert(&self, format: OutputFormat, state: BundleState) -> Result<Converted<'_>, Error> {
         let mut losses = Losses::default();
         // A SYCLBIN that stays one and bundles that stay bundles do not go by entries of offload binaries: these have
@@ -194,7 +195,8 @@ impl<'data> ConversionInput<'data> {
             Content::SyclBin(bytes) => {
                 let program = SyclBin::parse(bytes, &self.limits)?;
                 syclbin::foreign_strings(bytes, &self.limits, &self.location, losses);
-                Ok(syclbin::items(program, &self.location, losses))
+                let reading = Reading::strict(&self.limits).for_file_of(bytes.len() as u64);
+                syclbin::items(program, &self.location, reading, losses)
             }
             Content::OffloadBinaries(bytes) => {
                 let all = OffloadBinary::parse_all(bytes, &self.limits)?;

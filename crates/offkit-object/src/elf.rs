@@ -224,11 +224,13 @@ impl<'data> Sections<'data> {
         self.source.get(section.offset, section.size)
     }
 
-    /// The data of the first section of a name. Of all others only the names are read: files have thousands.
-    pub(crate) fn named(&self, name: &[u8]) -> Option<Source<'data>> {
+    /// The data of the first section of a name among the first `most`. Of all others only the names are read.
+    pub(crate) fn named(&self, name: &[u8], most: u64) -> Option<Source<'data>> {
+        // A number behind the table would read whatever follows the table as a header.
         let names = self.data(&self.in_file(self.names().into())?)?;
         let is_it = |header: Fields<'_>| header.word(0).is_some_and(|place| is_name(names, place, name));
-        let number = self.fields().position(is_it)?;
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        let number = self.fields().take(most).position(is_it)?;
         self.data(&self.get(number as u64)?)
     }
 }

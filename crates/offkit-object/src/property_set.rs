@@ -38,7 +38,7 @@ use crate::source::Source;
 
 pub use offkit_image::property_set::names;
 pub use offkit_image::{ByteArray, PropertySet, PropertySets, PropertyValue};
-pub(crate) use text::{parse_text, write_text};
+pub(crate) use text::{excerpt, parse_text, write_text};
 
 /// Reads the text form.
 ///

@@ -162,9 +162,7 @@ fn scan_gap<'data>(
             let Some(whole) = whole else {
                 continue;
             };
-            if reading.count_image().is_err() {
-                return Ok(());
-            }
+            reading.count_image().map_err(|error| error.at(source.at(at)))?;
             let name = Name::Path(vec![SCAN.to_owned(), format!("{at:#x}")]);
             visit(reading, Part::new(FOUND, name, whole, kind.content));
             if reading.is_exhausted() {
@@ -177,17 +175,26 @@ fn scan_gap<'data>(
     Ok(())
 }
 
-/// A bundle of many entries is a long table.
+/// A bundle of many entries is a long table, and so is one of long IDs.
 fn bundled(rest: Source<'_>, budget: &mut Budget) -> Option<u64> {
     const COUNT: u64 = 24;
     const LEAST_ENTRY: u64 = 24;
+    const ID_SIZE: u64 = 16;
+    let number = |at: u64| Some(u64::from_le_bytes(*rest.get(at, 8)?.bytes().first_chunk()?));
     if rest.bytes().starts_with(&bundle::MAGIC) {
-        let count = rest.get(COUNT, 8)?.bytes().first_chunk()?;
-        let table = u64::from_le_bytes(*count).saturating_mul(LEAST_ENTRY);
-        if table > rest.len() {
+        let count = number(COUNT)?;
+        if count.saturating_mul(LEAST_ENTRY) > rest.len() {
             return None;
         }
-        budget.spend(table)?;
+        let mut entry = COUNT.saturating_add(8);
+        for _ in 0..count {
+            let id_size = number(entry.saturating_add(ID_SIZE))?;
+            let size = LEAST_ENTRY.saturating_add(id_size);
+            // One that is said to be longer than the file costs nothing.
+            rest.get(entry, size)?;
+            budget.spend(size)?;
+            entry = entry.saturating_add(size);
+        }
     }
     bundle::extent(rest)
 }

@@ -9,7 +9,7 @@ mod pack;
 mod pieces;
 mod recipe;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use offkit_image::{Compression, Error, ErrorKind, Limits, Location};
 
@@ -238,9 +238,10 @@ fn compress(compression: Compression, content: &[u8], level: Level) -> Result<Ve
 
 /// How a compressor has to be set for these very bytes to come out; `None` where none of those here makes them.
 fn level_of(compression: Compression, content: &[u8], stored: &[u8]) -> Option<Level> {
-    /// A piece of the content of this size is tried first, and this much of what comes out compared.
+    /// A piece of the content of this size is tried first, and this much of what comes out compared: no block but the
+    /// last has fewer bytes.
     const TRIED: usize = 1 << 18;
-    const COMPARED: usize = 1 << 12;
+    const COMPARED: usize = 1 << 11;
     // Compressors of streams do not know the size when they write the head, and the one here does.
     if compression == Compression::Zstd && zstd::content_size(stored) != Some(content.len() as u64) {
         return None;
@@ -266,8 +267,12 @@ fn level_of(compression: Compression, content: &[u8], stored: &[u8]) -> Option<L
         // What zstd writes first is the size of all.
         if compression != Compression::Zstd && content.len() > TRIED {
             let head = compress(compression, content.get(..TRIED)?, level).ok()?;
-            let compared = COMPARED.min(head.len()).min(stored.len());
-            if head.get(..compared) != stored.get(..compared) {
+            // The last block says that it is, and where the content goes on it would have other codes: of a piece that
+            // is one block or little more nothing can be told.
+            let first = if compression == Compression::Zlib { 2 } else { 0 };
+            let is_last = head.get(first).is_none_or(|bits| bits & 1 == 1);
+            let can_tell = !is_last && head.len() > 2 * COMPARED;
+            if can_tell && head.get(..COMPARED) != stored.get(..COMPARED) {
                 return None;
             }
         }
@@ -312,6 +317,7 @@ pub fn join(
         image,
         file: Location::of_file(file_name),
         left: Reading::strict(limits).for_file_of(material).inflation_left(),
+        taken: BTreeSet::new(),
         missing: Vec::new(),
         inexact: Vec::new(),
         known: BTreeMap::new(),
@@ -344,15 +350,17 @@ pub fn join(
 struct Joiner<'j> {
     image: ImageOf<'j>,
     file: Location,
-    /// How much may still come out of decompression and out of steps that repeat the host file.
+    /// How much may still come out of decompression and out of steps that repeat the host file or an image.
     left: u64,
+    /// The images that were taken.
+    taken: BTreeSet<(u64, &'j str)>,
     missing: Vec<Location>,
     inexact: Vec<Location>,
     /// What compressed parts have in them that are not in place yet.
     known: BTreeMap<Location, Vec<u8>>,
 }
 
-impl Joiner<'_> {
+impl<'j> Joiner<'j> {
     fn place(&self, path: &str) -> Result<Location, Error> {
         let text = match path {
             "" => self.file.to_string(),
@@ -373,7 +381,7 @@ impl Joiner<'_> {
             .map_err(|_| Error::new(ErrorKind::LimitExceeded, "the recipe makes too large a file"))
     }
 
-    fn run(&mut self, steps: &[Step], host: &[u8]) -> Result<Vec<u8>, Error> {
+    fn run(&mut self, steps: &'j [Step], host: &[u8]) -> Result<Vec<u8>, Error> {
         let mut out: Vec<u8> = Vec::new();
         for step in steps {
             match step {
@@ -384,7 +392,14 @@ impl Joiner<'_> {
                 // These stand in the recipe itself, and so bound themselves.
                 Step::Bytes(bytes) => out.extend_from_slice(bytes),
                 Step::Image(taken) => match (self.image)(taken.pack, &taken.name) {
-                    Some(bytes) => out.extend_from_slice(slice(&bytes, taken.skip, taken.size)?),
+                    Some(bytes) => {
+                        // The first time it is material as the host file is. Then all of it counts, however little is
+                        // taken, as all of it is read again.
+                        if !self.taken.insert((taken.pack, &taken.name)) {
+                            self.spend(bytes.len() as u64)?;
+                        }
+                        out.extend_from_slice(slice(&bytes, taken.skip, taken.size)?);
+                    }
                     None => {
                         self.missing.push(self.place(&taken.location)?);
                         let size = self.spend(taken.size)?;
@@ -399,7 +414,7 @@ impl Joiner<'_> {
         Ok(out)
     }
 
-    fn add_packed(&mut self, packed: &Packed, host: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
+    fn add_packed(&mut self, packed: &'j Packed, host: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
         let base = match &packed.host {
             Some(part) => {
                 self.spend(part.inflated)?;
@@ -428,5 +443,56 @@ impl Joiner<'_> {
         }
         out.resize(end, 0);
         Ok(())
+    }
+}
+
+#[cfg(all(test, feature = "default"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_image_that_steps_take_again_and_again_is_refused() {
+        let image = vec![7; 1 << 20];
+        let join_of = |steps: usize| {
+            let step = Step::Image(TakenImage {
+                pack: 0,
+                name: "image".into(),
+                location: "0".into(),
+                skip: 0,
+                size: image.len() as u64,
+            });
+            let size = (image.len() * steps) as u64;
+            let recipe = recipe::write(size, &vec![step; steps]).unwrap();
+            let limits = Limits {
+                max_inflation: 1,
+                ..Limits::default()
+            };
+            join("file", b"", &recipe, &|_, _| Some(image.clone()), &limits)
+        };
+        assert_eq!(join_of(3).unwrap().bytes.len(), 3 * image.len());
+        assert_eq!(join_of(100).unwrap_err().kind(), ErrorKind::LimitExceeded);
+    }
+
+    #[test]
+    fn the_level_of_large_content_is_found_however_small_it_becomes() {
+        let hash = |number: u32| crate::bundle::CompressedBundle::hash_of(&number.to_le_bytes());
+        let noise = (0..40_000).flat_map(|number| hash(number).to_le_bytes());
+        let text = (0..40_000_u32).flat_map(|number| format!("line {number}\n").into_bytes());
+        let contents = [
+            vec![0; 400_000],
+            noise.collect(),
+            text.collect(),
+            b"line\n".repeat(60_000),
+        ];
+        for content in contents {
+            for compression in [Compression::Deflate, Compression::Zlib] {
+                for level in [6, 9] {
+                    let set = Level { level, far: false };
+                    let stored = compress(compression, &content, set).unwrap();
+                    let found = level_of(compression, &content, &stored);
+                    assert!(found.is_some(), "{compression} of level {level}");
+                }
+            }
+        }
     }
 }

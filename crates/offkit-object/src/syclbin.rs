@@ -30,7 +30,7 @@ use crate::source::Source;
 
 pub(crate) use crate::offload_binary::begins_syclbin as has_magic;
 pub(crate) use format::FORMAT;
-pub(crate) use parts::outline;
+pub(crate) use parts::{count_copies, outline};
 pub(crate) use v2::OWN_STRINGS;
 
 /// The content of a SYCLBIN file, of any version.

@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 
 use offkit_image::PartName as Name;
 use offkit_image::target::{Device, DriverVersion};
-use offkit_image::{ContainerKind, DeviceImage, Error, ErrorKind, Limits, Location, Problem};
+use offkit_image::{Compression, ContainerKind, DeviceImage, Error, ErrorKind, Limits, Location, Problem};
 
 use crate::chunks::Chunks;
 use crate::container;
@@ -675,8 +675,12 @@ impl Inventory {
                     (&image.target, image.format, image.producer, image.container).hash(&mut hasher);
                     (&image.kernels, &image.entries, &image.imports, &image.exports).hash(&mut hasher);
                     image.size().hash(&mut hasher);
-                    // What was compressed anew was compared when it was made.
-                    let stored = (!thinning.recompress).then(|| Stored::of(image, bytes));
+                    // An entry of a fatbin is compressed by itself: anew, it was compared when it was made. What is in a
+                    // compressed bundle is compared as it comes out.
+                    let may_be_anew = thinning.recompress
+                        && image.container == ContainerKind::Fatbin
+                        && image.compression() == Some(Compression::Zstd);
+                    let stored = (!may_be_anew).then(|| Stored::of(image, bytes));
                     inventory.images.push((hasher.finish(), stored));
                     inventory.least_driver = inventory.least_driver.max(least_driver_to_unpack(image));
                 }

@@ -239,8 +239,8 @@ struct Unpacking<'l, 'v> {
 
 impl Unpacking<'_, '_> {
     fn count(&mut self, reading: &mut Reading) {
-        // Two counts of one budget: the stream's goes on with every byte, while `reading` also counts what visitors
-        // unpack. Both are brought together where the visitor takes over, and again behind it.
+        // Two counts of one budget: the stream's goes on with every byte, also those that visitors read, while `reading`
+        // counts what visitors unpack of these. Both are brought together where the visitor takes over, and again behind it.
         reading.count_inflated(self.counted.saturating_sub(self.left.get()));
         self.left.set(reading.inflation_left());
         self.counted = self.left.get();
@@ -438,9 +438,7 @@ impl Unpacking<'_, '_> {
             content: &mut whole,
         };
         (self.visit)(reading, file);
-        self.counted = reading.inflation_left();
-        self.left.set(self.left.get().min(self.counted));
-        self.counted = self.left.get();
+        self.count(reading);
         Ok(())
     }
 }

@@ -9,7 +9,7 @@ use crate::container;
 use crate::format::ContainerFormat;
 use crate::heads::Heads;
 use crate::inspect::problems_of;
-use crate::part::{Content, Part};
+use crate::part::Content;
 use crate::reading::Reading;
 use crate::source::Source;
 use crate::stored_target::{Contradiction, contradiction};
@@ -54,10 +54,8 @@ pub fn verify(file_name: &str, bytes: &[u8], limits: &Limits) -> Vec<Problem> {
         }
     });
     problems.truncate(limits.max_problems);
-    let mut checker = Checker {
-        limits,
-        problems: Vec::new(),
-    };
+    // A second pass, as a walk tells of containers and lends nobody their bytes.
+    let mut checker = Checker { limits, problems };
     let mut reading = Reading::tolerant(limits).for_file_of(bytes.len() as u64);
     checker.open(
         Source::new(bytes),
@@ -66,13 +64,7 @@ pub fn verify(file_name: &str, bytes: &[u8], limits: &Limits) -> Vec<Problem> {
         &mut reading,
         0,
     );
-    // What reading finds is not said again, whoever finds it.
-    for problem in checker.problems {
-        if problems.len() < limits.max_problems && !problems.contains(&problem) {
-            problems.push(problem);
-        }
-    }
-    problems
+    checker.problems
 }
 
 /// Compares what a container says of an image with its bytes, where reading took the container's word for it.
@@ -116,6 +108,7 @@ fn check_code(image: &DeviceImage<'_>, limits: &Limits) -> Vec<Error> {
 
 struct Checker<'l> {
     limits: &'l Limits,
+    /// At first those that the walk has found.
     problems: Vec<Problem>,
 }
 
@@ -136,13 +129,21 @@ impl Checker<'_> {
         if depth > self.limits.max_nesting || reading.is_exhausted() {
             return;
         }
+        // Each container is checked by itself, so that those that share their bytes must not be free, as in the walk.
+        if reading.count_entered(source.len()).is_err() {
+            return;
+        }
         self.check(format, source, location);
+        if self.problems.len() >= self.limits.max_problems {
+            return reading.stop();
+        }
         if let Some(unpack) = format.unpack {
             let _ = unpack(source, reading, &mut |reading, file| {
                 let place = location.join_name(&file.name);
                 if container::looks_like_device_code(file.head)
                     && let Ok(bytes) = file.read()
                 {
+                    reading.allow_content(bytes.len() as u64);
                     let depth = depth.saturating_add(1);
                     self.open(Source::new(&bytes), Content::File, &place, reading, depth);
                 }
@@ -150,30 +151,32 @@ impl Checker<'_> {
             let _ = reading.take_problems();
             return;
         }
-        let mut parts: Vec<(Part<'_>, Location)> = Vec::new();
         let mut heads = Heads::default();
-        let _ = (format.parts)(source, reading, &mut |_, part| {
-            if !heads.are_of_interest(&part) {
+        // Opened one by one: very many with long names would not fit into memory together.
+        let _ = (format.parts)(source, reading, &mut |reading, part| {
+            if reading.is_exhausted() || !heads.are_of_interest(&part) {
                 return;
             }
             let place = location.join_name(&part.name);
-            parts.push((part, place));
-        });
-        let _ = reading.take_problems();
-        for (part, place) in parts {
+            // An image follows no container's rules: the walk has unpacked it to look into it. It counts as it does there,
+            // which is what ends a container that says one long name again and again.
+            if part.content == Content::Image {
+                let _ = reading.count_metadata(place.cost());
+                return;
+            }
             let depth = depth.saturating_add(1);
             let Some(coding) = part.coding else {
-                self.open(part.stored, part.content, &place, reading, depth);
-                continue;
+                return self.open(part.stored, part.content, &place, reading, depth);
             };
-            if part.content == Content::Image {
-                continue;
-            }
             if let Ok(bytes) = container::inflated(&part, coding, reading.inflation_left(), &|_| {}) {
-                reading.count_inflated(bytes.len() as u64);
+                let size = bytes.len() as u64;
+                reading.count_inflated(size);
+                reading.allow_content(size);
                 self.open(Source::new(&bytes), part.content, &place, reading, depth);
             }
-        }
+        });
+        // The walk has reported these already.
+        let _ = reading.take_problems();
     }
 
     fn check(&mut self, format: &ContainerFormat, source: Source<'_>, location: &Location) {
@@ -181,7 +184,11 @@ impl Checker<'_> {
         let result = (format.check)(source, &mut reading);
         let faults = reading.take_problems().into_iter().chain(result.err());
         for error in faults {
-            self.problems.push(Problem::new(location.clone(), error));
+            let problem = Problem::new(location.clone(), error);
+            // What reading finds is not said again, whoever finds it.
+            if self.problems.len() < self.limits.max_problems && !self.problems.contains(&problem) {
+                self.problems.push(problem);
+            }
         }
     }
 }

@@ -279,6 +279,29 @@ fn symbols_of_a_member_change_with_it() {
 }
 
 #[test]
+fn a_sorted_table_of_symbols_stays_sorted() {
+    need!("clang");
+    let folder = Folder::new();
+    let names = inputs(&folder, "x86_64-unknown-linux-gnu");
+    folder.write("other.c", "int zero, alpha;");
+    folder.run("clang --target=x86_64-unknown-linux-gnu -c other.c -o other.o");
+    let mut old = ours(&folder, &names, ArchiveKind::Bsd);
+    // The other form of the name, for which there is no room behind the header: in the header itself.
+    assert_eq!(&old[8..13], b"#1/12");
+    old[8..24].copy_from_slice(b"__.SYMDEF SORTED");
+    let size: usize = std::str::from_utf8(&old[56..66]).unwrap().trim().parse().unwrap();
+    old[68..68 + size].rotate_left(12);
+    old[68 + size - 12..68 + size].fill(0);
+    let changed = offkit_object::archive::replace_member(&old, 1, &folder.read("other.o")).unwrap();
+    // The size of the pairs and these, the size of the names and these.
+    let word = |at: usize| u32::from_le_bytes(changed[at..at + 4].try_into().unwrap()) as usize;
+    let at = 68 + 4 + word(68) + 4;
+    let symbols: Vec<_> = changed[at..at + word(at - 4)].split(|byte| *byte == 0).collect();
+    let symbols = symbols.strip_suffix(&[&[][..]]).unwrap();
+    assert_eq!(symbols, [&b"alpha"[..], b"f", b"g", b"h", b"w", b"zero"]);
+}
+
+#[test]
 fn odd_archives_are_read() {
     let device = offload_v1();
     let even = write(

@@ -6,9 +6,11 @@ mod common;
 
 use common::{SPIRV, entry, limits, offload_v2, program};
 use offkit_object::bundle::{Bundle, BundleEntry};
+use offkit_object::property_set::names;
 use offkit_object::{
-    BundleState, Compression, ConversionInput, ImageKind, OffloadBinary, OffloadBinaryVersion, OffloadEntry,
-    OffloadKind, OutputFormat, SyclBin, SyclBinVersion,
+    AbstractModule, BundleState, Compression, ConversionInput, ErrorKind, ImageKind, IrModule, IrType,
+    Limits, OffloadBinary, OffloadBinaryVersion, OffloadEntry, OffloadKind, OutputFormat, SyclBin,
+    SyclBinVersion,
 };
 use proptest::prelude::*;
 
@@ -73,6 +75,31 @@ fn everything_that_only_a_syclbin_says_is_listed() {
         Some("saxpy\n_ZTS6reduce")
     );
     assert_eq!(binary.entries[1].strings.get("arch"), Some("intel_cpu_spr"));
+}
+
+#[test]
+fn names_of_kernels_are_not_copied_to_any_number_of_images() {
+    let mut program = SyclBin::new(BundleState::Object);
+    let mut module = AbstractModule::default();
+    module
+        .properties
+        .insert_symbols(names::KERNEL_NAMES, ["k".repeat(10_000)]);
+    module.ir_modules = vec![IrModule::new(IrType::SPIRV, "", SPIRV); 300];
+    program.modules.push(module);
+    let bytes = program.write(SyclBinVersion::V1).unwrap();
+    let convert = |most: u64| {
+        let limits = Limits {
+            max_metadata_bytes: most,
+            ..limits()
+        };
+        let input = ConversionInput::open("f", &bytes, &limits).unwrap();
+        let converted = input.convert("offload,v2".parse().unwrap(), BundleState::Object);
+        converted.map(|converted| converted.content.len())
+    };
+    let error = convert(1_000_000).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::LimitExceeded);
+    assert_eq!(error.context(), Some("abstract module 0"));
+    assert!(convert(10_000_000).is_ok());
 }
 
 #[test]

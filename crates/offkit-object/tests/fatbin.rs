@@ -7,7 +7,7 @@ mod common;
 use common::{limits, put_u32, put_u64};
 use offkit_object::{
     Compression, ContainerKind, Contents, DeviceImage, ErrorKind, ImageFormat, Limits, Location, Producer,
-    Storage,
+    Storage, Thinning,
 };
 
 const FLAGS: u64 = 0x11;
@@ -379,4 +379,22 @@ fn every_truncation_and_every_flipped_bit_is_harmless() {
             bytes[position] ^= 1 << bit;
         }
     }
+}
+
+#[test]
+fn an_entry_that_becomes_too_large_is_not_compressed_anew() {
+    let recompressed = |size: usize| {
+        let file = fatbin(&[Entry::new(2, 80, FLAGS | LZ4, &vec![0; size])]);
+        let limits = Limits {
+            max_inflation: 1,
+            ..limits()
+        };
+        let thinning = Thinning::default().recompress(true);
+        let thinned = offkit_object::thin("file", &file, &[], thinning, &limits, &|_| {});
+        (file, thinned.unwrap().bytes)
+    };
+    let (file, new) = recompressed(1 << 20);
+    assert!(new.len() < file.len());
+    let (file, new) = recompressed(Limits::FREE_INFLATION as usize + (1 << 20));
+    assert!(new == file);
 }

@@ -7,6 +7,7 @@ mod common;
 mod tools;
 
 use common::{locations, read};
+use offkit_object::host::{NewSection, ObjectFormat, write_object};
 use offkit_object::{Compression, ContainerKind, ErrorKind, ImageFormat};
 use rmpv::Value;
 use tools::{Folder, need};
@@ -221,5 +222,18 @@ fn code_of_others_is_known_by_its_first_bytes() {
         (b"poclbin\0\x0c\0\0\0", ImageFormat::Poclbin),
     ] {
         assert_eq!(read(bytes).images[0].format, format);
+    }
+}
+
+#[test]
+fn a_library_with_many_references_says_once_where_its_code_is() {
+    for (triple, name) in [
+        ("x86_64-unknown-linux-gnu", ".rocm_kpack_ref"),
+        ("x86_64-pc-windows-msvc", ".kpackrf"),
+    ] {
+        let format = ObjectFormat::for_triple(triple).unwrap();
+        let sections = vec![NewSection::excluded(name, b"\x80"); 5];
+        let object = write_object(format, &sections).unwrap();
+        assert_eq!(read(&object).problems.len(), 1, "{triple}");
     }
 }

@@ -7,7 +7,7 @@ mod common;
 use common::{entry, limits};
 use offkit_object::{
     Contents, ErrorKind, ImageKind, IrModule, IrType, Item, Limits, OffloadBinary, OffloadBinaryVersion,
-    OffloadEntry, OffloadKind, SyclBin, SyclBinVersion, bundle, offload_entries, walk,
+    OffloadEntry, OffloadKind, SyclBin, SyclBinVersion, Thinning, bundle, offload_entries, thin_draft, walk,
 };
 use std::ops::ControlFlow;
 
@@ -176,4 +176,33 @@ fn containers_that_share_their_bytes_are_entered_a_bounded_number_of_times() {
         offload_entries(&bytes, &limits, &mut |_| {}).is_ok(),
         "these are not opened"
     );
+}
+
+#[test]
+fn entries_that_share_one_image_are_not_written_out_without_end() {
+    const COUNT: usize = 500;
+    let thinned = |size: usize| {
+        let image = vec![7; size];
+        let mut entries = vec![bundle::BundleEntry::new("hip-amdgcn-amd-amdhsa--gfx900", image)];
+        entries.extend((0..COUNT).map(|number| {
+            bundle::BundleEntry::new(
+                format!("hip-amdgcn-amd-amdhsa--gfx{:04}", 2000 + number),
+                b"".as_slice(),
+            )
+        }));
+        let mut bytes = bundle::Bundle { entries }.write(1).unwrap();
+        let mut at = 32;
+        let first = bytes[at..at + 16].to_vec();
+        for _ in 0..=COUNT {
+            bytes[at..at + 16].copy_from_slice(&first);
+            at += 24 + usize::from(bytes[at + 16]);
+        }
+        let gone = [offkit_object::read("file", &bytes, &limits()).images[0]
+            .location
+            .clone()];
+        let draft = thin_draft("file", &bytes, &gone, Thinning::default(), &limits(), &|_| {});
+        draft.map(|draft| draft.chunks.len())
+    };
+    assert!(thinned(10_000).unwrap() > 10_000 * COUNT as u64);
+    assert_eq!(thinned(1_000_000).unwrap_err().kind(), ErrorKind::LimitExceeded);
 }

@@ -93,6 +93,17 @@ fn bundle(count: usize, id: &[u8]) -> Vec<u8> {
     out
 }
 
+/// AdaptiveCpp's container: many images whose node has a long name.
+fn nodes() -> Vec<u8> {
+    let mut out = b"object-id=1\ngenerator=hipSYCL SSCP\n".to_vec();
+    out.extend_from_slice(b"{.");
+    out.resize(SIZE / 16, b'n');
+    out.push(b'\n');
+    out.extend(b"{.__binary\nstart=0\nsize=0\n}.\n".repeat(1_500));
+    out.extend_from_slice(b"__acpp_hcf_binary_appendix");
+    out
+}
+
 fn files() -> Vec<(&'static str, Vec<u8>)> {
     let member_count = SIZE / 64;
     let slashes = "a/".repeat(SIZE / 4);
@@ -168,4 +179,13 @@ fn memory_is_bounded_by_a_multiple_of_the_file() {
             file.len()
         );
     }
+    // Verifying opens what walking hands over, and could keep it.
+    let file = nodes();
+    let verifying = most_of(|| offkit_object::verify("f", &file, &limits));
+    let bound = 2 * Limits::METADATA_PER_BYTE as usize * file.len() + Limits::FREE_METADATA as usize;
+    assert!(
+        verifying <= bound,
+        "verifying takes {verifying} bytes for {}",
+        file.len()
+    );
 }

@@ -284,6 +284,26 @@ fn as_much_as_the_limit_says_may_come_out() {
 }
 
 #[test]
+fn files_that_are_looked_into_count_as_what_comes_out() {
+    let few = Limits {
+        max_inflation: 0,
+        ..limits()
+    };
+    let mut large = ptx().into_bytes();
+    large.resize(Limits::FREE_INFLATION as usize / 3 * 2, b' ');
+    let tar = [tar_member("a.ptx", &large), tar_member("b.ptx", &large)].concat();
+    let bytes = zstd::bulk::compress(&tar, 1).unwrap();
+    let contents = offkit_object::read("file", &bytes, &few);
+    assert_eq!(locations(&contents), ["file!a.ptx"]);
+    let kinds = contents.problems.iter().map(|problem| problem.error.kind());
+    assert!(
+        kinds.clone().count() > 0 && kinds.clone().all(|kind| kind == ErrorKind::LimitExceeded),
+        "{:?}",
+        contents.problems
+    );
+}
+
+#[test]
 fn every_truncation_and_many_flipped_bits_are_harmless() {
     need!("tar", "gzip", "xz", "zstd", "dpkg-deb");
     let folder = Folder::new();

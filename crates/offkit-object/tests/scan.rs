@@ -8,7 +8,7 @@ mod tools;
 
 use common::{limits, locations, offload_v1, read};
 use offkit_object::registration::{HostTarget, Registration, RegistrationKind};
-use offkit_object::{ContainerKind, Contents, DeviceImage, ImageFormat, Limits, Target};
+use offkit_object::{ContainerKind, Contents, DeviceImage, ErrorKind, ImageFormat, Limits, Target};
 use tools::{Folder, need};
 
 fn scan(bytes: &[u8]) -> Contents<'_> {
@@ -182,23 +182,58 @@ fn libraries_without_section_headers_have_all_that_they_had() {
     assert_eq!((contents.images, contents.problems), (vec![], vec![]));
 }
 
-#[test]
-fn what_only_begins_like_device_code_takes_no_time_and_is_said() {
-    // PTX from each of many beginnings, none of which ends: each would be searched for its end.
-    let text = ".version 8.0\n.target sm_80\n".repeat(40_000);
+/// A library of nothing but this, for which no section says what it is.
+fn bare_library(content: &[u8]) -> Vec<u8> {
     let mut bytes = vec![0; 64];
     bytes[..7].copy_from_slice(b"\x7fELF\x02\x01\x01");
     (bytes[16], bytes[18]) = (3, 62);
-    bytes.extend(text.as_bytes());
-    let contents = scan(&bytes);
-    assert_eq!(contents.images, []);
+    bytes.extend(content);
+    bytes
+}
+
+#[test]
+fn what_only_begins_like_device_code_takes_no_time_and_is_said() {
+    // PTX from each of many beginnings, none of which ends: each would be searched for its end.
+    let text = ".version 8.0\n.target sm_80\n".repeat(40_000).into_bytes();
+    // Bundles with one ID, which reaches to the end and is none.
+    let size = 56 * 20_000;
+    let mut bundles = Vec::new();
+    while bundles.len() < size {
+        bundles.extend(b"__CLANG_OFFLOAD_BUNDLE__");
+        let id_size = (size - bundles.len() - 32) as u64;
+        for number in [1, 0, 0, id_size] {
+            bundles.extend(number.to_le_bytes());
+        }
+    }
+    for content in [text, bundles] {
+        let bytes = bare_library(&content);
+        let contents = scan(&bytes);
+        assert_eq!(contents.images, []);
+        let [problem] = contents.problems.as_slice() else {
+            panic!("{:?}", contents.problems)
+        };
+        assert!(
+            problem.to_string().contains("too much begins like device code"),
+            "{problem}"
+        );
+    }
+}
+
+#[test]
+fn a_search_that_ends_at_the_limit_of_images_says_so() {
+    let bytes = bare_library(&b".version 8.0\n.target sm_80\n\0".repeat(3));
+    let limits = Limits {
+        scan: true,
+        max_images: 2,
+        ..limits()
+    };
+    let contents = offkit_object::read("file", &bytes, &limits);
+    assert_eq!(locations(&contents), ["file!scan/0x40", "file!scan/0x5c"]);
     let [problem] = contents.problems.as_slice() else {
         panic!("{:?}", contents.problems)
     };
-    assert!(
-        problem.to_string().contains("too much begins like device code"),
-        "{problem}"
-    );
+    assert_eq!(problem.error.kind(), ErrorKind::LimitExceeded);
+    assert_eq!(problem.error.offset(), Some(0x78));
 }
 
 #[test]

@@ -547,6 +547,29 @@ fn one_damaged_image_does_not_hide_the_others() {
 }
 
 #[test]
+fn a_property_that_is_said_to_be_huge_does_not_hide_the_others() {
+    need_tools!();
+    let bytes = build(V2, X86_64_LIBRARY);
+    let whole = read(&bytes);
+    // Type and size of the bits of `SYCL/kernel param opt`, which no other property has.
+    let position = (0..bytes.len() - 16)
+        .step_by(8)
+        .find(|at| u64_at(&bytes, *at) == 2 && u64_at(&bytes, *at + 8) == 9)
+        .unwrap();
+    let mut damaged = bytes.clone();
+    put_u64(&mut damaged, position + 8, 1 << 60);
+    let contents = read(&damaged);
+    let kept = wrapped(&contents);
+    assert_eq!(kept.len(), 4);
+    assert_eq!(kept[0].imports, ["needed"]);
+    assert_eq!(facts(kept[3]), facts(&whole.images[3]));
+    let [problem] = contents.problems.as_slice() else {
+        panic!("{:?}", contents.problems);
+    };
+    assert_eq!(problem.error.message(), "SYCL image points outside of the file");
+}
+
+#[test]
 fn the_list_of_images_must_agree() {
     need_tools!();
     let mut bytes = build(V2, X86_64_LIBRARY);

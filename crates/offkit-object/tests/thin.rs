@@ -224,3 +224,26 @@ fn a_list_of_images_that_is_larger_than_its_program_is_refused() {
     let error = thin(&program, &[first]).unwrap_err();
     assert_eq!(error.message(), "a table of the program is cut off");
 }
+
+#[test]
+fn other_images_in_a_file_compressed_anew_are_noticed() {
+    let of_bundle = |image: &[u8]| {
+        let entries = vec![BundleEntry::new("hipv4-amdgcn-amd-amdhsa--gfx90a", image)];
+        let bundle = Bundle { entries }.write(16).unwrap();
+        CompressedBundle::write(&bundle, CompressedVersion::V3, Compression::Zstd, None).unwrap()
+    };
+    let plain = |image: &[u8]| {
+        let entry = OffloadEntry::new(ImageKind::NONE, OffloadKind::SYCL, image);
+        OffloadBinary::from(entry)
+            .write(OffloadBinaryVersion::V1)
+            .unwrap()
+    };
+    let (one, two) = (b"an image".as_slice(), b"an imago".as_slice());
+    for (file, other) in [(of_bundle(one), of_bundle(two)), (plain(one), plain(two))] {
+        let thinning = Thinning::default().recompress(true);
+        let mut draft = offkit_object::thin_draft("file", &file, &[], thinning, &limits(), &|_| {}).unwrap();
+        let written = std::mem::take(&mut draft.chunks).into_bytes();
+        assert!(draft.check(&written, &(), &()).is_ok());
+        assert!(draft.check(&other, &(), &()).is_err());
+    }
+}

@@ -8,7 +8,10 @@ use common::{
     SYCLBIN_VERSIONS, limits, offload_v1, offload_v2, program, put_u32, put_u64, read, samples, u64_at,
 };
 use offkit_object::property_set::names;
-use offkit_object::{BundleState, DeviceImage, Inspect, OffloadBinary, SyclBinVersion, verify};
+use offkit_object::{
+    BundleState, DeviceImage, ImageKind, Inspect, Limits, OffloadBinary, OffloadBinaryVersion, OffloadEntry,
+    OffloadKind, SyclBinVersion, verify,
+};
 
 fn messages(bytes: &[u8]) -> Vec<String> {
     let problems = verify("f", bytes, &limits());
@@ -91,6 +94,52 @@ fn rules_of_offload_binaries() {
     let mut size = offload_v1();
     put_u64(&mut size, 24, 48);
     reports(&size, "entry has another size than the format's");
+}
+
+#[test]
+fn faults_of_an_entry_are_placed_at_its_fields() {
+    let place = |bytes: &[u8], message: &str| {
+        let problems = verify("f", bytes, &limits());
+        let problem = problems.iter().find(|problem| problem.error.message() == message);
+        problem.unwrap_or_else(|| panic!("{problems:?}")).error.offset()
+    };
+    let second = 32 + 40;
+    let mut flags = offload_v2();
+    put_u32(&mut flags, second + 4, 9);
+    assert_eq!(place(&flags, "flags without a meaning"), Some(second as u64 + 4));
+    let mut image = offload_v2();
+    put_u32(&mut image, 32 + 4, 1);
+    let message = "entry says that it has no image, and has one";
+    assert_eq!(place(&image, message), Some(32 + 4));
+    let mut odd = offload_v2();
+    let offset = u64_at(&odd, 32 + 24);
+    put_u64(&mut odd, 32 + 24, offset + 1);
+    assert_eq!(place(&odd, "not a multiple of 8"), Some(32 + 24));
+}
+
+#[test]
+fn containers_that_share_their_bytes_are_checked_a_bounded_number_of_times() {
+    const COUNT: usize = 1_000;
+    let mut inner = offload_v2();
+    put_u32(&mut inner, 36, 8);
+    inner.resize(500_000, 0);
+    let mut entries = vec![OffloadEntry::new(ImageKind::NONE, OffloadKind::NONE, &[]); COUNT];
+    entries[0].image = inner.into();
+    let mut bytes = OffloadBinary { entries }.write(OffloadBinaryVersion::V2).unwrap();
+    let first = bytes[32 + 24..32 + 40].to_vec();
+    for number in 1..COUNT {
+        bytes[32 + number * 40 + 24..][..16].copy_from_slice(&first);
+    }
+    let limits = Limits {
+        max_problems: usize::MAX,
+        ..limits()
+    };
+    let problems = verify("f", &bytes, &limits);
+    let checked = problems
+        .iter()
+        .filter(|problem| problem.error.message() == "flags without a meaning")
+        .count();
+    assert!((1..100).contains(&checked), "{checked}: {:?}", &problems[..3]);
 }
 
 #[test]

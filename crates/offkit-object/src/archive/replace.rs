@@ -5,18 +5,22 @@ use std::collections::BTreeMap;
 use offkit_image::Error;
 
 use super::read::{Entries, HEADER_SIZE, Role, SIZE_FIELD, THIN_MAGIC};
-use super::symbols::{self, Symbol};
+use super::symbols::{self, NameBytes, Symbol};
 use super::write::pad;
 use crate::source::Source;
 
 /// Nobody writes more, and each gets all symbols of the new member.
 const MOST_TABLES: usize = 2;
 
+/// How the names of BSD's tables end whose symbols are in the order of their names.
+const SORTED: &[u8] = b" SORTED";
+
 /// A member as it is in the file.
 struct Old<'data> {
     /// Where its header is, and where the next begins.
     start: u64,
     end: u64,
+    name: &'data [u8],
     role: Role,
     content: &'data [u8],
     content_offset: u64,
@@ -51,9 +55,11 @@ pub(super) fn replace_all(source: Source<'_>, new: &BTreeMap<u64, &[u8]>) -> Res
     }
     // Tables are written anew only where a member defines other symbols; else nothing but offsets in them changes.
     let mut new_names = Vec::new();
+    let name_bytes = NameBytes::default();
     for (start, new) in new {
-        let names = symbols::defined_by(new)?;
-        if symbols::defined_by(file_at(*start)?.content)? != names {
+        let names = symbols::defined_by(new, &name_bytes)?;
+        // The old ones are not kept.
+        if symbols::defined_by(file_at(*start)?.content, &NameBytes::default())? != names {
             new_names.push((*start, names));
         }
     }
@@ -124,6 +130,7 @@ fn read(source: Source<'_>) -> Result<Vec<Old<'_>>, Error> {
         members.push(Old {
             start,
             end: entries.position().min(source.len()),
+            name: entry.name,
             role: entry.role,
             content: entry.content.bytes(),
             content_offset: entry.content.at(0).saturating_sub(source.at(0)),
@@ -142,20 +149,24 @@ fn tables_of(members: &[Old<'_>], new_names: &[(u64, Vec<Vec<u8>>)]) -> Result<V
         .expecting(format!("at most {MOST_TABLES}")));
     }
     let is_of_windows = members.iter().any(|member| member.role == Role::CoffSymbols);
-    let tables = members.iter().map(|member| {
-        if matches!(member.role, Role::File | Role::Other) {
+    let tables = members.iter().map(|old| {
+        if matches!(old.role, Role::File | Role::Other) {
             return Ok(None);
         }
-        let damaged = || Error::malformed("symbol table of the archive is damaged").at(member.content_offset);
-        match (new_names, member.role) {
+        let damaged = || Error::malformed("symbol table of the archive is damaged").at(old.content_offset);
+        match (new_names, old.role) {
             ([_, ..], _) if is_of_windows => Err(Error::unrepresentable(
                 "the member defines other symbols, and the symbol table of Windows cannot be changed",
             )),
             ([_, ..], role) => {
-                let table = symbols::read(role, member.content).ok_or_else(damaged)?;
+                let table = symbols::read(role, old.content).ok_or_else(damaged)?;
                 let mut symbols = table.symbols;
                 for (member, names) in new_names {
                     symbols = exchange(symbols, *member, names);
+                }
+                // Linkers search such a table by halves.
+                if old.name.ends_with(SORTED) {
+                    symbols.sort_by(|one, other| one.name.cmp(&other.name));
                 }
                 let mut content = symbols::write(role, symbols.iter())?;
                 // As llvm-ar pads a table: the size in its header counts these zeros.
@@ -163,9 +174,9 @@ fn tables_of(members: &[Old<'_>], new_names: &[(u64, Vec<Vec<u8>>)]) -> Result<V
                 content.resize(content.len().next_multiple_of(unit), 0);
                 Ok(Some(content))
             }
-            ([], Role::CoffSymbols) => Ok(Some(member.content.to_vec())),
-            ([], role) => match symbols::read(role, member.content) {
-                Some(_) => Ok(Some(member.content.to_vec())),
+            ([], Role::CoffSymbols) => Ok(Some(old.content.to_vec())),
+            ([], role) => match symbols::read(role, old.content) {
+                Some(_) => Ok(Some(old.content.to_vec())),
                 None => Err(damaged()),
             },
         }

@@ -1,5 +1,7 @@
 //! Tables of symbols: which member defines what.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use object::{Object, ObjectSymbol, SymbolKind};
 use offkit_image::{Error, ErrorKind};
 
@@ -7,9 +9,31 @@ use super::read::Role;
 use super::write::Member;
 use crate::parallel;
 
-/// Names of all symbols together may have this many bytes: an object can have any number of symbols of one
-/// long name.
-const MOST_NAME_BYTES: usize = 1 << 30;
+/// How many bytes names of all symbols together may still have: an object can have any number of symbols of one long
+/// name. One for all members, which may be read at the same time.
+pub(super) struct NameBytes(AtomicUsize);
+
+impl Default for NameBytes {
+    fn default() -> Self {
+        const MOST: usize = 1 << 30;
+        Self(AtomicUsize::new(MOST))
+    }
+}
+
+impl NameBytes {
+    /// Counts a name before it is copied.
+    fn count(&self, name: &[u8]) -> Result<(), Error> {
+        // Relaxed: no data hang on it.
+        let less = |left: usize| left.checked_sub(name.len());
+        match self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less) {
+            Ok(_) => Ok(()),
+            Err(_) => Err(Error::new(
+                ErrorKind::LimitExceeded,
+                "too many symbols for a table",
+            )),
+        }
+    }
+}
 
 /// A symbol, and where the header of the member is that defines it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,30 +46,24 @@ pub(super) struct Symbol {
 pub(super) fn defined_in(members: &[Member<'_>]) -> Result<Vec<(usize, Symbol)>, Error> {
     /// As many members are worth a core.
     const WORTHWHILE: usize = 64;
+    let name_bytes = NameBytes::default();
     let names = parallel::map(members.iter().collect(), WORTHWHILE, |member: &Member<'_>| {
-        defined_by(member.bytes)
+        defined_by(member.bytes, &name_bytes)
     });
     let mut symbols = Vec::new();
-    let mut name_bytes = 0_usize;
     for (number, names) in names.into_iter().enumerate() {
-        for name in names? {
-            name_bytes = name_bytes.saturating_add(name.len());
-            if name_bytes > MOST_NAME_BYTES {
-                return Err(too_many());
-            }
-            symbols.push((number, Symbol { name, member: 0 }));
-        }
+        let names = names?.into_iter();
+        symbols.extend(names.map(|name| (number, Symbol { name, member: 0 })));
     }
     Ok(symbols)
 }
 
 /// The names of the symbols that a member defines for others, in its order; none for what is no object.
-pub(super) fn defined_by(bytes: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
+pub(super) fn defined_by(bytes: &[u8], name_bytes: &NameBytes) -> Result<Vec<Vec<u8>>, Error> {
     let mut names = Vec::new();
     let Ok(object) = object::File::parse(bytes) else {
         return Ok(names);
     };
-    let mut name_bytes = 0_usize;
     for symbol in object.symbols() {
         let is_special = matches!(symbol.kind(), SymbolKind::File | SymbolKind::Section);
         if is_special || !symbol.is_global() || symbol.is_undefined() {
@@ -54,17 +72,10 @@ pub(super) fn defined_by(bytes: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
         let Ok(name) = symbol.name_bytes() else {
             continue;
         };
-        name_bytes = name_bytes.saturating_add(name.len());
-        if name_bytes > MOST_NAME_BYTES {
-            return Err(too_many());
-        }
+        name_bytes.count(name)?;
         names.push(name.to_vec());
     }
     Ok(names)
-}
-
-fn too_many() -> Error {
-    Error::new(ErrorKind::LimitExceeded, "too many symbols for a table")
 }
 
 /// A table that was read.
@@ -234,6 +245,20 @@ fn too_large() -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_of_all_members_are_counted_together() {
+        // A COFF object without sections, with one absolute external symbol.
+        let mut object = vec![0; 20];
+        object[..2].copy_from_slice(&0x8664_u16.to_le_bytes());
+        (object[8], object[12]) = (20, 1);
+        object.extend(b"a_symbol\0\0\0\0\xff\xff\0\0\x02\0");
+        object.extend(4_u32.to_le_bytes());
+        let left = NameBytes(AtomicUsize::new(10));
+        assert_eq!(defined_by(&object, &left).unwrap(), [b"a_symbol".to_vec()]);
+        let error = defined_by(&object, &left).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::LimitExceeded);
+    }
 
     #[test]
     fn names_that_share_their_bytes_do_not_multiply() {

@@ -96,7 +96,9 @@ pub(crate) fn edit_single<'data>(
             None => Edited::whole(source.bytes()),
         });
     }
-    let entries = binary::read(source, &mut Reading::strict(limits))?;
+    let mut reading = Reading::strict(limits).for_file_of(source.len());
+    let entries = binary::read(source, &mut reading)?;
+    // The offset of an empty image leads to nothing, and may be any number.
     let images = entries.iter().filter(|entry| entry.size > 0);
     let alignment = replace::alignment_of(images.map(|entry| entry.offset));
     let mut kept = Vec::new();
@@ -104,7 +106,11 @@ pub(crate) fn edit_single<'data>(
         let bytes = match edits.parts.get(&entry.index) {
             Some(Change::Remove) => continue,
             Some(Change::Replace(new)) => new.bytes.joined(),
-            None => entry.image.map(Source::bytes).unwrap_or_default().into(),
+            None => {
+                // Entries that share an image are written with one each.
+                reading.count_entered(entry.size)?;
+                entry.image.map(Source::bytes).unwrap_or_default().into()
+            }
         };
         kept.push(BundleEntry::new(&*entry.id, bytes));
     }

@@ -91,12 +91,16 @@ pub(crate) fn replace_single(
         };
     }
     let (mut out, moved) = slot.fill(source.bytes(), new);
+    let end = out.len() as u64;
     for entry in &entries {
         if entry.index == id {
             put_u64(&mut out, entry.header, slot.start);
             put_u64(&mut out, entry.header.saturating_add(8), new.len() as u64);
         } else if slot.next.is_some_and(|next| entry.offset >= next) {
             put_u64(&mut out, entry.header, entry.offset.saturating_add(moved));
+        } else if entry.size == 0 && (end..=source.len()).contains(&entry.offset) {
+            // An empty image is nowhere, and yet must not be outside of a file that became shorter.
+            put_u64(&mut out, entry.header, end);
         }
     }
     Ok(out)
@@ -239,6 +243,17 @@ mod tests {
         let moved = replace_entry(&file, 1, &[7; 65]);
         assert_eq!(moved.len(), file.len() + 64);
         assert_eq!(replace_entry(&moved, 1, &[8; 100]).len(), moved.len());
+    }
+
+    #[test]
+    fn an_empty_image_behind_one_that_becomes_smaller_stays_within_the_file() {
+        let file = bundle([b"host", b"a long image", b""]).write(1).unwrap();
+        let changed = replace_entry(&file, 1, b"image");
+        assert!(changed.len() < file.len());
+        assert_eq!(
+            images(&changed),
+            [b"host".to_vec(), b"image".to_vec(), Vec::new()]
+        );
     }
 
     #[test]

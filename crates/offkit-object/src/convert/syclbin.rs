@@ -5,6 +5,7 @@ use offkit_image::{BundleState, Bytes, DeviceImage, Error, ImageFormat, Limits, 
 
 use super::{Item, Losses};
 use crate::offload_binary::{ImageKind, OffloadBinary, OffloadEntry, OffloadKind, read_strings};
+use crate::reading::Reading;
 use crate::syclbin::{self, IrType, SyclBin};
 
 /// The string in which LLVM's linker of SYCL code lists kernels, one a line.
@@ -29,8 +30,9 @@ pub(super) fn foreign_strings(bytes: &[u8], limits: &Limits, location: &Location
 pub(super) fn items<'data>(
     program: SyclBin<'data>,
     location: &Location,
+    mut reading: Reading,
     losses: &mut Losses,
-) -> Vec<Item<'data>> {
+) -> Result<Vec<Item<'data>>, Error> {
     losses.add(location, format!("the state of the program: {}", program.state));
     property_sets(&program.properties, location, losses);
     let mut items = Vec::new();
@@ -41,6 +43,9 @@ pub(super) fn items<'data>(
             1 => {}
             count => losses.add(&place, format!("that {count} images are forms of one module")),
         }
+        // Every image gets a copy of the kernels' names.
+        syclbin::count_copies(&module, &mut reading)
+            .map_err(|error| error.within(format!("abstract module {index}")))?;
         let symbols = kernels(&module.properties, &place, losses);
         let mut others = module.properties;
         // Kernels go on in a string of every image, so that their set is no loss.
@@ -77,7 +82,7 @@ pub(super) fn items<'data>(
             items.push(Item { location, entry });
         }
     }
-    items
+    Ok(items)
 }
 
 pub(super) fn property_sets(sets: &PropertySets, location: &Location, losses: &mut Losses) {
@@ -160,7 +165,8 @@ mod tests {
                 .push(IrModule::new(IrType::SPIRV, "spir64-unknown-unknown", bytes));
             let mut program = SyclBin::new(BundleState::Object);
             program.modules.push(module);
-            items(program, &Location::of_file("f"), &mut Losses::default())
+            let reading = Reading::strict(&Limits::default());
+            items(program, &Location::of_file("f"), reading, &mut Losses::default()).unwrap()
         };
         let (owned, borrowed) = (items_of(code.to_vec().into()), items_of(code.into()));
         assert_eq!(owned[0].entry.image, code);

@@ -46,6 +46,10 @@ pub(super) fn edit<'data>(
         // Of empty ones, too: the program's wrappers still point to them.
         out.moves.push((start, place));
         if let Some(progress) = edits.recompress {
+            // Before any is unpacked, as several are at once.
+            for entry in &mut kept {
+                entry.count_inflated(&mut reading);
+            }
             kept = parallel::map(kept, 1, |entry| {
                 let size = entry.payload.len() as u64;
                 let entry = entry.smallest();
@@ -99,6 +103,17 @@ impl<'data> Kept<'data> {
             texts: slice(source, after::<raw::Entry>(entry.offset), entry.payload_offset()),
             payload: Cow::Borrowed(entry.payload.bytes()),
             stored: stored.filter(|_| is_known).map(|stored| (stored.bytes(), coding)),
+        }
+    }
+
+    /// Counts what comes out of decompression. One that claims more than is allowed stays as it is.
+    fn count_inflated(&mut self, reading: &mut Reading) {
+        let Some((_, Some(coding))) = self.stored else {
+            return;
+        };
+        match coding.size.filter(|size| *size <= reading.inflation_left()) {
+            Some(size) => reading.count_inflated(size),
+            None => self.stored = None,
         }
     }
 

@@ -255,12 +255,15 @@ pub(super) fn sections<'data>(
 ) -> Result<(), Error> {
     let coff = Coff::read(source)?;
     let strings = coff.strings(source).bytes();
-    let is_moved = (coff.sections.iter()).any(|section| kpack::is_reference(section.name(strings)));
+    // Before the loop, for the section with the reference may come behind that of the bundles.
+    let mut sections = coff.sections.iter();
+    let reference = sections.position(|section| kpack::is_reference(section.name(strings)));
     for (id, section) in coff.sections.iter().enumerate() {
         let name = section.name(strings);
         // Linkers cut names after 8 bytes or before the second dot; the content tells whether it is this section.
         let is_cut_name = coff.is_linked && (name == b".llvm.of" || name == b".llvm");
-        if kpack::is_reference(name) {
+        // The first only: very many sections may share one long reference.
+        if reference == Some(id) {
             let (offset, size) = (section.offset.into(), coff.size_of(section).into());
             let found = source.get(offset, size).unwrap_or_else(|| source.from(u64::MAX));
             reading.fault(kpack::moved(found))?;
@@ -285,7 +288,7 @@ pub(super) fn sections<'data>(
             continue;
         }
         // `rocm-kpack` takes whole pages out of the section of bundles, and leaves the rest of the last one.
-        if is_moved
+        if reference.is_some()
             && content == SectionContent::Container(ContainerKind::Bundle)
             && !bundle::has_magic(found.bytes())
         {

@@ -164,7 +164,7 @@ impl<'p, 'data> Plan<'p, 'data> {
             align: 1,
             new: Cow::Owned(vec![0; count.saturating_mul(HEADER_SIZE)]),
         });
-        plan.change_contents();
+        plan.change_contents()?;
         let end = match coff.symbols_offset {
             0 => bytes.len(),
             symbols => to_usize(symbols)?,
@@ -192,12 +192,17 @@ impl<'p, 'data> Plan<'p, 'data> {
         Ok(plan)
     }
 
-    fn change_contents(&mut self) {
+    fn change_contents(&mut self) -> Result<(), Error> {
+        let is_in_file = |index: usize| self.coff.sections.get(index).is_some_and(Section::is_in_file);
         let replaced = self.changes.replaced.iter().copied();
+        let mut placeless = replaced.clone().filter(|(index, _)| !is_in_file(*index));
+        if let Some((index, _)) = placeless.find(|(_, new)| !new.is_empty()) {
+            return Err(Error::unrepresentable("the section has no place in the file").finding(index));
+        }
         let removed = self.changes.removed.iter().map(|index| (*index, [].as_slice()));
         let mut contents: Vec<(usize, &'data [u8])> = replaced.chain(removed).collect();
         let offset = |index: usize| self.coff.sections.get(index).map_or(0, |section| section.offset);
-        contents.retain(|(index, _)| self.coff.sections.get(*index).is_some_and(Section::is_in_file));
+        contents.retain(|(index, _)| is_in_file(*index));
         contents.sort_by_key(|(index, _)| offset(*index));
         for (index, new) in contents {
             let Some(old) = self.coff.sections.get(index) else {
@@ -214,6 +219,7 @@ impl<'p, 'data> Plan<'p, 'data> {
                 new: Cow::Borrowed(new),
             });
         }
+        Ok(())
     }
 
     /// Puts the longer string table after the symbols, or at the end where there are none.
@@ -402,16 +408,26 @@ impl<'p, 'data> Plan<'p, 'data> {
             out.put_u32(at, new.len() as u64)?;
             out.put_u32(at.saturating_add(8), checksum(new).into())?;
         }
-        let associated = at.saturating_add(12);
-        let [low, high] = out.u16(associated).to_le_bytes();
-        let old = i32::from(u16::from_le_bytes([low, high]));
         const ASSOCIATIVE: u8 = 5;
-        let selection = out.byte(at.saturating_add(14));
-        if selection == Some(ASSOCIATIVE)
-            && let Ok(other) = usize::try_from(old.saturating_sub(1))
-        {
-            let new = self.number_of(other, false)?;
-            out.put_u16(associated, usize::try_from(new).unwrap_or_default())?;
+        if out.byte(at.saturating_add(14)) != Some(ASSOCIATIVE) {
+            return Ok(());
+        }
+        // In two halves, of which an object for few sections has the lower one only. Without a sign, unlike the number in a
+        // symbol: no special numbers stand here.
+        let (low_at, high_at) = (at.saturating_add(12), at.saturating_add(16));
+        let high = match self.coff.is_big_object {
+            true => usize::from(out.u16(high_at)),
+            false => 0,
+        };
+        let old = high << 16 | usize::from(out.u16(low_at));
+        if let Some(other) = old.checked_sub(1) {
+            let new = usize::try_from(self.number_of(other, false)?).unwrap_or_default();
+            if self.coff.is_big_object {
+                out.put_u16(high_at, new >> 16)?;
+                out.put_u16(low_at, new & 0xffff)?;
+            } else {
+                out.put_u16(low_at, new)?;
+            }
         }
         Ok(())
     }

@@ -21,6 +21,8 @@ pub(super) struct Elf {
     pub(super) is_relocatable: bool,
     /// Where the section headers are.
     pub(super) headers_offset: u64,
+    /// How many bytes each takes.
+    header_size: u64,
     /// The number of the section with the names of the sections.
     pub(super) names_index: usize,
     pub(super) sections: Vec<SectionHeader>,
@@ -65,9 +67,22 @@ impl Elf {
             // Program headers would not follow what `elf_edit` moves.
             is_relocatable: header.kind == TYPE_RELOCATABLE && segments == 0,
             headers_offset: sections.offset,
+            header_size: sections.header_size,
             names_index: sections.names() as usize,
             sections: sections.all(),
         })
+    }
+
+    /// Refuses section headers of an unusual size, before any is written: all writers know the usual one only.
+    pub(super) fn check_header_size(&self) -> Result<(), Error> {
+        let usual = if self.is_64 { 64 } else { 40 };
+        if self.sections.is_empty() || self.header_size == usual {
+            return Ok(());
+        }
+        Err(Error::unrepresentable("section headers have an unusual size")
+            .field("e_shentsize")
+            .expecting(usual.to_string())
+            .finding(self.header_size))
     }
 
     /// Notes what is wrong with the table of sections and that of their names: sections with device code would be passed
@@ -141,9 +156,12 @@ pub(super) fn sections<'data>(
     let elf = Elf::read(source)?;
     let names = elf.names(source);
     elf.check_tables(source, names, reading)?;
+    let mut is_moved = false;
     for (id, section) in elf.sections.iter().enumerate() {
         let name = name_at(names, section.name.into()).unwrap_or_default();
-        if kpack::is_reference(name) {
+        // Once: very many sections may share one long reference.
+        if !is_moved && kpack::is_reference(name) {
+            is_moved = true;
             let found = source
                 .get(section.offset, section.size)
                 .unwrap_or_else(|| source.from(u64::MAX));

@@ -34,6 +34,7 @@ pub(super) fn edit<'data>(bytes: &'data [u8], changes: &Changes<'_, 'data>) -> R
     if elf.sections.is_empty() {
         return Err(Error::unrepresentable("the object has no section headers"));
     }
+    elf.check_header_size()?;
     let plan = Plan::new(bytes, &elf, changes)?;
     plan.write()
 }
@@ -41,6 +42,7 @@ pub(super) fn edit<'data>(bytes: &'data [u8], changes: &Changes<'_, 'data>) -> R
 /// Where the size of a section is in its header, and the bytes of another one there.
 pub(super) fn size_field(source: Source<'_>, index: usize, size: usize) -> Result<(u64, Vec<u8>), Error> {
     let elf = Elf::read(source)?;
+    elf.check_header_size()?;
     let (header_size, field, word) = if elf.is_64 { (64_u64, 32, 8) } else { (40, 20, 4) };
     let header = elf
         .headers_offset

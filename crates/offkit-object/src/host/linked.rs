@@ -5,6 +5,7 @@
 //! section's end are free: the segment is split there, and the pages leave the file. Nothing needs to be mapped where
 //! they were.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use offkit_image::{Error, ErrorKind};
@@ -73,6 +74,7 @@ pub(super) fn edit<'data>(
             "only programs of 64 bits and little endian are made smaller",
         ));
     }
+    elf.check_header_size()?;
     let header = Header::read(source).ok_or_else(no_section)?;
     let mut program = Program {
         segments: segments(source, &header)?,
@@ -429,12 +431,17 @@ impl Program<'_, '_> {
             WRAPPER_SECTIONS.contains(&name)
         };
         let sections: Vec<SectionHeader> = self.elf.sections.iter().filter(is_wrapper).copied().collect();
+        // The words of lists that were gone through: many wrappers may lead into one long list.
+        let mut listed = HashSet::new();
         for section in sections {
             let count = section.size.checked_div(WRAPPER_SIZE).unwrap_or_default();
             for number in 0..count {
                 let within = number.saturating_mul(WRAPPER_SIZE);
-                let magic = self.file.half(section.offset.saturating_add(within));
-                if magic.is_none_or(|magic| !WRAPPER_MAGICS.contains(&magic)) {
+                // A section may claim to be larger than the file.
+                let Some(magic) = self.file.half(section.offset.saturating_add(within)) else {
+                    break;
+                };
+                if !WRAPPER_MAGICS.contains(&magic) {
                     continue;
                 }
                 let wrapper = section.address.saturating_add(within);
@@ -445,7 +452,7 @@ impl Program<'_, '_> {
                     .saturating_add(WRAPPER_LINKED_FROM);
                 // The list has no length: it ends with what is no pointer to device code, a null or the data that follows.
                 let mut list = self.file.word(list).unwrap_or_default();
-                while self.move_word(list, found)? {
+                while listed.insert(list) && self.move_word(list, found)? {
                     list = list.saturating_add(WORD);
                 }
             }
@@ -881,5 +888,93 @@ impl Program<'_, '_> {
         self.file.put_word(FILE_HEADER_SEGMENTS, after_cut(table))?;
         self.file
             .put_word(FILE_HEADER_SECTIONS, after_cut(self.elf.headers_offset))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::{NewSection, ObjectFormat, write_object};
+
+    const WRAPPERS: u64 = 3;
+    const LISTED: u64 = 5;
+
+    /// How many pointers are found in a program with wrappers that share one list, whose section says that it has
+    /// `size` bytes.
+    fn pointers_found(size: u64) -> usize {
+        let contents = [
+            (".hipFatBinSegment", WRAPPERS * WRAPPER_SIZE),
+            ("list", (LISTED + 1) * WORD),
+            (".hip_fatbin", 100),
+        ];
+        let contents = contents.map(|(name, size)| (name, vec![0; size as usize]));
+        let sections = contents.each_ref();
+        let sections = sections.map(|(name, bytes)| NewSection::excluded(*name, bytes));
+        let format = ObjectFormat::for_triple("x86_64-unknown-linux-gnu").unwrap();
+        let mut file = write_object(format, &sections).unwrap();
+        let mut elf = Elf::read(Source::new(&file)).unwrap();
+        for section in &mut elf.sections {
+            section.address = section.offset;
+        }
+        let [.., wrappers, list, bundle] = elf.sections.as_mut_slice() else {
+            panic!("no sections");
+        };
+        wrappers.size = size;
+        let (index, bundle) = (4, *bundle);
+        let mut put = |at: u64, value: u64| {
+            file[at as usize..][..8].copy_from_slice(&value.to_le_bytes());
+        };
+        for number in 0..WRAPPERS {
+            let at = wrappers.offset + number * WRAPPER_SIZE;
+            put(at, WRAPPER_MAGICS[1].into());
+            put(at + WRAPPER_CONTENT, bundle.address);
+            put(at + WRAPPER_LINKED_FROM, list.address);
+        }
+        for number in 0..LISTED {
+            put(list.offset + number * WORD, bundle.address);
+        }
+        let source = Source::new(&file);
+        let edited = Edited {
+            bytes: Chunks::new(),
+            moves: vec![(0, 0)],
+        };
+        let whole = Segment {
+            segment_type: tables::SEGMENT_LOAD.into(),
+            flags: 0.into(),
+            offset: 0.into(),
+            address: 0.into(),
+            physical: 0.into(),
+            file_size: source.len().into(),
+            memory_size: source.len().into(),
+            alignment: 1.into(),
+        };
+        let mut program = Program {
+            source,
+            header: Header::read(source).unwrap(),
+            elf,
+            segments: vec![whole],
+            changed: vec![Changed {
+                index,
+                header: bundle,
+                edited: &edited,
+            }],
+            file: File(Patched::new(source.bytes().into())),
+        };
+        let mut found = Vec::new();
+        program.move_fixed(&mut found).unwrap();
+        found.len()
+    }
+
+    #[test]
+    fn a_list_that_wrappers_share_is_gone_through_once() {
+        assert_eq!(
+            pointers_found(WRAPPERS * WRAPPER_SIZE),
+            (WRAPPERS + LISTED) as usize
+        );
+    }
+
+    #[test]
+    fn wrappers_end_where_the_file_ends_whatever_their_section_says() {
+        assert_eq!(pointers_found(u64::MAX), (WRAPPERS + LISTED) as usize);
     }
 }

@@ -25,7 +25,10 @@ const DEBUG: u64 = 6;
 const FILE_HEADER: u64 = 20;
 const SECTION_COUNT: u64 = 2;
 const SYMBOLS: u64 = 8;
+const SYMBOL_COUNT: u64 = 12;
 const OPTIONAL_SIZE: u64 = 16;
+
+const SYMBOL: u64 = 18;
 
 const SECTION_HEADER: u64 = 40;
 const SECTION_ADDRESS: u64 = 12;
@@ -155,15 +158,27 @@ impl Program<'_> {
             .sections
             .iter()
             .map(|section| section.offset.saturating_add(section.size));
-        let end = ends.max().unwrap_or_default();
-        let has_symbols = self.file.word(self.file_header.saturating_add(SYMBOLS))? != 0;
-        // MinGW's tables of symbols and strings stand there, too. Those may move: the file header says where they are.
-        match self.file.0.len() as u64 > end && !has_symbols {
+        let end = ends.max().unwrap_or_default().max(self.symbols_end()?);
+        match self.file.0.len() as u64 > end {
             true => {
                 Err(Error::unrepresentable("bytes behind the sections of the program cannot move").at(end))
             }
             false => Ok(()),
         }
+    }
+
+    /// Where MinGW's tables of symbols and of strings end, which stand behind all sections and may move: the file header
+    /// says where they are. 0 where there are none.
+    fn symbols_end(&self) -> Result<u64, Error> {
+        let word = |field: u64| self.file.word(self.file_header.saturating_add(field));
+        let (symbols, count) = (word(SYMBOLS)?, word(SYMBOL_COUNT)?);
+        if symbols == 0 {
+            return Ok(0);
+        }
+        let strings = u64::from(symbols).saturating_add(u64::from(count).saturating_mul(SYMBOL));
+        // Their size is the first of the strings' own bytes.
+        let size = self.file.word(strings).unwrap_or_default();
+        Ok(strings.saturating_add(size.into()))
     }
 
     /// The place and the size of a table that the header names.
@@ -368,5 +383,43 @@ impl File {
             sum = (sum & 0xffff).saturating_add(sum >> 16);
         }
         self.put_word(at, sum.saturating_add(self.0.len() as u64))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A program with one section and MinGW's two tables behind it.
+    fn program(bytes: Vec<u8>) -> Program<'static> {
+        Program {
+            file: File(bytes),
+            file_header: 0,
+            optional: FILE_HEADER,
+            sections: vec![Section {
+                header: 0,
+                address: 0x1000,
+                size: 0x100,
+                offset: 0x100,
+            }],
+            changed: &[],
+        }
+    }
+
+    #[test]
+    fn bytes_behind_the_tables_of_symbols_and_strings_cannot_move() {
+        const TABLES: usize = 0x200;
+        let mut bytes = vec![0; TABLES];
+        assert!(program(bytes.clone()).check_end().is_ok());
+        bytes[SYMBOLS as usize + 1] = 2;
+        bytes[SYMBOL_COUNT as usize] = 3;
+        bytes.resize(TABLES + 3 * SYMBOL as usize, 0);
+        bytes.extend(*b"\x09\0\0\0name\0");
+        assert!(program(bytes.clone()).check_end().is_ok());
+        bytes.extend(*b"payload");
+        let error = program(bytes.clone()).check_end().unwrap_err();
+        assert_eq!(error.offset(), Some(bytes.len() as u64 - 7));
+        bytes[SYMBOLS as usize + 1] = 0;
+        assert!(program(bytes).check_end().is_err());
     }
 }

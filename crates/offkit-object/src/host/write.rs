@@ -168,7 +168,8 @@ pub fn remove_sections(object: &[u8], mut is_unwanted: impl FnMut(&str) -> bool)
 ///
 /// # Errors
 ///
-/// As [`add_sections`]; a section that does not exist; in a linked program content that is larger.
+/// As [`add_sections`]; a section that does not exist, or has no bytes in the file; in a linked program content that is
+/// larger.
 pub fn replace_section(object: &[u8], name: &str, new: &[u8]) -> Result<Vec<u8>, Error> {
     let source = Source::new(object);
     let named = Kind::of(object)?.find(source, |other| other == name.as_bytes())?;
@@ -385,13 +386,21 @@ impl Kind {
         Ok(found)
     }
 
-    /// Where the content of a section is and how long it is, and whether the file is linked.
+    /// Where the content of a section is and how long it is, and whether the file is linked. A section that has bytes in
+    /// memory only is an error.
     pub(super) fn place_of(self, source: Source<'_>, index: usize) -> Result<(usize, usize, bool), Error> {
         let place = match self {
             Self::Elf => {
                 let elf = Elf::read(source)?;
                 let section = elf.sections.get(index);
-                section.map(|section| (section.offset, section.size, !elf.is_relocatable))
+                section.map(|section| {
+                    (
+                        section.offset,
+                        section.size,
+                        section.is_in_file,
+                        !elf.is_relocatable,
+                    )
+                })
             }
             Self::Coff => {
                 let coff = Coff::read(source)?;
@@ -401,20 +410,23 @@ impl Kind {
                         section.offset.into(),
                         // As readers hand the content over: the file's padding would count as more.
                         coff.size_of(section).into(),
+                        section.is_in_file(),
                         coff.is_linked,
                     )
                 })
             }
         };
-        place
-            .and_then(|(start, size, is_linked)| {
-                Some((
-                    usize::try_from(start).ok()?,
-                    usize::try_from(size).ok()?,
-                    is_linked,
-                ))
-            })
-            .ok_or_else(|| Error::malformed("there is no such section").finding(index))
+        let place = place.and_then(|(start, size, is_in_file, is_linked)| {
+            let (start, size) = (usize::try_from(start).ok()?, usize::try_from(size).ok()?);
+            Some((start, size, is_in_file, is_linked))
+        });
+        let (start, size, is_in_file, is_linked) =
+            place.ok_or_else(|| Error::malformed("there is no such section").finding(index))?;
+        // What is at its offset belongs to others.
+        if size > 0 && !is_in_file {
+            return Err(Error::unrepresentable("the section has no place in the file").finding(index));
+        }
+        Ok((start, size, is_linked))
     }
 
     pub(super) fn of(object: &[u8]) -> Result<Self, Error> {

@@ -22,11 +22,11 @@ pub(super) fn inspect(source: Source<'_>, findings: &mut Findings) -> Result<(),
         findings.problem(problem);
     }
     let mut whole = Union::default();
-    for (name, data) in members {
+    let looked = members.into_iter().try_for_each(|(name, data)| {
         let format = ImageFormat::detect(data.bytes());
         if format == ImageFormat::Unknown {
             // Padding that aligns the next member.
-            continue;
+            return Ok(());
         }
         let name = match name {
             Name::Text(name) => findings.text(name.as_bytes())?,
@@ -46,12 +46,14 @@ pub(super) fn inspect(source: Source<'_>, findings: &mut Findings) -> Result<(),
             format!(" for {target}")
         };
         whole.add(member, format!("{name}: {format}{target}, {} bytes", data.len()));
-    }
+        Ok(())
+    });
+    // Errors come last: what is before the damage, or a limit, counts all the same.
     findings.inspection = whole.inspection;
     for member in whole.members {
         findings.detail("member", member);
     }
-    result
+    result.and(looked)
 }
 
 /// What the members have, each name once.
@@ -73,6 +75,14 @@ impl Union {
             .extend(kernels.filter(|kernel| is_new(0, &kernel.name)));
         let imports = member.imports.into_iter();
         whole.imports.extend(imports.filter(|name| is_new(1, name)));
+        let weak = member.weak_imports.into_iter();
+        whole.weak_imports.extend(weak.filter(|name| is_new(3, name)));
+        for aspect in member.aspects {
+            // There are a few dozen at most.
+            if !whole.aspects.contains(&aspect) {
+                whole.aspects.push(aspect);
+            }
+        }
         let exports = member.exports.into_iter();
         whole.exports.extend(exports.filter(|name| is_new(2, name)));
     }

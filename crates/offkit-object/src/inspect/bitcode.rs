@@ -168,6 +168,8 @@ impl Global {
 struct Module {
     version: u64,
     globals: Vec<Option<Global>>,
+    /// Whether one of them is a kernel by its calling convention.
+    has_kernels: bool,
     /// Names from the symbol table, in modules older than the table of strings.
     names: HashMap<u64, String>,
     annotations: Annotations,
@@ -352,6 +354,8 @@ impl<'data> File<'data> {
                     }),
                     _ => None,
                 };
+                module.has_kernels |= global.as_ref().is_some_and(Global::is_kernel);
+                // One that is cut off keeps its number, or all behind it would be taken for others.
                 module.globals.push(global);
             }
             MODULE_OLD_ALIAS | MODULE_ALIAS | MODULE_INDIRECT_FUNCTION => {
@@ -519,8 +523,7 @@ fn add_symbols(
 
 /// Whether the metadata of a module is to be read: its kernels may be named there only.
 fn needs_annotations(module: &Module, findings: &Findings) -> bool {
-    let has_kernels = module.globals.iter().flatten().any(Global::is_kernel);
-    (findings.inspection.target.family().is_nvptx() && !has_kernels) || is_amdgpu(findings)
+    (findings.inspection.target.family().is_nvptx() && !module.has_kernels) || is_amdgpu(findings)
 }
 
 /// Whether the module is for AMDGPU, whose versions of code objects are among the metadata.

@@ -54,14 +54,19 @@ const NOTE_TOOLKIT: u32 = 2000;
 /// The target of a file, from its header and, where that has no room for it, from the section that says whether the
 /// code is for one architecture only.
 pub(super) fn header_target(source: Source<'_>) -> Option<Target> {
+    /// The section is before those of kernels, of which there are thousands, and has a few dozen bytes. Very many images
+    /// may share the same ones.
+    const SECTIONS: u64 = 1 << 10;
+    const ATTRIBUTES: u64 = 1 << 12;
     let header = Header::read(source)?;
     let mut target = target(&header);
     // Files up to CUDA 12 have it in their flags, and their sections need no look.
     if header.os_abi != OS_ABI_OLD
         && let Some(section) = header
             .sections(source)
-            .and_then(|sections| sections.named(b".nv.compat"))
+            .and_then(|sections| sections.named(b".nv.compat", SECTIONS))
     {
+        let section = section.get(0, ATTRIBUTES).unwrap_or(section);
         add_class(&mut target, header.fields(section));
     }
     Some(target)

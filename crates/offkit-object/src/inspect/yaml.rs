@@ -13,6 +13,11 @@ pub(super) struct Line<'data> {
 }
 
 impl Line<'_> {
+    /// Whether an item begins here, or what is under the key does.
+    pub(super) fn begins(&self) -> bool {
+        self.item.is_some() || self.value.is_empty()
+    }
+
     /// Whether the line is the first of an item of a list at this depth.
     pub(super) fn starts_item(&self, depth: usize) -> bool {
         self.item == Some(depth)

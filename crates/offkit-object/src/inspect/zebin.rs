@@ -128,6 +128,10 @@ fn read_description(source: Source<'_>, findings: &mut Findings) -> Result<bool,
             }
         }
         let Some(kernel) = &mut kernel else { continue };
+        // Other things than arguments have sizes, too.
+        if line.begins() {
+            kernel.kind = "";
+        }
         match (line.key, line.value.parse::<u64>()) {
             ("arg_type", _) => kernel.kind = line.value,
             ("size", Ok(size)) => kernel.add_argument(size),

@@ -36,7 +36,8 @@ pub(super) fn with_reader_ahead<T>(source: Source<'_>, read: impl FnOnce(&Positi
         return read(&position);
     }
     std::thread::scope(|scope| {
-        scope.spawn(|| go_through(source, &position));
+        // Where the system has no room for another thread, reading only takes longer.
+        let _ = std::thread::Builder::new().spawn_scoped(scope, || go_through(source, &position));
         // Ends the other thread too should the reader panic.
         let _end = End(&position);
         read(&position)

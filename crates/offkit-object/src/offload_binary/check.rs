@@ -70,7 +70,8 @@ fn check_binary(found: &Found<'_>, reading: &mut Reading) -> Result<(), Error> {
     let entries: &[raw::Entry] = whole.records(entries_at, count).unwrap_or_default();
     // In step, as no entry was left out: a binary with a fault in it does not come here.
     for (number, (entry, raw)) in found.binary.entries.iter().zip(entries).enumerate() {
-        check_entry(found, number, entry, raw, reading)?;
+        let at = entries_at.saturating_add((number as u64).saturating_mul(entry_size));
+        check_entry(found, number, (entry, raw, at), reading)?;
         let strings_at = raw.strings_offset.get();
         let size = raw.string_count.get().saturating_mul(string_size as u64);
         ranges.push(Range::new(
@@ -104,21 +105,23 @@ fn check_binary(found: &Found<'_>, reading: &mut Reading) -> Result<(), Error> {
     check_ranges(whole, ranges, reading)
 }
 
+/// Checks an entry, given with what the file has of it and where that is in the binary.
 fn check_entry(
     found: &Found<'_>,
     number: usize,
-    entry: &OffloadEntry<'_>,
-    raw: &raw::Entry,
+    (entry, raw, at): (&OffloadEntry<'_>, &raw::Entry, u64),
     reading: &mut Reading,
 ) -> Result<(), Error> {
-    let at = found.source.at(raw.image_offset.get());
+    const FLAGS: u64 = 4;
+    const IMAGE_OFFSET: u64 = 24;
+    let field = |place: u64| found.source.at(at.saturating_add(place));
     let within = |error: Error| error.within(format!("entry {number}"));
     // Since version 2 the images follow each other without padding, so that only the first is aligned.
     let is_first = number == 0;
     if is_first && !raw.image_offset.get().is_multiple_of(8) {
         reading.fault(within(
             Error::malformed("not a multiple of 8")
-                .at(at)
+                .at(field(IMAGE_OFFSET))
                 .field("image offset")
                 .finding(format_args!("{:#x}", raw.image_offset.get())),
         ))?;
@@ -126,7 +129,7 @@ fn check_entry(
     if entry.flags & !OffloadEntry::METADATA_ONLY != 0 || (found.version == 1 && entry.flags != 0) {
         reading.fault(within(
             Error::malformed("flags without a meaning")
-                .at(at)
+                .at(field(FLAGS))
                 .field("flags")
                 .finding(format_args!("{:#x}", entry.flags)),
         ))?;
@@ -134,7 +137,7 @@ fn check_entry(
     if entry.is_metadata_only() && !entry.image.is_empty() {
         reading.fault(within(
             Error::malformed("entry says that it has no image, and has one")
-                .at(at)
+                .at(field(FLAGS))
                 .field("flags"),
         ))?;
     }

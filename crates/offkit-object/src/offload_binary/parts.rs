@@ -180,7 +180,10 @@ fn names_in_table(table: &[u8]) -> Option<Vec<&str>> {
     }
     let mut words = words.take(places);
     let mut names = Vec::with_capacity(count);
+    // Names may be anywhere: many long ones that share their bytes are no table of anybody's, and each becomes a copy.
+    let mut left = table.len();
     while let (Some(place), Some(length)) = (words.next(), words.next()) {
+        left = left.checked_sub(length)?;
         let name = table.get(place..place.checked_add(length)?)?;
         names.push(std::str::from_utf8(name).ok()?);
     }
@@ -209,5 +212,24 @@ mod tests {
                 .iter()
                 .all(|name| *name != "saxpy")
         );
+    }
+
+    #[test]
+    fn names_that_share_their_bytes_do_not_multiply() {
+        let long = [b'k'; 2_000];
+        let sharing = |count: u32| {
+            let place = 4 + count * 8;
+            let mut table = count.to_le_bytes().to_vec();
+            for _ in 0..count {
+                table.extend(place.to_le_bytes());
+                table.extend((long.len() as u32).to_le_bytes());
+            }
+            table.extend(long);
+            table
+        };
+        assert_eq!(symbol_names(&sharing(1)), [str::from_utf8(&long).unwrap()]);
+        let table = sharing(100);
+        let bytes: usize = symbol_names(&table).into_iter().map(str::len).sum();
+        assert!(bytes <= table.len(), "{bytes} of {}", table.len());
     }
 }

@@ -180,7 +180,8 @@ fn parse_u32(text: &str) -> Option<u32> {
 }
 
 /// The beginning of some text from a file, fit for a message.
-fn excerpt(text: &str) -> String {
+pub(crate) fn excerpt(text: &str) -> String {
+    // A line of a hostile file may have megabytes, and a message is printed as it is.
     const LONGEST: usize = 60;
     let mut short: String = text.chars().take(LONGEST).flat_map(char::escape_debug).collect();
     if text.chars().nth(LONGEST).is_some() {

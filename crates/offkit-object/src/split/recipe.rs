@@ -158,7 +158,7 @@ pub(super) fn read(mut bytes: &[u8]) -> Result<(u64, Vec<Step>), Error> {
     }
     // Nothing of another version is read: one step that means something else makes another file.
     if number(version)? != VERSION {
-        return Err(Error::unsupported("the recipe is of a later version")
+        return Err(Error::unsupported("the recipe is of another version")
             .expecting(VERSION.to_string())
             .finding(number(version)?));
     }

@@ -11,7 +11,7 @@ use super::raw::{self, ImageVersion};
 use crate::compression::zstd;
 use crate::offload_binary::ImageKind;
 use crate::part::{Coding, Facts, MoreFacts};
-use crate::property_set::{ByteArray, PropertySets, PropertyValue, names};
+use crate::property_set::{ByteArray, PropertySets, PropertyValue, excerpt, names};
 use crate::reading::Reading;
 use crate::source::Source;
 
@@ -399,12 +399,13 @@ impl<'data> ImageReader<'_, 'data> {
                 Value::U32(number)
             }
             raw::TYPE_BYTES => {
-                self.reading.count_metadata(size)?;
                 let value = self.pointer(address, raw::PROPERTY_VALUE, "value")?;
                 let bytes = self
                     .memory
                     .get(value, size)
                     .ok_or_else(|| self.outside(address, "property", value, size))?;
+                // Only now that it is known to be there: a size that is wrong is a fault of this property alone.
+                self.reading.count_metadata(size)?;
                 let array = bytes
                     .bytes()
                     .split_first_chunk::<8>()
@@ -494,7 +495,7 @@ impl<'data> ImageReader<'_, 'data> {
             Error::malformed("text is not UTF-8")
                 .at(bytes.at(0))
                 .field(field)
-                .finding(format_args!("{:?}", String::from_utf8_lossy(text)))
+                .finding(format_args!("'{}'", excerpt(&String::from_utf8_lossy(text))))
         })
     }
 

@@ -33,14 +33,14 @@ pub(crate) fn remove(source: Source<'_>, ids: &[usize], limits: &Limits) -> Resu
     })?;
     // `memory` has the file as it was, by which everything is found; what changes is in `program`.
     let mut program = Program::of(source, memory.packed_addresses())?;
+    let ids: BTreeSet<usize> = ids.iter().copied().collect();
     let mut gone_codes = BTreeSet::new();
     let mut first = 0_usize;
     for descriptor in descriptors(&memory) {
         let count = usize::from(descriptor.image_count);
         let gone: BTreeSet<usize> = ids
-            .iter()
+            .range(first..first.saturating_add(count))
             .filter_map(|id| id.checked_sub(first))
-            .filter(|number| *number < count)
             .collect();
         for number in &gone {
             let image = descriptor.image_address(*number as u64);
@@ -54,17 +54,37 @@ pub(crate) fn remove(source: Source<'_>, ids: &[usize], limits: &Limits) -> Resu
         first = first.saturating_add(count);
     }
     program.shorten_list(&memory, &gone_codes)?;
-    let stays = |range: &Range<u64>| {
-        let mut others = ranges.iter().filter(|(id, _)| !ids.contains(id));
-        others.any(|(_, other)| other.start < range.end && range.start < other.end)
-    };
+    let others = ranges.iter().filter(|(id, _)| !ids.contains(id));
+    let stays = Ranges::of(others.map(|(_, range)| range.clone()).collect());
     for range in ids.iter().filter_map(|id| ranges.get(id)) {
         // Images may share their code.
-        if !stays(range) {
+        if !stays.overlap(range) {
             program.clear(range)?;
         }
     }
     Ok(program.bytes)
+}
+
+/// Ranges by where they begin, each up to where it and all before it end: libraries have thousands of images, and each
+/// that goes is held against those that stay.
+struct Ranges(Vec<Range<u64>>);
+
+impl Ranges {
+    fn of(mut ranges: Vec<Range<u64>>) -> Self {
+        ranges.sort_unstable_by_key(|range| range.start);
+        let mut end = 0;
+        for range in &mut ranges {
+            end = range.end.max(end);
+            range.end = end;
+        }
+        Self(ranges)
+    }
+
+    fn overlap(&self, range: &Range<u64>) -> bool {
+        let before = self.0.partition_point(|other| other.start < range.end);
+        let last = before.checked_sub(1).and_then(|last| self.0.get(last));
+        last.is_some_and(|last| range.start < last.end)
+    }
 }
 
 /// A program whose words are being changed.
@@ -280,8 +300,8 @@ impl Program {
     /// Takes the images out of the section that lists address and size of all.
     fn shorten_list(&mut self, memory: &Memory<'_>, gone: &BTreeSet<u64>) -> Result<(), Error> {
         const ROW: u64 = 16;
-        const ADDRESS: u64 = 16;
         const SIZE: u64 = 32;
+        let headers = self.list_headers(memory)?;
         // No two lists share bytes, unless the program is damaged.
         let mut left = self.bytes.len() as u64;
         for &(list, size) in memory.image_lists() {
@@ -299,7 +319,7 @@ impl Program {
                 }
                 to = to.saturating_add(ROW);
             }
-            let Some(header) = &self.header else {
+            if self.header.is_none() {
                 // The loader adds to the pointers all the same, so that the section keeps its size: these rows are none.
                 while to < list.saturating_add(rows.saturating_mul(ROW)) {
                     let at = self.offset_of(to).ok_or_else(cut_off)?;
@@ -307,30 +327,58 @@ impl Program {
                     to = to.saturating_add(ROW);
                 }
                 continue;
-            };
-            let bytes = self.bytes.clone();
-            let source = Source::new(&bytes);
-            let sections = header.sections(source).ok_or_else(cut_off)?;
-            let names = sections
-                .in_file(sections.names().into())
-                .and_then(|names| sections.data(&names));
-            let Some(names) = names else { continue };
-            for (number, section) in (0_u64..).zip(sections.iter()) {
-                if section.address == list && section.is_named(names, IMAGE_LIST) {
-                    let header = sections
-                        .offset
-                        .saturating_add(number.saturating_mul(sections.header_size));
-                    debug_assert_eq!(self.word_at(header.saturating_add(ADDRESS)).ok(), Some(list));
-                    self.put_at(header.saturating_add(SIZE), to.saturating_sub(list))?;
-                }
+            }
+            // The bytes stay where they are, and only the header says less: no loader reads it, but
+            // who holds the list against the descriptors does.
+            for header in headers.get(&list).into_iter().flatten() {
+                self.put_at(header.saturating_add(SIZE), to.saturating_sub(list))?;
             }
         }
         Ok(())
+    }
+
+    /// Where in an ELF file the headers are of the sections that list images, by the address of each.
+    fn list_headers(&self, memory: &Memory<'_>) -> Result<BTreeMap<u64, Vec<u64>>, Error> {
+        let mut found: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+        let Some(header) = self.header.as_ref().filter(|_| !memory.image_lists().is_empty()) else {
+            return Ok(found);
+        };
+        let sections = header.sections(Source::new(&self.bytes)).ok_or_else(cut_off)?;
+        let names = sections.in_file(sections.names().into());
+        let Some(names) = names.and_then(|names| sections.data(&names)) else {
+            return Ok(found);
+        };
+        for (number, section) in (0_u64..).zip(sections.iter()) {
+            if section.is_named(names, IMAGE_LIST) {
+                let header = number.saturating_mul(sections.header_size);
+                let headers = found.entry(section.address).or_default();
+                headers.push(sections.offset.saturating_add(header));
+            }
+        }
+        Ok(found)
     }
 
     fn clear(&mut self, range: &Range<u64>) -> Result<(), Error> {
         let size = range.end.saturating_sub(range.start);
         self.place(range.start, size)?.fill(0);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_that_an_image_that_stays_shares_is_found() {
+        let stays = [40..50, 0..30, 10..20, 60..60];
+        let ranges = Ranges::of(stays.to_vec());
+        for start in 0..70 {
+            for end in start..70 {
+                let is_shared = stays.iter().any(|other| other.start < end && start < other.end);
+                assert_eq!(ranges.overlap(&(start..end)), is_shared, "{start} to {end}");
+            }
+        }
+        assert!(!Ranges::of(Vec::new()).overlap(&(0..10)));
     }
 }

@@ -92,7 +92,7 @@ pub(crate) fn parts<'data>(
 }
 
 /// Every image gets its own copy of the module's properties and symbol names.
-fn count_copies(module: &AbstractModule<'_>, reading: &mut Reading) -> Result<(), Error> {
+pub(crate) fn count_copies(module: &AbstractModule<'_>, reading: &mut Reading) -> Result<(), Error> {
     let images = module.image_count();
     // Twice, as kernels, imports and exports are properties, and come as lists of names besides.
     let properties = module.properties.property_count().saturating_mul(2);

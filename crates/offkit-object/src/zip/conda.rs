@@ -48,15 +48,15 @@ pub(super) fn update_paths(
         let inflated = |bytes: &[u8]| inflate(Compression::Zstd, bytes, None, most);
         let before: Cow<'_, [u8]> = match originals.get(number) {
             Some(before) => (*before).into(),
-            None => inflated(&archive.original(*number, u64::MAX)?)?.into(),
+            None => inflated(&archive.original(*number, most)?)?.into(),
         };
-        let after = inflated(&archive.content(*number, u64::MAX)?)?;
+        let after = inflated(&archive.content(*number, most)?)?;
         let changed = changed_files(&before, &after)?;
         // Hashes are of the files within: packed in another way, these are what they were.
         if changed.is_empty() {
             continue;
         }
-        let list = archive.content(info, u64::MAX)?;
+        let list = archive.content(info, most)?;
         let mut is_listed = false;
         let new = unpacking::rewrite_by_path(Source::new(&list), most, &mut |path, content| {
             if path.strip_prefix(b"./").unwrap_or(path) != PATHS {
@@ -128,6 +128,35 @@ fn with_hashes(list: &[u8], changed: &BTreeMap<String, (String, usize)>) -> Resu
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn members_that_unpack_to_more_than_the_limit_are_refused() {
+        // A bomb: what is deflated here is no tar file, but that is only seen once it is unpacked.
+        let most = Limits::FREE_INFLATION as usize;
+        let content = vec![0; most + 1];
+        let stored = crate::compression::zlib::compress_bare(&content, Some(1)).unwrap();
+        let mut zip = rawzip::ZipArchiveWriter::new(Vec::new());
+        for name in ["pkg-a.tar.zst", "info-a.tar.zst"] {
+            let file = zip
+                .new_file(name)
+                .compression_method(rawzip::CompressionMethod::DEFLATE);
+            let (mut entry, _) = file.start().unwrap();
+            std::io::Write::write_all(&mut entry, &stored).unwrap();
+            let size = content.len() as u64;
+            entry
+                .finish(rawzip::DataDescriptorOutput::new(rawzip::crc32(&content), size))
+                .unwrap();
+        }
+        let zip = zip.finish().unwrap();
+        let source = Source::new(&zip);
+        let mut archive = Archive::read(source).unwrap();
+        let limits = Limits {
+            max_inflation: 0,
+            ..Limits::default()
+        };
+        let error = update_paths(&mut archive, source, &[0], &BTreeMap::new(), &limits).unwrap_err();
+        assert_eq!(error.kind(), offkit_image::ErrorKind::LimitExceeded);
+    }
 
     #[test]
     fn only_files_that_changed_get_other_hashes() {

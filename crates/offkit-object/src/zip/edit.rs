@@ -116,6 +116,8 @@ const ZSTANDARD: u16 = 93;
 /// A zip file that is being changed. Members are numbered as the directory has them.
 #[derive(Debug)]
 pub(super) struct Archive<'data> {
+    /// What is in front of the file that offsets do not count; the rest is `source`.
+    front: &'data [u8],
     source: Source<'data>,
     end: End,
     comment: &'data [u8],
@@ -165,6 +167,14 @@ impl<'data> Archive<'data> {
             |wide| (wide.count.get(), wide.directory_offset.get()),
         );
         let (count, directory_offset) = directory;
+        let after = end_at.saturating_add(size_of::<End>() as u64);
+        let comment = source.from(after).bytes();
+        let front = match wide_end {
+            None => undeclared_front(source, &end, end_at),
+            // Readers do not look for it there.
+            Some(_) => 0,
+        };
+        let (front, source) = (source.get(0, front), source.from(front));
         let mut members = Vec::new();
         let mut at = directory_offset;
         for _ in 0..count {
@@ -203,10 +213,10 @@ impl<'data> Archive<'data> {
             });
             at = comment_at.saturating_add(comment.len());
         }
-        let after = end_at.saturating_add(size_of::<End>() as u64);
         Ok(Self {
+            front: front.map_or(&[], Source::bytes),
             source,
-            comment: source.from(after).bytes(),
+            comment,
             end,
             directory_offset,
             wide_end,
@@ -319,6 +329,7 @@ impl<'data> Archive<'data> {
             self.write_entry(member, &mut out)?;
         }
         self.write_end(directory, &mut out)?;
+        out.splice(..0, self.front.iter().copied());
         Ok(out)
     }
 
@@ -433,6 +444,17 @@ impl<'data> Archive<'data> {
             .ok_or_else(|| damaged(self.source, start))?;
         let mut central = member.central.clone();
         let (mut local, stored) = self.place(member)?;
+        // Only what is in front of the next member, or of the directory, is written: the rest of this one would be lost, or
+        // all of it where it is behind the directory.
+        if stored.at(stored.len()) > self.source.at(end) {
+            return Err(
+                Error::unrepresentable("zip member reaches into the next one or the directory")
+                    .at(self.source.at(start))
+                    .field(String::from_utf8_lossy(&member.name).into_owned())
+                    .expecting(format!("to end at or before {:#x}", self.source.at(end)))
+                    .finding(format_args!("an end at {:#x}", stored.at(stored.len()))),
+            );
+        }
         let whole = self.source.get(start, end.saturating_sub(start));
         let whole = whole.ok_or_else(|| damaged(self.source, start))?;
         let [size, stored_size, _] = member.numbers;
@@ -492,6 +514,21 @@ impl<'data> Archive<'data> {
         out.extend_from_slice(&extra);
         out.extend_from_slice(&compressed);
         Ok((central, sizes))
+    }
+}
+
+/// The size of what is in front of a file whose offsets do not count it: a program that unpacks the file was put there
+/// afterwards. As other readers do, the directory is looked for right in front of the end where it is not in its place.
+fn undeclared_front(source: Source<'_>, end: &End, end_at: u64) -> u64 {
+    let is_entry = |at: u64| {
+        let entry = source.record::<Central>(at);
+        entry.is_some_and(|entry| entry.magic == CENTRAL_MAGIC)
+    };
+    let declared = u64::from(end.directory_offset.get());
+    let found = end_at.checked_sub(end.directory_size.get().into());
+    match found.filter(|found| !is_entry(declared) && is_entry(*found)) {
+        Some(found) => found.saturating_sub(declared),
+        None => 0,
     }
 }
 
@@ -629,6 +666,38 @@ mod tests {
         };
         out.extend(end.as_bytes());
         out
+    }
+
+    #[test]
+    fn what_is_in_front_of_a_zip_file_stays_there() {
+        let old = one();
+        let with_front = [b"#!/bin/sh\n", old.as_slice()].concat();
+        let unchanged = Archive::read(Source::new(&with_front)).unwrap();
+        assert_eq!(unchanged.write().unwrap(), with_front);
+        let mut archive = Archive::read(Source::new(&with_front)).unwrap();
+        archive.replace(0, b"another content".to_vec());
+        let new = archive.write().unwrap();
+        let rest = new.strip_prefix(b"#!/bin/sh\n").unwrap();
+        let mut archive = Archive::read(Source::new(&old)).unwrap();
+        archive.replace(0, b"another content".to_vec());
+        assert_eq!(rest, archive.write().unwrap());
+    }
+
+    #[test]
+    fn a_member_that_would_be_lost_is_refused() {
+        // The directory in front of the member.
+        let old = one();
+        let central = memchr::memmem::find(&old, &CENTRAL_MAGIC).unwrap();
+        let end = memchr::memmem::find(&old, &END_MAGIC).unwrap();
+        let mut moved = [&old[central..end], &old[..central], &old[end..]].concat();
+        let size = (end - central) as u32;
+        moved[42..46].copy_from_slice(&size.to_le_bytes());
+        moved[end + 16..end + 20].fill(0);
+        let archive = Archive::read(Source::new(&moved)).unwrap();
+        assert_eq!(archive.content(0, 100).unwrap(), b"content");
+        let error = archive.write().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unrepresentable);
+        assert_eq!(error.offset(), Some(size.into()));
     }
 
     #[test]

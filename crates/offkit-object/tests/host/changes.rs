@@ -408,3 +408,84 @@ fn no_section_is_taken_out_of_an_object_with_two_tables_of_symbols() {
     let error = without_code(&with_tables_of_symbols(2)).unwrap_err();
     assert_eq!(error.message(), "the object has more than one table of symbols");
 }
+
+#[test]
+fn what_a_section_without_bytes_has_in_its_place_stays() {
+    const NO_BITS: u8 = 8;
+    const UNINITIALIZED: u8 = 0x80;
+    let object = |triple: &str| {
+        let format = ObjectFormat::for_triple(triple).unwrap();
+        let sections = [
+            NewSection::excluded(".bss", &[1; 16]),
+            NewSection::excluded("empty", b""),
+        ];
+        write_object(format, &sections).unwrap()
+    };
+    let mut elf = object("x86_64-unknown-linux-gnu");
+    let headers = u64_at(&elf, 40) as usize;
+    elf[headers + 2 * 64 + 4] = NO_BITS;
+    let mut coff = object("x86_64-pc-windows-msvc");
+    coff[20 + 36] |= UNINITIALIZED;
+    for file in [&elf, &coff] {
+        for size in [0, 8, 16, 24] {
+            let error = replace_section(file, ".bss", &vec![2; size]).unwrap_err();
+            assert_eq!(error.message(), "the section has no place in the file", "{size}");
+        }
+        assert!(replace_section(file, "empty", b"").unwrap() == *file);
+    }
+    let error = replace_section(&coff, "empty", b"content").unwrap_err();
+    assert_eq!(error.message(), "the section has no place in the file");
+}
+
+#[test]
+fn section_headers_of_an_unusual_size_are_not_written() {
+    const SIZE: usize = 72;
+    let format = ObjectFormat::for_triple("x86_64-unknown-linux-gnu").unwrap();
+    let device = offload_v1();
+    let mut object = write_object(format, &[NewSection::offloading(&device)]).unwrap();
+    let (headers, end) = (u64_at(&object, 40) as usize, object.len());
+    for number in 0..3 {
+        let header = object[headers + number * 64..][..64].to_vec();
+        object.extend(header);
+        object.extend([0; SIZE - 64]);
+    }
+    object[40..48].copy_from_slice(&(end as u64).to_le_bytes());
+    object[58] = SIZE as u8;
+    assert_eq!(read(&object).images.len(), 1);
+    let shorter = &device[..device.len() - 8];
+    let mut linked = object.clone();
+    linked[16] = 3;
+    let results = [
+        add_sections(&object, &[NewSection::excluded("more", b"x")]),
+        remove_sections(&object, |name| name == ".llvm.offloading"),
+        replace_section(&object, ".llvm.offloading", shorter),
+        replace_section(&linked, ".llvm.offloading", shorter),
+    ];
+    for result in results {
+        assert_eq!(
+            result.unwrap_err().message(),
+            "section headers have an unusual size"
+        );
+    }
+}
+
+/// In objects for many sections, the number of the section that another one comes and goes with is in two halves.
+#[test]
+fn a_section_stays_with_one_of_a_number_above_16_bits() {
+    need!("clang", "llvm-readobj");
+    let folder = Folder::new();
+    let mut assembly = String::new();
+    for number in 0..66_000 {
+        assembly.push_str(&format!(".section s{number},\"dr\"\n"));
+    }
+    assembly.push_str(".section .text$f,\"xr\",one_only,f\n.globl f\nf: ret\n");
+    assembly.push_str(".section .xdata$f,\"dr\",associative,f\n.long 0\n");
+    folder.write("a.s", assembly);
+    folder.run("clang --target=x86_64-pc-windows-msvc -c a.s -o a.o");
+    let less = remove_sections(&folder.read("a.o"), |name| name == "s5000").unwrap();
+    folder.write("less.o", less);
+    let symbols = folder.run("llvm-readobj --symbols less.o");
+    let mut symbols = symbols.split("Symbol {");
+    let other = symbols.find(|symbol| symbol.contains("Name: .xdata$f")).unwrap();
+    assert!(other.contains("AssocSection: .text$f ("), "{other}");
+}

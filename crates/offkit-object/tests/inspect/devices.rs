@@ -176,3 +176,24 @@ fn zebin_tells_its_device_and_kernels() {
     assert_eq!(inspection.exports, ["helper"]);
     assert_eq!(inspection.imports, ["elsewhere"]);
 }
+
+#[test]
+fn a_target_is_read_from_the_first_sections_of_a_cubin_only() {
+    let (_, whole) = CUBINS[3];
+    let number = |at: usize, size: usize| {
+        let bytes = whole[at..at + size].iter().rev();
+        bytes.fold(0_usize, |number, byte| number << 8 | usize::from(*byte))
+    };
+    let (headers, count) = (number(40, 8), number(60, 2));
+    let header = |number: usize| &whole[headers + number * 64..][..64];
+    for (more, arch) in [(100, "sm_90a"), (5000, "sm_90")] {
+        let mut bytes = whole.to_vec();
+        bytes[40..48].copy_from_slice(&(whole.len() as u64).to_le_bytes());
+        bytes[60..62].copy_from_slice(&((count + more) as u16).to_le_bytes());
+        bytes.extend((0..4).flat_map(header));
+        bytes.extend((0..more).flat_map(|_| header(4)));
+        bytes.extend((4..count).flat_map(header));
+        assert_eq!(header_target(&bytes, ImageFormat::Cubin).arch, arch);
+        assert_eq!(look(&bytes).target.arch, "sm_90a");
+    }
+}

@@ -404,3 +404,34 @@ fn code_for_hosts_shows_target_regions_as_kernels() {
         assert_eq!(inspection.details[0].value.to_string(), "x86_64");
     }
 }
+
+#[test]
+fn an_archive_needs_what_its_members_need() {
+    let spirv = assembled(&[(17, &[6]), (17, &[10]), (14, &[2, 2])]);
+    let needed = look(&spirv).aspects;
+    assert!(!needed.is_empty());
+    let archive = [b"!<arch>\n".to_vec(), member("a/", &spirv), member("b/", &spirv)].concat();
+    assert_eq!(look(&archive).aspects, needed);
+}
+
+#[test]
+fn what_was_found_in_an_archive_before_a_limit_is_kept() {
+    let ptx = |kernel: &str| format!(".version 8.4\n.target sm_90\n.visible .entry {kernel}() {{ ret; }}\n");
+    let first = [b"!<arch>\n".to_vec(), member("a/", ptx("one").as_bytes())].concat();
+    let both = [first.clone(), member("b/", ptx("two").as_bytes())].concat();
+    let with = |bytes: &[u8], max_strings: usize| {
+        let limits = Limits {
+            max_strings,
+            ..Limits::default()
+        };
+        inspect(bytes, ImageFormat::Archive, &limits)
+    };
+    let enough = (0..100).find(|strings| with(&first, *strings).problems.is_empty());
+    let inspection = with(&both, enough.unwrap());
+    assert_eq!(names(&inspection), ["one"]);
+    assert_eq!(inspection.details.len(), 1);
+    assert_eq!(
+        inspection.problems[0].kind(),
+        offkit_object::ErrorKind::LimitExceeded
+    );
+}

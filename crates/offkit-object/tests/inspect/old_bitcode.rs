@@ -135,3 +135,114 @@ fn bitcode_cannot_make_many_operands_of_few_bits() {
         offkit_object::ErrorKind::LimitExceeded
     );
 }
+
+#[test]
+fn blocks_of_metadata_do_not_multiply_with_global_values() {
+    let mut bits = Bits::default();
+    bits.fixed(0xdec0_4342, 32);
+    bits.block(2, 8, |bits| {
+        for _ in 0..50_000 {
+            bits.record(8, &[0, 0, 1, 0, 0]);
+        }
+        for _ in 0..50_000 {
+            bits.block(3, 15, |_| {});
+        }
+    });
+    let start = std::time::Instant::now();
+    assert_eq!(look(&bits.bytes).problems, []);
+    assert!(start.elapsed().as_secs() < 10);
+}
+
+/// Each module defines one more abbreviation for modules, as it is open itself.
+#[test]
+fn modules_do_not_multiply_with_abbreviations() {
+    let mut bits = Bits::default();
+    bits.fixed(0xdec0_4342, 32);
+    for _ in 0..60_000 {
+        bits.block(2, 8, |bits| {
+            bits.block(3, 0, |bits| {
+                bits.record(1, &[8]);
+                bits.fixed(2, 3);
+                bits.variable(1, 5);
+                bits.fixed(1, 1);
+                bits.variable(9, 8);
+            });
+        });
+    }
+    let start = std::time::Instant::now();
+    assert_eq!(look(&bits.bytes).problems, []);
+    assert!(start.elapsed().as_secs() < 10);
+}
+
+/// An abbreviation counts for blocks that begin behind its definition.
+#[test]
+fn an_open_block_has_the_abbreviations_that_there_were_when_it_began() {
+    let mut bits = Bits::default();
+    bits.fixed(0xdec0_4342, 32);
+    let define = |bits: &mut Bits| {
+        bits.block(3, 0, |bits| {
+            bits.record(1, &[8]);
+            // The record of the triple, with an array of letters.
+            bits.fixed(2, 3);
+            bits.variable(3, 5);
+            bits.fixed(1, 1);
+            bits.variable(2, 8);
+            bits.fixed(3 << 1, 4);
+            bits.fixed(1 << 1, 4);
+            bits.variable(7, 5);
+        });
+    };
+    bits.block(2, 8, define);
+    bits.block(2, 8, |bits| {
+        define(bits);
+        // The block's own comes behind the one of `BLOCK_INFO` that it began with.
+        bits.fixed(2, 3);
+        bits.variable(1, 5);
+        bits.fixed(1, 1);
+        bits.variable(9, 8);
+        bits.fixed(5, 3);
+        bits.fixed(4, 3);
+        bits.variable(7, 6);
+        for letter in "spirv64".bytes() {
+            bits.fixed(letter.into(), 7);
+        }
+    });
+    assert_eq!(look(&bits.bytes).problems, []);
+}
+
+#[test]
+fn a_target_is_not_looked_for_behind_operands_without_number() {
+    let mut bits = Bits::default();
+    bits.fixed(0xdec0_4342, 32);
+    bits.block(2, 8, |bits| {
+        // An array whose elements take no bits.
+        bits.fixed(2, 3);
+        bits.variable(3, 5);
+        bits.fixed(1, 1);
+        bits.variable(9, 8);
+        bits.fixed(3 << 1, 4);
+        bits.fixed(1, 1);
+        bits.variable(0, 8);
+        bits.fixed(4, 3);
+        bits.variable(100_000, 6);
+        bits.text(2, &[], "spirv64");
+        bits.block(3, 99, |bits| bits.text(1, &[], &"x".repeat(10_000)));
+    });
+    assert_eq!(look(&bits.bytes).target.triple, "spirv64");
+    assert_eq!(header_target(&bits.bytes, ImageFormat::Bitcode).triple, "");
+}
+
+#[test]
+fn an_archive_has_the_weak_symbols_of_its_members() {
+    let mut bits = Bits::default();
+    bits.fixed(0xdec0_4342, 32);
+    bits.block(2, 8, |bits| {
+        bits.record(1, &[1]);
+        bits.text(2, &[], "nvptx64-nvidia-cuda");
+        bits.record(8, &[0, 0, 1, 7, 0]);
+        bits.block(3, 14, |bits| bits.text(1, &[0], "perhaps"));
+    });
+    assert_eq!(look(&bits.bytes).weak_imports, ["perhaps"]);
+    let archive = [b"!<arch>\n".to_vec(), member("a.bc/", &bits.bytes)].concat();
+    assert_eq!(look(&archive).weak_imports, ["perhaps"]);
+}

@@ -62,8 +62,10 @@ pub(super) enum Item {
 /// A block that was entered.
 struct Scope {
     width: u32,
-    /// What `BLOCK_INFO` defined for it before it was entered.
-    inherited: Rc<Abbreviations>,
+    /// Which of the lists of `BLOCK_INFO` is that for it.
+    list: usize,
+    /// How many the list had when the block was entered; those behind count for later blocks.
+    inherited: usize,
     own: Abbreviations,
     /// The bit behind the block.
     end: u64,
@@ -76,7 +78,10 @@ pub(super) struct Bitstream<'data> {
     at: u64,
     end: u64,
     scopes: Vec<Scope>,
-    info: HashMap<u64, Rc<Abbreviations>>,
+    /// Which list is that for a block.
+    info: HashMap<u64, usize>,
+    /// What `BLOCK_INFO` defined. No list becomes shorter.
+    lists: Vec<Abbreviations>,
     /// The block that [`next`](Self::next) came to and that may be entered: its number, width and end.
     ahead: Option<(u64, u32, u64)>,
     /// The operands of the last record.
@@ -100,6 +105,7 @@ impl<'data> Bitstream<'data> {
             end: source.len().saturating_mul(8),
             scopes: Vec::new(),
             info: HashMap::new(),
+            lists: Vec::new(),
             ahead: None,
             operands: Vec::new(),
             blob: source.from(u64::MAX),
@@ -113,6 +119,8 @@ impl<'data> Bitstream<'data> {
         const FIELDS: u64 = 1 << 14;
         Self {
             fields_left: FIELDS,
+            // Elements of an array of literals are no fields.
+            allowance: self.allowance.min(FIELDS),
             ..self
         }
     }
@@ -297,9 +305,11 @@ impl<'data> Bitstream<'data> {
     /// Enters the block that [`next`](Self::next) came to.
     pub(super) fn enter(&mut self) {
         if let Some((block, width, end)) = self.ahead.take() {
+            let list = self.info.get(&block).copied().unwrap_or(self.lists.len());
             self.scopes.push(Scope {
                 width,
-                inherited: self.info.get(&block).map(Rc::clone).unwrap_or_default(),
+                list,
+                inherited: self.lists.get(list).map_or(0, Vec::len),
                 own: Vec::new(),
                 end,
             });
@@ -366,8 +376,11 @@ impl<'data> Bitstream<'data> {
                     let abbreviation = Rc::new(self.abbreviation()?);
                     let block = block
                         .ok_or_else(|| self.malformed("bitcode defines an abbreviation for no block"))?;
-                    // A block that is open keeps the list as it was when it was entered.
-                    Rc::make_mut(self.info.entry(block).or_default()).push(abbreviation);
+                    let list = *self.info.entry(block).or_insert(self.lists.len());
+                    match self.lists.get_mut(list) {
+                        Some(list) => list.push(abbreviation),
+                        None => self.lists.push(vec![abbreviation]),
+                    }
                 }
                 number => {
                     let record = match number {
@@ -471,10 +484,14 @@ impl<'data> Bitstream<'data> {
 
     fn abbreviated(&mut self, number: u64) -> Result<u64, Error> {
         let index = usize::try_from(number.saturating_sub(FIRST_ABBREVIATION)).unwrap_or(usize::MAX);
-        let abbreviation = self.scopes.last().and_then(|scope| {
-            let own = index.checked_sub(scope.inherited.len());
-            own.map_or_else(|| scope.inherited.get(index), |own| scope.own.get(own))
-        });
+        // Those of `BLOCK_INFO` are numbered before the block's own.
+        let abbreviation = self
+            .scopes
+            .last()
+            .and_then(|scope| match index.checked_sub(scope.inherited) {
+                Some(own) => scope.own.get(own),
+                None => self.lists.get(scope.list)?.get(index),
+            });
         let Some(abbreviation) = abbreviation.map(Rc::clone) else {
             return Err(self
                 .malformed("bitcode uses an unknown abbreviation")
