@@ -250,6 +250,7 @@ fn a_warm_cache_ships_as_a_file() {
     machine
         .with("cache export -o other.cache --sign x.npy", &[])
         .fails(2);
+    machine.with("cache export -o - --json", &[]).fails(2);
     machine.with("cache clear --kind program", &there).ok();
     assert!(!machine.run(&there));
 }

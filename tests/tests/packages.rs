@@ -229,10 +229,10 @@ fn libraries_that_a_program_needs_are_listed_with_it() {
         1,
         "libgone.so alone: {found:#}"
     );
-    // A file of the folder is no other one when a loader finds it there.
+    // A file of the folder is no other one when a loader finds it there, for the program says so in its `DT_RUNPATH`.
     std::fs::create_dir(folder.path("site/lib")).unwrap();
     std::fs::copy(folder.path("lib/liba.so"), folder.path("site/lib/liba.so")).unwrap();
-    let rows = needed_by("ls --needed --json site").json();
+    let rows = folder.offkit("ls --needed --json site").json();
     let places: Vec<_> = rows.iter().map(|row| row["location"].as_str().unwrap()).collect();
     let own = ["site/lib/liba.so", "site/tool/libown.so"];
     assert_eq!(places, own.map(|file| format!("{file}!.llvm.offloading/0")));

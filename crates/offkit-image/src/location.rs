@@ -64,7 +64,21 @@ impl Location {
     pub fn join_member(&self, name: &str) -> Self {
         // Thin archives have names such as `/a` and `a//b`, whose empty pieces are no folders.
         let parts = name.split('/').filter(|part| !part.is_empty());
-        parts.fold(self.clone(), |place, part| place.join(part))
+        let mut joined = self.clone();
+        parts.for_each(|part| joined.push_text(part));
+        joined
+    }
+
+    /// The location without its last parts, so many of them.
+    pub(crate) fn without_last(&self, parts: usize) -> Self {
+        let mut path = self.path();
+        for _ in 0..parts {
+            path = path.rsplit_once('/').map_or("", |(before, _)| before);
+        }
+        Self {
+            file: self.file.clone(),
+            path: path.into(),
+        }
     }
 
     /// The location with the parts of `inner` after its own: where `inner` is, should its file be here.
@@ -433,6 +447,16 @@ mod tests {
             "thin!.a!sub/new%21.o/.llvm.offloading/0"
         );
         assert_eq!(member.join_inside(&Location::of_file("sub/new!.o")), member);
+    }
+
+    #[test]
+    fn very_long_names_of_members_are_joined_and_left_at_once() {
+        const MANY: usize = 1 << 19;
+        let archive = Location::of_file("a.a");
+        let member = archive.join_member(&"d/".repeat(MANY));
+        assert_eq!(member.depth(), MANY);
+        assert_eq!(member.without_last(MANY - 1), archive.join("d"));
+        assert_eq!(archive.join("d").without_last(2), archive);
     }
 
     #[test]

@@ -34,21 +34,32 @@ pub fn family(readable: &str) -> String {
 pub fn identity(readable: &str) -> String {
     let mut name = Cow::Borrowed(readable);
     for prefix in ["_GLOBAL__N__", "_INTERNAL_", "__nv_static_"] {
-        while let Some(start) = name.find(prefix) {
-            let rest = &name[start..];
-            let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
-            let end = start + end.unwrap_or(rest.len());
+        // In one pass, for a long name may have very many.
+        let mut plain = String::new();
+        let mut rest = &*name;
+        while let Some(start) = rest.find(prefix) {
+            let (before, found) = rest.split_at(start);
+            let end = found.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+            let (word, behind) = found.split_at(end.unwrap_or(found.len()));
             // What is behind the last hash is the function's own name.
-            let word = &name[start..end];
             let own = word.rsplit_once("_cu_").map_or("", |(_, own)| {
                 own.trim_start_matches(|c: char| c.is_ascii_hexdigit())
                     .trim_start_matches('_')
             });
-            let kept = match own.is_empty() || own.starts_with(prefix) {
-                true => "(local)".to_owned(),
-                false => format!("(local)::{own}"),
+            plain.push_str(before);
+            plain.push_str("(local)");
+            rest = match own.is_empty() || own.starts_with(prefix) {
+                true => behind,
+                // It may have the prefix in it, too.
+                false => {
+                    plain.push_str("::");
+                    &found[word.len() - own.len()..]
+                }
             };
-            name = Cow::Owned(format!("{}{kept}{}", &name[..start], &name[end..]));
+        }
+        if !plain.is_empty() {
+            plain.push_str(rest);
+            name = Cow::Owned(plain);
         }
     }
     name.into_owned()
@@ -68,7 +79,7 @@ fn function_name(readable: &str) -> &str {
             at += "(anonymous namespace)".len();
             continue;
         }
-        if depth == 0 && rest.starts_with(b"operator") {
+        if depth == 0 && begins_operator(readable, at) {
             // The name of an operator may be brackets.
             let symbols = operator_symbols(&readable[at + "operator".len()..]);
             at += "operator".len() + symbols;
@@ -93,6 +104,13 @@ fn function_name(readable: &str) -> &str {
     }
 }
 
+/// Whether the word `operator` is at a place, and not the end of a longer one.
+fn begins_operator(name: &str, at: usize) -> bool {
+    let (before, rest) = name.as_bytes().split_at(at);
+    let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || !byte.is_ascii();
+    rest.starts_with(b"operator") && !before.last().is_some_and(is_word)
+}
+
 /// How many bytes of the brackets that follow the word `operator` are its name.
 fn operator_symbols(after: &str) -> usize {
     const SYMBOLS: [&str; 12] = [
@@ -107,7 +125,7 @@ fn without_template_arguments(name: &str) -> String {
     let mut plain = String::new();
     let mut rest = name;
     while let Some(c) = rest.chars().next() {
-        if depth == 0 && rest.starts_with("operator") {
+        if depth == 0 && begins_operator(name, name.len() - rest.len()) {
             let after = &rest["operator".len()..];
             let symbols = operator_symbols(after);
             let taken = "operator".len() + symbols;
@@ -164,6 +182,8 @@ mod tests {
             ("void ns::Op<int>::run<float>(int)", "ns::Op::run"),
             ("void ns::Op<int>::operator()<float>(int)", "ns::Op::operator()"),
             ("ns::operator<<(int)", "ns::operator<<"),
+            ("void apply_operator<float>(float)", "apply_operator"),
+            ("void ns::my_operator()", "ns::my_operator"),
             ("kernel_3", "kernel"),
             ("gemm_fp16_128x64", "gemm_fp16_128x64"),
             ("typeinfo", "typeinfo"),
@@ -179,5 +199,15 @@ mod tests {
         let two = "__nv_static_51__99b2c3d4_12_Kernel_cu_ffffffff_4567_scale";
         assert_eq!(identity(one), identity(two));
         assert_eq!(identity("ns::saxpy(float)"), "ns::saxpy(float)");
+        assert_eq!(
+            identity("f(_INTERNAL_1_k_cu_ab_own_INTERNAL_2, _INTERNAL_3)"),
+            "f((local)::own(local), (local))"
+        );
+    }
+
+    #[test]
+    fn a_long_name_with_very_many_hashes_is_read_once() {
+        const MANY: usize = 1 << 18;
+        assert_eq!(identity(&"_INTERNAL_1,".repeat(MANY)), "(local),".repeat(MANY));
     }
 }

@@ -10,7 +10,7 @@ use crate::family::family;
 use crate::inventory::{Inventory, Listed, sum};
 use crate::names::NameId;
 use crate::policy::{Growth, Level, Policy, Ptx};
-use crate::redundancy::{Kind, redundancy};
+use crate::redundancy::{Kind, by_library, redundancy};
 use crate::totals::{Key, totals};
 use crate::words::some_of;
 
@@ -228,13 +228,8 @@ fn ptx(inventory: &Inventory, policy: &Policy) -> Vec<Finding> {
         return Vec::new();
     }
     let mut findings = Vec::new();
-    for number in 0..inventory.libraries.len() {
-        let images = || {
-            inventory
-                .images
-                .iter()
-                .filter(move |image| image.library == number)
-        };
+    for (number, images) in by_library(inventory) {
+        let images = || images.iter().copied();
         let cubins = images().filter(|image| image.image.format == ImageFormat::Cubin);
         let native: BTreeSet<_> = cubins
             .flat_map(|image| inventory.kernels_of(image))

@@ -189,17 +189,19 @@ impl TryFrom<String> for Growth {
             return Ok(Self::By(0));
         }
         let number = text.strip_prefix('+').ok_or_else(wrong)?;
+        // `parse` takes a second sign.
+        if number.starts_with(['+', '-']) {
+            return Err(wrong());
+        }
         match number.strip_suffix('%') {
             Some(percent) => {
                 let percent: f64 = percent.parse().map_err(|_| wrong())?;
-                match percent.is_finite() && percent.is_sign_positive() {
+                match percent.is_finite() {
                     // In whole numbers, for 115 is 15 % more than 100, and 100 * 1.15 is less than 115.
                     true => Ok(Self::PartsPerMillion((percent * 10_000.0).round() as u64)),
                     false => Err(wrong()),
                 }
             }
-            // `parse` takes a second `+`.
-            None if number.starts_with('+') => Err(wrong()),
             None => number.parse().map(Self::By).map_err(|_| wrong()),
         }
     }
@@ -289,7 +291,7 @@ mod tests {
         let of = |text: &str| Growth::try_from(text.to_owned());
         assert!(of("+15%").unwrap().allows(100, 115));
         assert!(of("+0.5%").unwrap().allows(1000, 1005) && !of("+0.5%").unwrap().allows(1000, 1006));
-        for wrong in ["+-15%", "+NaN%", "+inf%", "++8", "-8", "8", "+"] {
+        for wrong in ["+-15%", "++15%", "+NaN%", "+inf%", "++8", "-8", "8", "+"] {
             assert!(of(wrong).is_err(), "{wrong}");
         }
         assert!(!policy.kernels.spills.unwrap().allows(0, 1));

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use offkit_image::target::nvidia::{Processor, Scope};
 use offkit_image::target::{Device, Family, Run, triples};
-use offkit_image::{Compression, ContainerKind, ImageFormat, Location, Target};
+use offkit_image::{Compression, ContainerKind, ImageFormat, Location, Storage, Target};
 
 use crate::inventory::{Inventory, Kernel, Listed, part, sum};
 use crate::names::NameId;
@@ -86,8 +86,8 @@ fn the_only(libraries: &BTreeSet<usize>) -> Option<usize> {
     }
 }
 
-/// The images of each library.
-fn by_library(inventory: &Inventory) -> BTreeMap<usize, Vec<&Listed>> {
+/// The images of each library that has some.
+pub(crate) fn by_library(inventory: &Inventory) -> BTreeMap<usize, Vec<&Listed>> {
     let mut libraries = BTreeMap::<usize, Vec<&Listed>>::new();
     for image in &inventory.images {
         libraries.entry(image.library).or_default().push(image);
@@ -119,7 +119,10 @@ fn covered(inventory: &Inventory) -> Vec<Redundant> {
             arch.images += 1;
             arch.stored = arch.stored.saturating_add(image.stored);
         }
-        for (processor, arch) in &archs {
+        /// No toolchain knows nearly as many, and for each all images are judged.
+        const MOST: usize = 256;
+        for (processor, arch) in archs.iter().take(MOST) {
+            // Without any kernel it would seem to be a part of everything.
             // Code for one processor or one family has what other code has not, and Tegra is promised nothing.
             if processor.scope != Scope::Plain || processor.is_tegra() || arch.names.is_empty() {
                 continue;
@@ -136,11 +139,13 @@ fn covered(inventory: &Inventory) -> Vec<Redundant> {
                 let is_it = Processor::of(&image.image.target) == Some(*processor);
                 !(is_it && image.image.format == ImageFormat::Cubin)
             };
-            let device = Device::new(Target::new(triples::NVPTX64, &processor.to_string()));
-            let rest = images.iter().filter(is_other).map(|image| &image.image);
-            let stays_native = device.takes(rest).is_some_and(|(_, verdict)| verdict.is_native());
+            let stays_native = || {
+                let device = Device::new(Target::new(triples::NVPTX64, &processor.to_string()));
+                let rest = images.iter().filter(is_other).map(|image| &image.image);
+                device.takes(rest).is_some_and(|(_, verdict)| verdict.is_native())
+            };
             // From the newest on: of those that cover it, devices take the one of the highest number.
-            if let Some((other, _)) = archs.iter().rev().find(covers).filter(|_| stays_native) {
+            if let Some((other, _)) = archs.iter().rev().find(covers).filter(|_| stays_native()) {
                 found.push(Redundant {
                     kind: Kind::CoveredArch,
                     library: Some(library),
@@ -296,10 +301,11 @@ fn compression(inventory: &Inventory) -> Vec<Redundant> {
         if image.image.container != ContainerKind::Fatbin || image.stored < WORTH_IT {
             continue;
         }
-        let name = match image.image.compression() {
-            Some(Compression::Lz4) => "by LZ4",
-            None => "uncompressed",
-            _ => continue,
+        // The fatbin's own compression, and not that of a wheel around it.
+        let name = match image.image.storage() {
+            Storage::Compressed(Compression::Lz4) => "by LZ4",
+            Storage::Plain | Storage::Within(_) => "uncompressed",
+            Storage::Compressed(_) => continue,
         };
         let sum = sums.entry(name).or_default();
         sum.0 += 1;
@@ -350,6 +356,9 @@ fn takers(image: &Listed) -> Vec<Family> {
     }
 }
 
+/// What is taken out together: an architecture, and what its images are.
+type Key = (String, ImageFormat);
+
 /// Images among which devices choose, one of each target and format: in a library with hundreds of fatbins all are
 /// alike, and count once.
 fn choices(inventory: &Inventory) -> Vec<Vec<&Listed>> {
@@ -371,10 +380,15 @@ fn choices(inventory: &Inventory) -> Vec<Vec<&Listed>> {
 /// every bundle and every program. Whether every kernel is in one, [`check`](mod@crate::check) says.
 #[must_use]
 pub fn removals(inventory: &Inventory) -> Vec<Removal> {
-    let choices = choices(inventory);
-    let mut keys = BTreeMap::<(String, ImageFormat), Removal>::new();
+    let key = |image: &Listed| (image.arch(), image.image.format);
+    let with_key = |image| (image, key(image));
+    let choices = choices(inventory).into_iter();
+    let choices: Vec<Vec<(&Listed, Key)>> = choices
+        .map(|images| images.into_iter().map(with_key).collect())
+        .collect();
+    let mut keys = BTreeMap::<Key, Removal>::new();
     for image in &inventory.images {
-        let key = (image.arch(), image.image.format);
+        let key = key(image);
         let removal = keys.entry(key.clone()).or_insert_with(|| Removal {
             arch: key.0,
             format: key.1,
@@ -391,36 +405,113 @@ pub fn removals(inventory: &Inventory) -> Vec<Removal> {
     }
     let families: BTreeSet<Family> = inventory.images.iter().flat_map(takers).collect();
     let mut devices: Vec<Device> = families.into_iter().flat_map(Device::known).collect();
-    // Of what demands a feature only devices with that feature say whether it is missed.
+    // Of what demands a feature only devices with that feature say whether it is missed. No program has nearly as many
+    // of these, but each asks for a look at all images.
+    const MOST: usize = 256;
     let demanding = inventory.images.iter().map(|image| &image.image.target);
-    let demanding: HashSet<_> = demanding.filter(|target| !target.features.is_empty()).collect();
-    devices.extend(demanding.into_iter().cloned().map(Device::new));
-    for ((arch, format), removal) in &mut keys {
-        for device in &devices {
-            // 2 where no code is left, 1 where the driver has to compile what was native. A device is as badly off as
-            // by the worst of all choices, for a program needs an image of each.
-            let mut worst = None;
-            for images in &choices {
-                let best = |without: bool| {
-                    let is_it = |image: &Listed| image.image.format == *format && image.arch() == *arch;
-                    let staying = images.iter().filter(|image| !(without && is_it(image)));
-                    let taken = device.takes(staying.map(|image| &image.image));
-                    taken.and_then(|(_, verdict)| verdict.runs.ok())
-                };
-                worst = worst.max(match (best(false), best(true)) {
-                    (Some(_), None) => Some(2),
-                    (Some(Run::Native), Some(Run::Compiled)) => Some(1),
-                    _ => None,
-                });
-            }
-            match worst {
-                Some(2) => removal.lose_all.push(device.to_string()),
-                Some(_) => removal.fall_to_jit.push(device.to_string()),
-                None => {}
+    let demanding: BTreeSet<_> = demanding.filter(|target| !target.features.is_empty()).collect();
+    devices.extend(demanding.into_iter().take(MOST).cloned().map(Device::new));
+    for device in &devices {
+        // What it loses by taking out each: all code, or else the machine code. A device is as badly off as by the worst
+        // of all choices, for a program needs an image of each.
+        let mut losses = BTreeMap::<&Key, bool>::new();
+        for images in &choices {
+            let taken = |without: Option<&Key>| {
+                let staying = images.iter().filter(|(_, key)| without != Some(key));
+                let (image, verdict) = device.takes(staying.map(|(listed, _)| &listed.image))?;
+                Some((image, verdict.runs.ok()?))
+            };
+            // Of all keys only that of what the device takes is missed.
+            let Some((best, run)) = taken(None) else { continue };
+            let is_best = |(listed, _): &&(&Listed, Key)| std::ptr::eq(&listed.image, best);
+            let Some((_, key)) = images.iter().find(is_best) else {
+                continue;
+            };
+            let loses_all = match (run, taken(Some(key))) {
+                (_, None) => true,
+                (Run::Native, Some((_, Run::Compiled))) => false,
+                _ => continue,
+            };
+            *losses.entry(key).or_default() |= loses_all;
+        }
+        for (key, loses_all) in losses {
+            if let Some(removal) = keys.get_mut(key) {
+                match loses_all {
+                    true => removal.lose_all.push(device.to_string()),
+                    false => removal.fall_to_jit.push(device.to_string()),
+                }
             }
         }
     }
     let mut removals: Vec<_> = keys.into_values().collect();
     removals.sort_by_key(|removal| std::cmp::Reverse(removal.stored));
     removals
+}
+
+#[cfg(test)]
+mod tests {
+    use offkit_image::{Code, DeviceImage};
+
+    use super::*;
+
+    fn cubin(arch: &str) -> DeviceImage<'static> {
+        let mut image = DeviceImage::of_format(b"".as_slice(), ImageFormat::Cubin);
+        image.target = Target::named(arch);
+        image.container = ContainerKind::Fatbin;
+        image
+    }
+
+    /// Images of one fatbin, each of which takes so many bytes.
+    fn inventory(images: impl IntoIterator<Item = DeviceImage<'static>>, stored: u64) -> Inventory {
+        let fatbin = Location::of_file("lib.so").join(".nv_fatbin").join(0);
+        let listed = |(number, mut image): (usize, DeviceImage<'static>)| {
+            image.location = fatbin.join(number);
+            Listed {
+                image,
+                library: 0,
+                stored,
+                is_share: false,
+                size: stored,
+                kernels: 0..0,
+                digest: None,
+                aspects: Vec::new(),
+            }
+        };
+        Inventory {
+            images: images.into_iter().enumerate().map(listed).collect(),
+            ..Inventory::default()
+        }
+    }
+
+    #[test]
+    fn a_package_that_is_compressed_makes_no_compressed_fatbin() {
+        let found = |code: Code<'static>| {
+            let mut image = cubin("sm_80");
+            image.code = code;
+            let found = redundancy(&inventory([image], 1 << 20));
+            found.first().map(|one| one.what.clone())
+        };
+        let deflated = found(Code::within(b"", Compression::Deflate)).unwrap();
+        assert!(deflated.contains("stored uncompressed"), "{deflated}");
+        let gone = |method| Code::compressed(b"", method, 1, |_, _, _| Ok(vec![0]));
+        assert!(found(gone(Compression::Lz4)).unwrap().contains("by LZ4"));
+        assert_eq!(found(gone(Compression::Zstd)), None);
+    }
+
+    #[test]
+    fn very_many_architectures_are_judged_in_no_time() {
+        const MANY: u32 = 1 << 12;
+        let mut ptx = cubin("sm_70");
+        ptx.format = ImageFormat::Ptx;
+        let many = (0..MANY).map(|number| cubin(&format!("sm_{}", 100_000 + number)));
+        let inventory = inventory(many.chain([cubin("sm_80"), ptx]), 1);
+        let removals = removals(&inventory);
+        assert_eq!(removals.len(), MANY as usize + 2);
+        let of = |arch: &str| removals.iter().find(|removal| removal.arch == arch).unwrap();
+        assert_eq!(of("sm_80").fall_to_jit, ["sm_80", "sm_86", "sm_87", "sm_89"]);
+        assert!(of("sm_80").lose_all.is_empty());
+        assert!(of("sm_70").lose_all.contains(&"sm_90".to_owned()));
+        let other = of("sm_100000");
+        assert!(other.fall_to_jit.is_empty() && other.lose_all.is_empty());
+    }
 }

@@ -332,12 +332,13 @@ impl Progress {
     /// Says how many images of a file were met; not each time, as there are very many.
     pub(crate) fn images(&self, file: &Path, count: usize) {
         if count.is_multiple_of(64) && !self.0.is_hidden() {
-            self.step(format!("{}: {count} images", escape(&file.display().to_string())));
+            self.step(format!("{}: {count} images", file.display()));
         }
     }
 
-    pub(crate) fn step(&self, text: impl Into<String>) {
-        self.0.set_message(text.into());
+    /// Says what is being done; names from files may be in it.
+    pub(crate) fn step(&self, text: impl AsRef<str>) {
+        self.0.set_message(escape(text.as_ref()).into_owned());
     }
 
     /// So many more bytes are done.

@@ -35,9 +35,15 @@ impl DriverVersion {
     /// ```
     #[must_use]
     pub fn of_cuda(major: u32, minor: u32) -> Self {
+        // CUDA 8's last branch, which takes nothing of the table.
+        const OLD: DriverVersion = DriverVersion {
+            branch: 375,
+            release: None,
+        };
         // CUDA 12.0 to 12.5 write PTX 8.0 to 8.5, as 12.6 does; 12.7 to 12.9 write 8.6 to 8.8.
         let (ptx_major, ptx_minor) = match (major, minor) {
-            (..=9, minor) => (6, minor),
+            (..=8, _) => (0, 0),
+            (9, minor) => (6, minor),
             (10, minor) => (6, minor.saturating_add(3)),
             (11, minor) => (7, minor),
             (12, minor @ ..=5) => (8, minor),
@@ -48,8 +54,7 @@ impl DriverVersion {
         };
         let is_reached =
             |row: &&(u16, u16, Self, bool)| (u32::from(row.0), u32::from(row.1)) <= (ptx_major, ptx_minor);
-        let row = PTX.iter().rfind(is_reached).or(PTX.first());
-        row.map_or(Self::new(0, [0, 0]), |row| row.2)
+        PTX.iter().rfind(is_reached).map_or(OLD, |row| row.2)
     }
 
     /// The newest PTX that it is known to compile, which is all that a driver of its release does; `None` for ROCm and for
@@ -280,6 +285,21 @@ mod tests {
                 [newest, beyond].map(|text| text.map(str::to_owned)),
                 "{driver}"
             );
+        }
+    }
+
+    #[test]
+    fn a_driver_is_told_by_its_cuda() {
+        for (major, minor, newest) in [
+            (7, 5, None),
+            (8, 0, None),
+            (9, 0, Some("6.0")),
+            (10, 1, Some("6.4")),
+            (12, 8, Some("8.7")),
+        ] {
+            let newest_ptx = DriverVersion::of_cuda(major, minor).newest_ptx();
+            let newest_ptx = newest_ptx.map(|version| version.to_string());
+            assert_eq!(newest_ptx.as_deref(), newest, "{major}.{minor}");
         }
     }
 

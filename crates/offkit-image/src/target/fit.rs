@@ -217,7 +217,10 @@ impl Target {
                     None => Ok(Run::Native),
                 }
             }
-            (Family::IntelGpu | Family::IntelCpu | Family::IntelFpga | Family::Host(_), _) => {
+            // Toolchains keep machine code for these in files of several formats: what is surely none is told apart.
+            (Family::IntelGpu | Family::IntelCpu | Family::IntelFpga | Family::Host(_), _)
+                if !format.is_portable() && format != ImageFormat::Bitcode =>
+            {
                 let (code, processor) = (self.processor(), device.processor());
                 match code.is_empty() || code == processor {
                     true => Ok(Run::Native),
@@ -497,6 +500,8 @@ mod tests {
             ("spir64", Bitcode, "spirv64", Err(Misfit::Format)),
             ("x86_64", Elf, "x86_64-pc-linux-gnu", Ok(Run::Native)),
             ("x86_64", Elf, "x86_64-pc-windows-msvc", Err(Misfit::System)),
+            ("x86_64", Bitcode, "x86_64-pc-linux-gnu", Err(Misfit::Format)),
+            ("spir64_x86_64", Bitcode, "spir64_x86_64", Err(Misfit::Format)),
             ("gfx90a", Amdgpu, "sm_80", Err(Misfit::Architecture)),
             ("sm_80", LtoIr, "sm_90", Err(Misfit::Link)),
         ] {

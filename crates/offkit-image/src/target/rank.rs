@@ -72,10 +72,9 @@ impl DeviceImage<'_> {
             ContainerKind::SyclWrapped => 2,
             _ => 1,
         };
-        let count = self.location.depth().saturating_sub(levels);
-        let whole = Location::of_file(self.location.file());
-        let parts = self.location.parts().take(count);
-        parts.fold(whole, |place, part| place.join(part))
+        // What is left of the location is what all images of one choice have in common: their last
+        // parts tell them apart.
+        self.location.without_last(levels)
     }
 }
 

@@ -10,7 +10,7 @@ use super::nvidia::{Processor, Scope};
 use super::rank::Rank;
 use super::{ASPECTS, Target, amd, intel};
 use crate::property_set::names::DEVICE_REQUIREMENTS;
-use crate::{CodeVersion, Compression, ContainerKind, DeviceImage, ImageFormat};
+use crate::{CodeVersion, Compression, ContainerKind, DeviceImage, ImageFormat, Storage};
 
 /// Whether an image runs on a device, and how.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -201,8 +201,9 @@ impl DeviceImage<'_> {
         if !self.target.family().is_nvptx() {
             return (None, None);
         }
-        let is_zstd =
-            self.container == ContainerKind::Fatbin && self.compression() == Some(Compression::Zstd);
+        // Alone: what a package is compressed by is gone before a driver gets the fatbin.
+        let is_zstd = self.container == ContainerKind::Fatbin
+            && self.storage() == Storage::Compressed(Compression::Zstd);
         let of_container = is_zstd.then_some(driver::ZSTD);
         let (of_code, doubt) = match (runs, self.code_version) {
             (Run::Compiled, Some(version)) => match driver::for_ptx(version) {
@@ -427,6 +428,9 @@ mod tests {
         cubin.container = ContainerKind::Fatbin;
         assert_eq!(said(&cubin, "a10", None), "native (driver 550.54.14 or later)");
         assert!(said(&cubin, "a10", Some("535")).starts_with("no: its driver is 535"));
+        // A package that is compressed as a whole is unpacked before a driver sees the fatbin.
+        cubin.code = Code::within(b"", Compression::Zstd);
+        assert_eq!(said(&cubin, "a10", Some("535")), "native");
     }
 
     #[test]

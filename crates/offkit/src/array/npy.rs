@@ -83,8 +83,11 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Array, String> {
         ));
     }
     let mut copy = memory(expected)?;
-    match is_column_major && shape.len() > 1 {
-        true => copy_row_major(data, element.size(), &shape, &mut copy),
+    // A dimension of one index moves no element, and a file may have millions of them.
+    let moving: Vec<u64> = shape.iter().copied().filter(|extent| *extent != 1).collect();
+    // With one dimension both orders are the same, and all can be copied at once.
+    match is_column_major && moving.len() > 1 {
+        true => copy_row_major(data, element.size(), &moving, &mut copy),
         false => copy.extend_from_slice(data),
     }
     if is_big_endian {
@@ -258,6 +261,22 @@ mod tests {
             .map(|bytes| i16::from_le_bytes([bytes[0], bytes[1]]))
             .collect();
         assert_eq!(elements, [0, 1, 10, 11, 20, 21, 100, 101, 110, 111, 120, 121]);
+    }
+
+    #[test]
+    fn dimensions_of_one_index_cost_nothing_for_each_element() {
+        const SIDE: usize = 1 << 9;
+        let shape = format!("({SIDE}, {SIDE}, {})", "1, ".repeat(1 << 16));
+        let header = format!("{{'descr': '|u1', 'fortran_order': True, 'shape': {shape}, }}\n");
+        let mut file = b"\x93NUMPY\x02\x00".to_vec();
+        file.extend_from_slice(&(header.len() as u32).to_le_bytes());
+        file.extend_from_slice(header.as_bytes());
+        // The element at [i, j, 0, …] is i.
+        file.extend((0..SIDE * SIDE).map(|place| (place % SIDE) as u8));
+        let array = parse(&file).unwrap();
+        assert_eq!(array.shape.len(), 2 + (1 << 16));
+        let is_row = |(i, row): (usize, &[u8])| row.iter().all(|element| *element == i as u8);
+        assert!(array.data.chunks(SIDE).enumerate().all(is_row));
     }
 
     #[test]

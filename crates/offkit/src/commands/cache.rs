@@ -11,6 +11,7 @@ use offkit_runtime::{CollectOptions, Runtime};
 use serde_json::{Value, json};
 
 use super::kernels::{choice_failure, collect_failure, read_images, tell_left_out};
+use super::written::keep_apart;
 use crate::failure::{ExitStatus, Failure};
 use crate::terminal::{Terminal, escape, size};
 
@@ -356,6 +357,7 @@ fn why(options: &WhyOptions, store: &Store, terminal: Terminal) -> Result<(), Fa
 }
 
 fn export(options: &Export, store: &Store, terminal: Terminal) -> Result<(), Failure> {
+    keep_apart(options.json, &options.output)?;
     let signer = options.sign.as_deref().map(Signer::read).transpose();
     let signer = signer.map_err(Failure::input)?;
     files::check_output(&options.output).map_err(Failure::input)?;
@@ -364,7 +366,7 @@ fn export(options: &Export, store: &Store, terminal: Terminal) -> Result<(), Fai
         .export(&options.only.entries(store), signer.as_ref(), &mut bytes)
         .map_err(|error: io::Error| Failure::input(error))?;
     files::write(&options.output, &[&bytes]).map_err(Failure::input)?;
-    if options.json && !files::is_standard_stream(&options.output) {
+    if options.json {
         let mut output = terminal.output();
         output.json(SCHEMA, &json!({ "entries": count, "size": bytes.len() }))?;
         return output.finish();

@@ -354,7 +354,8 @@ pub(super) fn object(found: &Found) -> Value {
     });
     let stored = |side: fn(&Change<Images>) -> Option<Images>| -> u64 {
         let images = found.images.iter().filter_map(side);
-        images.map(|images| images.stored).sum()
+        // From a baseline's text they may be any numbers.
+        images.fold(0, |sum, images| sum.saturating_add(images.stored))
     };
     json!({
         "total": {

@@ -4,7 +4,7 @@ use super::filter::{Filter, Selection};
 use super::limits::LimitOptions;
 use super::written::{Written, keep_apart};
 use clap::Args;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use offkit_devlib::library_file;
@@ -70,6 +70,7 @@ pub(crate) fn run(options: &Extract, terminal: Terminal) -> Result<(), Failure> 
             quiet: terminal.quiet || options.json,
         },
         names: HashSet::new(),
+        numbers: HashMap::new(),
         libraries: Vec::new(),
         for_standard_output: Vec::new(),
         only: Vec::new(),
@@ -144,6 +145,8 @@ struct Extraction<'a> {
     terminal: Terminal,
     /// The names that are taken.
     names: HashSet<PathBuf>,
+    /// The number of the last image that came to a name which was taken.
+    numbers: HashMap<PathBuf, usize>,
     /// Those of bitcode.
     libraries: Vec<Library>,
     /// Where the images for standard output are, and the bytes of the first.
@@ -265,12 +268,19 @@ impl Extraction<'_> {
             .unwrap_or_default()
             .to_string_lossy()
             .into_owned();
-        let mut path = folder.join(&name);
-        let mut number = 1;
-        while !self.names.insert(path.clone()) {
-            path = folder.join(format!("{number}-{name}"));
-            number += 1;
+        // Two locations may come to one name where files must not have their characters, and so may
+        // images of one target as device libraries.
+        let path = folder.join(&name);
+        if self.names.insert(path.clone()) {
+            return path;
         }
-        path
+        let number = self.numbers.entry(path).or_default();
+        loop {
+            *number += 1;
+            let path = folder.join(format!("{number}-{name}"));
+            if self.names.insert(path.clone()) {
+                return path;
+            }
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Which images a command is about: the options that narrow it down.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
@@ -96,7 +96,7 @@ pub(crate) struct Selection<'a> {
     is_empty: bool,
     /// As long as it took none: what there is, once each. Images are many and their kinds few, so that looking here
     /// goes before making texts for a hint: of 100,000 images that do not match, listing takes a tenth of the time.
-    there: Vec<(Target, ImageFormat, Producer)>,
+    there: HashSet<(Target, ImageFormat, Producer)>,
     /// How many files could not be read as a whole.
     damaged: usize,
 }
@@ -107,7 +107,7 @@ impl<'a> Selection<'a> {
             filter,
             takes_all: filter.accepts_all(),
             is_empty: true,
-            there: Vec::new(),
+            there: HashSet::new(),
             damaged: 0,
         }
     }
@@ -132,14 +132,8 @@ impl<'a> Selection<'a> {
     pub(crate) fn note(&mut self, image: &DeviceImage<'_>, takes: bool) {
         self.is_empty &= !takes;
         if self.is_empty {
-            let target = target_of(image);
-            let (format, producer) = (image.format, image.producer);
-            let is_known = |there: &(Target, ImageFormat, Producer)| {
-                there.0 == *target && (there.1, there.2) == (format, producer)
-            };
-            if !self.there.iter().any(is_known) {
-                self.there.push((target.into_owned(), format, producer));
-            }
+            let target = target_of(image).into_owned();
+            self.there.insert((target, image.format, image.producer));
         }
     }
 
@@ -274,5 +268,26 @@ pub(crate) fn producer_name(producer: Producer) -> Option<&'static str> {
     match producer {
         Producer::None | Producer::Unknown => None,
         known => Some(known.name()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn very_many_targets_that_do_not_match_are_kept_apart_in_no_time() {
+        const MANY: usize = 1 << 17;
+        let filter = Filter {
+            arch: vec!["sm_80".to_owned()],
+            ..Filter::default()
+        };
+        let mut selection = Selection::new(&filter);
+        let mut image = DeviceImage::default();
+        for number in (0..MANY).chain([0]) {
+            image.target.arch = format!("arch{number}").into();
+            assert!(!selection.takes(&image));
+        }
+        assert_eq!(selection.there.len(), MANY);
     }
 }

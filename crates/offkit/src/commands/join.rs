@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 use super::limits::Bounds;
 use super::split::folder::{self, NewFolder};
 use super::split::machine_images;
-use super::split::manifest::{Layout, Manifest, Pack, SplitFile, digest, inner};
+use super::split::manifest::{Layout, Manifest, Pack, SplitFile, digest};
 use crate::failure::{ExitStatus, Failure};
-use crate::terminal::{Progress, Terminal, size};
+use crate::terminal::{Progress, Terminal, escape, size};
 
 /// The number of the form of its JSON.
 const SCHEMA: u32 = 1;
@@ -87,7 +87,7 @@ pub(crate) fn run(options: &Join, terminal: Terminal) -> Result<(), Failure> {
         let folder = NewFolder::new(target)?;
         for file in &files {
             let like = file.split.host.path(&options.folder)?;
-            folder.write(&inner(&file.split.path)?, &file.bytes, Some(&like))?;
+            folder.write(&file.split.path, &file.bytes, Some(&like))?;
         }
         folder.finish()?;
     }
@@ -102,11 +102,11 @@ pub(crate) fn run(options: &Join, terminal: Terminal) -> Result<(), Failure> {
             (missing, _) => format!("without {}", count(missing, "image")),
         };
         let size = size(file.bytes.len() as u64);
-        terminal.line(format_args!("{}  {size}  {what}", file.split.path))?;
+        terminal.line(format_args!("{}  {size}  {what}", escape(&file.split.path)))?;
     }
     match absent.as_slice() {
         [] => Ok(()),
-        absent => terminal.line(format_args!("left out: {}", absent.join(", "))),
+        absent => terminal.line(format_args!("left out: {}", escape(&absent.join(", ")))),
     }
 }
 

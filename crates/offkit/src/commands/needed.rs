@@ -1,11 +1,12 @@
 //! The shared libraries that programs need, where the system's loader finds them.
 
 use std::collections::{HashSet, VecDeque};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use offkit_host::files;
 use offkit_inventory::{Inventory, is_of_runtime};
-use offkit_object::host::needed;
+use offkit_object::host::{Needed, needed};
 
 /// Where loaders look last. What `ldconfig` knows beyond these is in a cache of its own form.
 const FOLDERS: [&str; 9] = [
@@ -32,14 +33,18 @@ pub(super) struct Libraries {
 /// The libraries of files, nearest first, each once. `inside` is what was found in the files: where they are packages,
 /// their members find each other by their names, for the folders that members name are those of an installed package.
 pub(super) fn libraries_of(files: &[&Path], inside: &Inventory) -> Libraries {
+    let user = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
     let mut search = Search {
+        user: &user,
         names: files.iter().map(|file| file_name(file)).collect(),
         seen: files.iter().map(|file| canonical(file)).collect(),
         next: files.iter().map(|file| (*file).to_owned()).collect(),
-        ..Search::default()
+        found: Vec::new(),
+        missing: Vec::new(),
+        missed: HashSet::new(),
     };
     search.follow();
-    let folders = search_folders();
+    let folders: Vec<PathBuf> = of_user(&user).chain(of_system()).collect();
     for (name, by) in inside.needed_elsewhere() {
         let by = || match inside.libraries.get(by) {
             Some(library) => library.location.to_string(),
@@ -70,8 +75,9 @@ pub(super) fn file_name(file: &Path) -> String {
     name.to_string_lossy().into_owned()
 }
 
-#[derive(Default)]
-struct Search {
+struct Search<'u> {
+    /// The folders that the user names for all files.
+    user: &'u OsStr,
     found: Vec<PathBuf>,
     missing: Vec<(String, String)>,
     /// The names of the files, and those by which libraries were found.
@@ -84,7 +90,7 @@ struct Search {
     next: VecDeque<PathBuf>,
 }
 
-impl Search {
+impl Search<'_> {
     fn follow(&mut self) {
         while let Some(file) = self.next.pop_front() {
             // Whoever looks into it for code says why it cannot be read.
@@ -95,7 +101,7 @@ impl Search {
             if needed.libraries.is_empty() {
                 continue;
             }
-            let folders = folders(&file, &needed.folders);
+            let folders = folders(&file, &needed, self.user);
             for name in needed.libraries {
                 self.add(&name, &folders, || file.display().to_string());
             }
@@ -123,27 +129,103 @@ impl Search {
     }
 }
 
-/// Where the loader looks for what a file needs: where the file says, beside it on Windows, and then
-/// where it looks for all.
-fn folders(file: &Path, own: &[String]) -> Vec<PathBuf> {
+/// Where the loader looks for what a file needs, in the order of glibc's: where the file says, where the user says, where
+/// the file says that it is to look after that, and where it looks for all. On Windows it is beside the file first.
+fn folders(file: &Path, needed: &Needed, user: &OsStr) -> Vec<PathBuf> {
     let folder = file.parent().filter(|folder| *folder != Path::new(""));
     let folder = folder.unwrap_or(Path::new("."));
     let origin = folder.to_string_lossy();
-    let own = own
-        .iter()
-        .map(|text| PathBuf::from(text.replace("${ORIGIN}", &origin).replace("$ORIGIN", &origin)));
+    let folder_of =
+        |text: &String| PathBuf::from(text.replace("${ORIGIN}", &origin).replace("$ORIGIN", &origin));
+    let own = needed.folders.iter().map(folder_of);
+    let behind = needed.folders_behind.iter().map(folder_of);
     let is_windows = file.extension().is_some_and(|end| {
         ["dll", "exe", "pyd"]
             .iter()
             .any(|known| end.eq_ignore_ascii_case(known))
     });
     let beside = is_windows.then(|| folder.to_owned());
-    own.chain(beside).chain(search_folders()).collect()
+    let own = own.chain(beside);
+    own.chain(of_user(user))
+        .chain(behind)
+        .chain(of_system())
+        .collect()
+}
+
+/// The folders of a variable such as `LD_LIBRARY_PATH`.
+fn of_user(variable: &OsStr) -> impl Iterator<Item = PathBuf> {
+    // An empty part is the current folder to the loader, but an empty variable is none at all.
+    std::env::split_paths(variable).filter(|_| !variable.is_empty())
 }
 
 /// Where the loader looks for what any file needs.
-fn search_folders() -> Vec<PathBuf> {
-    let environment = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
-    let system = FOLDERS.into_iter().map(PathBuf::from);
-    std::env::split_paths(&environment).chain(system).collect()
+fn of_system() -> impl Iterator<Item = PathBuf> {
+    FOLDERS.into_iter().map(PathBuf::from)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    const DT_NEEDED: u64 = 1;
+    const DT_STRTAB: u64 = 5;
+    const DT_STRSZ: u64 = 10;
+    const DT_RPATH: u64 = 15;
+    const DT_RUNPATH: u64 = 29;
+
+    /// A library for x86-64 that says no more than this of what it needs.
+    fn library(says: &[(u64, &str)]) -> Vec<u8> {
+        const STRINGS: u64 = 64 + 2 * 56;
+        let mut strings = Vec::new();
+        let mut entries = Vec::new();
+        for (tag, text) in says {
+            entries.push((*tag, strings.len() as u64));
+            strings.extend_from_slice(text.as_bytes());
+            strings.push(0);
+        }
+        let size = strings.len() as u64;
+        entries.extend([(DT_STRTAB, STRINGS), (DT_STRSZ, size), (0, 0)]);
+        let dynamic: Vec<u8> = entries
+            .iter()
+            .flat_map(|(tag, value)| [tag.to_le_bytes(), value.to_le_bytes()].concat())
+            .collect();
+        let (start, length) = (STRINGS + size, dynamic.len() as u64);
+        let segment = |kind: u32, offset: u64, size: u64| {
+            let words = [offset, offset, offset, size, size, 8].map(u64::to_le_bytes);
+            [&kind.to_le_bytes()[..], &4_u32.to_le_bytes(), &words.concat()].concat()
+        };
+        let mut file = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0".to_vec();
+        file.extend([3, 0, 62, 0, 1, 0, 0, 0]);
+        file.extend([0, 64, 0].map(u64::to_le_bytes).concat());
+        file.extend([0, 0, 0, 0]);
+        file.extend([64, 56, 2, 64, 0, 0].map(u16::to_le_bytes).concat());
+        file.extend(segment(1, 0, start + length));
+        file.extend(segment(2, start, length));
+        [file, strings, dynamic].concat()
+    }
+
+    /// The folders in which the library's loader looks before it comes to those of the system.
+    fn looks_in(says: &[(u64, &str)], user: &str) -> Vec<String> {
+        let needed = needed(&library(&[says, &[(DT_NEEDED, "libX.so")]].concat()));
+        assert_eq!(needed.libraries, ["libX.so"]);
+        let folders = folders(Path::new("/app/lib.so"), &needed, OsStr::new(user));
+        let own = folders.len() - FOLDERS.len();
+        let own = folders[..own].iter();
+        own.map(|folder| folder.display().to_string()).collect()
+    }
+
+    #[test]
+    fn the_users_folders_come_where_the_loader_has_them() {
+        let (rpath, run_path) = ((DT_RPATH, "$ORIGIN/a:/b"), (DT_RUNPATH, "${ORIGIN}/c"));
+        assert_eq!(looks_in(&[rpath], "/user"), ["/app/a", "/b", "/user"]);
+        assert_eq!(looks_in(&[run_path], "/user"), ["/user", "/app/c"]);
+        assert_eq!(looks_in(&[rpath, run_path], "/user"), ["/user", "/app/c"]);
+    }
+
+    #[test]
+    fn the_current_folder_is_looked_into_only_if_somebody_says_so() {
+        assert!(looks_in(&[], "").is_empty());
+        assert!(looks_in(&[(DT_RUNPATH, "")], "").is_empty());
+        assert_eq!(looks_in(&[], "/user:"), ["/user", ""]);
+    }
 }

@@ -6,6 +6,7 @@ use super::filter::{Filter, Selection};
 use super::limits::LimitOptions;
 use clap::Args;
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 use offkit_object::{
@@ -67,7 +68,7 @@ pub(crate) fn run(options: &Show, terminal: Terminal) -> Result<(), Failure> {
         let (mut met, mut shown) = (0_usize, 0_usize);
         let mut result = Ok(());
         let progress = terminal.progress();
-        progress.step(format!("reading {}", escape(&source.path.display().to_string())));
+        progress.step(format!("reading {}", source.path.display()));
         source.walk(&options.limits, &mut |item| match item {
             Item::Container(container) => {
                 containers.retain(|outer| container.location.is_within(&outer.location));
@@ -228,8 +229,14 @@ impl<'a> View<'a> {
         for line in properties_lines(&self.image.properties, styles) {
             output.line(format_args!("  {line}"))?;
         }
+        // Backwards, so that of several with one name the first counts.
+        let kernels = self.inspection.kernels.iter().rev();
+        let details: HashMap<&str, &[Detail]> = kernels
+            .map(|kernel| (kernel.name.as_str(), kernel.details.as_slice()))
+            .collect();
         for kernel in &self.symbols.kernels {
-            self.print_kernel(kernel, output)?;
+            let details = details.get(kernel.as_str()).copied().unwrap_or_default();
+            self.print_kernel(kernel, details, output)?;
         }
         for (title, names) in [
             ("imports", &self.symbols.imports),
@@ -313,12 +320,11 @@ impl<'a> View<'a> {
         facts
     }
 
-    fn print_kernel(&self, name: &str, output: &mut Output) -> Result<(), Failure> {
+    fn print_kernel(&self, name: &str, details: &[Detail], output: &mut Output) -> Result<(), Failure> {
         let Styles { faint, .. } = output.styles();
         let line = kernel_line(&self.signatures, name, self.mangled, output.styles());
         output.line(format_args!("  {line}"))?;
-        let found = self.inspection.kernels.iter().find(|kernel| kernel.name == name);
-        for detail in found.map_or(&[][..], |kernel| &kernel.details) {
+        for detail in details {
             let value = detail.value.to_string();
             output.line(format_args!(
                 "      {faint}{:DETAIL_WIDTH$}{faint:#} {}",

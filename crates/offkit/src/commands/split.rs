@@ -19,7 +19,7 @@ use super::folder::files_in;
 use super::limits::Bounds;
 use super::thin::{is_machine_code, label};
 use crate::failure::{ExitStatus, Failure};
-use crate::terminal::{Progress, Terminal, size};
+use crate::terminal::{Progress, Terminal, escape, size};
 
 const HELP: &str = "\
 The folder gets `host/`, which holds the files without machine code for devices, a pack for each architecture, named \
@@ -135,7 +135,7 @@ pub(crate) fn run(options: &Split, terminal: Terminal) -> Result<(), Failure> {
     drop(progress);
     report(options, &output.manifest, terminal)?;
     for note in notes {
-        terminal.note(note);
+        terminal.note(escape(&note));
     }
     for problem in &problems {
         terminal.warning(problem);
@@ -204,16 +204,40 @@ fn stem(path: &str) -> String {
 }
 
 fn check_name(name: &str) -> Result<(), Failure> {
-    let is_good = !name.is_empty() && name != "." && name != ".." && !name.contains(['/', '\\', '\0']);
-    match is_good {
+    // Names of packs begin with it: it must be no way out of the folder, on Windows either.
+    match is_name(name) && !name.contains(['/', '\\', '\0']) {
         true => Ok(()),
         false => Err(Failure::input(format!("`{name}` is no name for files"))),
     }
 }
 
-/// An architecture in the name of a file: colons are not allowed in all.
-fn in_file_name(arch: &str) -> String {
-    arch.replace([':', '/'], "-")
+/// Whether a part of a path means something in its folder, and not the folder itself or the one around it.
+fn is_name(part: &str) -> bool {
+    !matches!(part, "" | "." | "..")
+}
+
+/// The paths of what each architecture or group gets in the folder, where `path` makes one of its name as files have it.
+fn paths<'a>(
+    archs: impl IntoIterator<Item = &'a str>,
+    path: impl Fn(&str) -> String,
+) -> Result<Vec<String>, Failure> {
+    let mut archs_of = BTreeMap::new();
+    let path_of = |arch: &'a str| {
+        // Colons are not allowed in all names of files, and on Windows a backslash leads into a folder.
+        let path = path(&arch.replace([':', '/', '\\'], "-"));
+        // Architectures are texts from files: `..` would lead out of the folder.
+        if !path.split('/').all(is_name) {
+            let failure = Failure::input(format!("the architecture `{arch}` is no name for files"));
+            return Err(failure.hint("`--to offkit` writes packs, whose names begin with that of the file"));
+        }
+        match archs_of.insert(path.clone(), arch) {
+            None => Ok(path),
+            Some(other) => Err(Failure::input(format!(
+                "the code for `{other}` and for `{arch}` would both be in `{path}`"
+            ))),
+        }
+    };
+    archs.into_iter().map(path_of).collect()
 }
 
 struct Splitter<'s> {
@@ -259,6 +283,10 @@ impl Splitter<'_> {
         labels: &[String],
     ) -> Result<Output, Failure> {
         let is_kpack = self.options.to == Layout::Kpack;
+        let packs_at = paths(labels.iter().map(String::as_str), |arch| match is_kpack {
+            true => format!(".kpack/{}_{arch}.kpack", self.name),
+            false => format!("{}-{arch}.tar.zst", self.name),
+        })?;
         let mut members: Vec<Vec<(String, Vec<u8>)>> = vec![Vec::new(); labels.len()];
         let mut recipes: Vec<(String, Vec<u8>)> = Vec::new();
         let mut files = Vec::new();
@@ -332,21 +360,17 @@ impl Splitter<'_> {
             recipes.push((input.path.clone(), recipe));
         }
         let mut packs = Vec::new();
-        for (arch, members) in labels.iter().zip(&members) {
+        for ((arch, members), file) in labels.iter().zip(&members).zip(packs_at) {
             self.progress.step(format!("packing {arch}"));
-            let (file, content) = match is_kpack {
+            let content = match is_kpack {
                 true => {
-                    let file = format!(".kpack/{}_{}.kpack", self.name, in_file_name(arch));
                     let images = members
                         .iter()
                         .map(|(name, image)| (name.as_str(), image.as_slice()));
                     let content = offkit_object::split::kpack::write(&self.name, arch, images);
-                    (file, content.map_err(Failure::input)?)
+                    content.map_err(Failure::input)?
                 }
-                false => {
-                    let file = format!("{}-{}.tar.zst", self.name, in_file_name(arch));
-                    (file, packed(members)?)
-                }
+                false => packed(members)?,
             };
             packs.push(Pack {
                 arch: arch.clone(),
@@ -394,12 +418,13 @@ impl Splitter<'_> {
                 files: Vec::new(),
             })
             .collect();
+        let folders = paths(packs.iter().map(|pack| pack.arch.as_str()), str::to_owned)?;
         for (input, images) in inputs.iter().zip(found) {
             let first_copy = files.len();
             let mut destinations = BTreeMap::new();
             let mut packed = BTreeMap::new();
             let failed = |error: offkit_object::Error| Failure::input(format!("{}: {error}", input.path));
-            for (number, (group, pack)) in groups.iter().zip(&mut packs).enumerate() {
+            for (number, ((group, pack), folder)) in groups.iter().zip(&mut packs).zip(&folders).enumerate() {
                 self.progress
                     .step(format!("copying {} for {}", input.path, pack.arch));
                 let is_in =
@@ -425,7 +450,7 @@ impl Splitter<'_> {
                     packed.insert((number as u64, index.to_string()), image);
                     pack.images += 1;
                 }
-                let stored = Stored::of(format!("{}/{}", in_file_name(&pack.arch), input.path), &copy);
+                let stored = Stored::of(format!("{folder}/{}", input.path), &copy);
                 files.push((stored.file.clone(), copy, Some(input.source.clone())));
                 pack.files.push(stored);
             }
@@ -584,7 +609,7 @@ pub(super) fn machine_images(path: &str, content: &[u8], limits: &Limits) -> Res
 fn write(target: &Path, output: &Output) -> Result<(), Failure> {
     let folder = NewFolder::new(target)?;
     for (path, content, like) in &output.files {
-        folder.write(Path::new(path), content, like.as_deref())?;
+        folder.write(path, content, like.as_deref())?;
     }
     folder.finish()
 }
@@ -599,10 +624,10 @@ fn report(options: &Split, manifest: &Manifest, terminal: Terminal) -> Result<()
         }
         return terminal.json(SCHEMA, &value);
     }
-    let width = manifest
-        .packs
+    let archs: Vec<_> = manifest.packs.iter().map(|pack| escape(&pack.arch)).collect();
+    let width = archs
         .iter()
-        .map(|pack| pack.arch.len())
+        .map(|arch| arch.len())
         .max()
         .unwrap_or_default()
         .max(4);
@@ -612,17 +637,13 @@ fn report(options: &Split, manifest: &Manifest, terminal: Terminal) -> Result<()
         let files = count(manifest.files.len(), "file");
         terminal.line(format_args!("{:width$}  {files:>12}  {:>10}", "host", size(host)))?;
     }
-    for pack in &manifest.packs {
+    for (pack, arch) in manifest.packs.iter().zip(&archs) {
         let images = count(pack.images, "image");
+        let files: Vec<&str> = pack.files.iter().map(|file| file.file.as_str()).collect();
         terminal.line(format_args!(
-            "{:width$}  {images:>12}  {:>10}  {}",
-            pack.arch,
+            "{arch:width$}  {images:>12}  {:>10}  {}",
             size(sum(&pack.files)),
-            pack.files
-                .iter()
-                .map(|file| file.file.as_str())
-                .collect::<Vec<_>>()
-                .join(", "),
+            escape(&files.join(", ")),
         ))?;
     }
     let whole: u64 = manifest.files.iter().map(|file| file.size).sum();
@@ -632,4 +653,29 @@ fn report(options: &Split, manifest: &Manifest, terminal: Terminal) -> Result<()
         count(manifest.files.len(), "file"),
         size(whole),
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_architecture_leads_out_of_the_folder_or_over_another() {
+        let folders = |archs: &[&'static str]| paths(archs.iter().copied(), str::to_owned);
+        assert_eq!(
+            folders(&["gfx90a:xnack+", "a/../b", r"..\x"]).unwrap(),
+            ["gfx90a-xnack+", "a-..-b", "..-x"]
+        );
+        for wrong in ["", ".", ".."] {
+            let said = folders(&["sm_80", wrong]).unwrap_err().to_string();
+            assert!(said.contains(&format!("`{wrong}` is no name")), "{said}");
+        }
+        // With something before it, it is a name like any other.
+        assert_eq!(
+            paths([".."], |arch| format!("lib-{arch}.tar.zst")).unwrap(),
+            ["lib-...tar.zst"]
+        );
+        let said = folders(&["a:b", "sm_80", "a-b"]).unwrap_err().to_string();
+        assert!(said.contains("`a:b`") && said.contains("`a-b`"), "{said}");
+    }
 }

@@ -101,7 +101,6 @@ impl Table {
 
     /// As Markdown.
     pub(super) fn markdown(&self) -> String {
-        let cell = |text: &String| in_markdown(&escape(text));
         let join = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
         let mut text = format!("### {}\n\n", self.title);
         let names = self.columns.iter().map(|column| Self::name(column).to_owned());
@@ -112,7 +111,7 @@ impl Table {
         });
         text += &join(rules.collect());
         for row in &self.rows {
-            text += &join(row.iter().map(cell).collect());
+            text += &join(row.iter().map(|text| in_markdown(text)).collect());
         }
         if !self.note.is_empty() {
             text += &format!("\n{}\n", self.note);
@@ -121,8 +120,10 @@ impl Table {
     }
 }
 
-/// Text that stands as it is where Markdown is read.
-fn in_markdown(text: &str) -> String {
+/// Text, which may be from files, that stands as it is where Markdown is read.
+pub(super) fn in_markdown(text: &str) -> String {
+    // Escaped first: the backslash of `\u{1b}` is one that Markdown would take.
+    let text = escape(text);
     let mut plain = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
     let mut was_word = false;
@@ -168,10 +169,10 @@ mod tests {
     #[test]
     fn names_are_no_markdown() {
         let mut table = Table::new("Kernels", &["kernel"]);
-        table.row(vec!["f<int>[a](*p)`_@x|\\ sm_80 __f_".into()]);
+        table.row(vec!["f<int>[a](*p)`_@x|\\ sm_80 __f_ \u{1b}".into()]);
         let text = table.markdown();
         assert!(
-            text.contains("f&lt;int>\\[a\\](\\*p)\\`\\_&#64;x\\|\\\\ sm_80 \\_\\_f\\_ |"),
+            text.contains("f&lt;int>\\[a\\](\\*p)\\`\\_&#64;x\\|\\\\ sm_80 \\_\\_f\\_ \\\\u{1b} |"),
             "{text}"
         );
     }

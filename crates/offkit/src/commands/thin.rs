@@ -518,8 +518,13 @@ impl Report<'_> {
         if !self.options.dry_run && output.is_some_and(files::is_standard_stream) {
             return Ok(());
         }
-        let width = self.rows.keys().map(String::len).max().unwrap_or_default();
-        for (target, row) in &self.rows {
+        let targets: Vec<_> = self.rows.keys().map(|target| escape(target)).collect();
+        let width = targets
+            .iter()
+            .map(|target| target.len())
+            .max()
+            .unwrap_or_default();
+        for (target, row) in targets.iter().zip(self.rows.values()) {
             let fate = if row.goes { "goes" } else { "stays" };
             let images = count(row.images, "image");
             terminal.line(format_args!(
@@ -534,16 +539,13 @@ impl Report<'_> {
             terminal.line(escape(&line))?;
         }
         for problem in self.thinned.kept_size {
-            terminal.line(format_args!(
-                "{} keeps its size: {}",
-                problem.location, problem.error
-            ))?;
+            let line = format!("{} keeps its size: {}", problem.location, problem.error);
+            terminal.line(escape(&line))?;
         }
         for problem in self.thinned.not_recompressed {
-            terminal.line(format_args!(
-                "{} stays as compressed as it was: {}",
-                problem.location, problem.error
-            ))?;
+            let (place, error) = (&problem.location, &problem.error);
+            let line = format!("{place} stays as compressed as it was: {error}");
+            terminal.line(escape(&line))?;
         }
         if let Some(driver) = self
             .thinned

@@ -59,7 +59,9 @@ impl Kernel {
         let metadata = path.with_extension("json");
         /// Metadata are one kilobyte or two.
         const MOST: u64 = 1 << 20;
-        if std::fs::metadata(&metadata).ok()?.len() > MOST {
+        let file = std::fs::metadata(&metadata).ok()?;
+        // To read something else, such as a pipe, may never end.
+        if !file.is_file() || file.len() > MOST {
             return None;
         }
         let noted: Value = serde_json::from_slice(&std::fs::read(&metadata).ok()?).ok()?;
@@ -148,4 +150,23 @@ pub(super) fn text_form(path: &Path, bytes: &[u8]) -> Option<&'static str> {
     let head = String::from_utf8_lossy(bytes.get(..HEAD).unwrap_or(bytes));
     let is_it = text.words.iter().any(|word| head.contains(word));
     is_it.then_some(text.name)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn metadata_that_is_a_pipe_is_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let ptx = folder.path().join("k.ptx");
+        let metadata = ptx.with_extension("json");
+        assert!(Command::new("mkfifo").arg(&metadata).status().unwrap().success());
+        assert!(Kernel::of(&ptx).is_none());
+        std::fs::remove_file(&metadata).unwrap();
+        std::fs::write(&metadata, r#"{"name": "k", "num_warps": 4}"#).unwrap();
+        assert_eq!(Kernel::of(&ptx).unwrap().described(), "kernel k");
+    }
 }

@@ -107,7 +107,7 @@ fn verify(
 ) -> Result<Vec<Finding>, Failure> {
     let source = Source::open(path)?;
     let progress = terminal.progress();
-    progress.step(format!("{}: containers", escape(&path.display().to_string())));
+    progress.step(format!("{}: containers", path.display()));
     let mut findings: Vec<Finding> = source
         .verify(&options.limits)
         .into_iter()
@@ -237,7 +237,9 @@ impl Validator {
         if self.is_missing {
             return None;
         }
-        match validate(image.bytes().unwrap_or_default(), None) {
+        // Of bytes that cannot be unpacked the container's own problem tells.
+        let bytes = image.bytes().ok()?;
+        match validate(bytes, None) {
             Ok(None) => {
                 self.is_missing = true;
                 None
@@ -251,5 +253,23 @@ impl Validator {
             }
             Err(error) => Some(format!("{VALIDATOR} cannot be run: {error}")),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use offkit_object::{Code, Compression, Error};
+
+    use super::*;
+
+    #[test]
+    fn the_validator_says_nothing_of_code_that_cannot_be_unpacked() {
+        let damaged = Code::compressed(b"", Compression::Zstd, 20, |_, _, _| {
+            Err(Error::malformed("damaged"))
+        });
+        let image = DeviceImage::of_format(damaged, ImageFormat::Spirv);
+        let mut validator = Validator::default();
+        assert_eq!(validator.check(&image), None);
+        assert!(!validator.has_refused);
     }
 }

@@ -20,7 +20,7 @@ use super::limits::LimitOptions;
 use super::problem_json;
 use super::table::Table;
 use crate::failure::{ExitStatus, Failure};
-use crate::terminal::{Terminal, columns};
+use crate::terminal::{Terminal, columns, escape};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -360,7 +360,7 @@ impl Report<'_> {
         /// Enough to see what kind of libraries they are.
         const SHOWN: usize = 5;
         let needed = self.not_looked_into();
-        let names: Vec<_> = needed.iter().take(SHOWN).map(|(name, _)| *name).collect();
+        let names: Vec<_> = needed.iter().take(SHOWN).map(|(name, _)| escape(name)).collect();
         let more = match needed.len().saturating_sub(SHOWN) {
             0 => String::new(),
             more => format!(" and {more} more"),

@@ -11,7 +11,7 @@ use super::find::SearchOptions;
 use crate::commands::link::failure;
 use crate::commands::shown_name;
 use crate::failure::{ExitStatus, Failure};
-use crate::terminal::{NAME, Terminal};
+use crate::terminal::{NAME, Terminal, escape};
 use offkit_host::files::{self, Content};
 
 /// The number of the form of its JSON.
@@ -93,17 +93,14 @@ fn show(check: &SymbolCheck, mangled: bool, terminal: Terminal) -> Result<(), Fa
     terminal.line(format_args!(
         "{NAME}{}{NAME:#}  needed by {}",
         shown_name(&check.symbol, mangled),
-        check.needed_by.join(", ")
+        escape(&check.needed_by.join(", "))
     ))?;
     for (target, provider) in &check.targets {
-        match provider {
-            Some(provider) => terminal.line(format_args!(
-                "  {target}: {} (-l{})",
-                provider.path.display(),
-                provider.library
-            ))?,
-            None => terminal.line(format_args!("  {target}: no library has it"))?,
-        }
+        let line = match provider {
+            Some(provider) => format!("  {target}: {} (-l{})", provider.path.display(), provider.library),
+            None => format!("  {target}: no library has it"),
+        };
+        terminal.line(escape(&line))?;
     }
     Ok(())
 }

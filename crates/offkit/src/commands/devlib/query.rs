@@ -11,7 +11,7 @@ use crate::commands::filter::{Filter, Selection, format_name, producer_name};
 use crate::commands::limits::LimitOptions;
 use crate::commands::{shown_name, source::Source};
 use crate::failure::Failure;
-use crate::terminal::{FAINT, NAME, Terminal, size};
+use crate::terminal::{FAINT, NAME, Terminal, escape, size};
 
 /// The number of the form of its JSON.
 const SCHEMA: u32 = 1;
@@ -76,9 +76,10 @@ pub(super) fn run(options: &Query, terminal: Terminal) -> Result<(), Failure> {
                     }
                 }
                 let names = names.join(", ");
+                let names = escape(&names);
                 match name {
                     _ if names.is_empty() => {}
-                    Some(name) => terminal.line(format_args!("{name}: {names}"))?,
+                    Some(name) => terminal.line(format_args!("{}: {names}", escape(name)))?,
                     None => terminal.line(format_args!("{names}"))?,
                 }
             }
@@ -95,16 +96,16 @@ fn long(
     terminal: Terminal,
 ) -> Result<(), Failure> {
     if let Some(name) = name {
-        terminal.line(format_args!("{name}:"))?;
+        terminal.line(format_args!("{}:", escape(name)))?;
     }
-    let width = types.iter().map(|device| device.name.len()).max().unwrap_or(0);
-    for device in types {
+    let shown: Vec<_> = types.iter().map(|device| escape(&device.name)).collect();
+    let width = shown.iter().map(|name| name.len()).max().unwrap_or(0);
+    for (device, name) in types.iter().zip(&shown) {
         let language = producer_name(device.producer).unwrap_or("-");
         let images = device.images;
         terminal.line(format_args!(
-            "{NAME}{:width$}{NAME:#}  {}  {}  {language}  {images} image{}, {}",
-            device.name,
-            device.target,
+            "{NAME}{name:width$}{NAME:#}  {}  {}  {language}  {images} image{}, {}",
+            escape(&device.target.to_string()),
             device.format.name(),
             if images == 1 { "" } else { "s" },
             size(device.bytes)

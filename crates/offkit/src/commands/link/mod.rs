@@ -20,7 +20,7 @@ use offkit_spirv::{Verdict, validate};
 use super::convert::State;
 use super::written::{Written, keep_apart};
 use crate::failure::{ExitStatus, Failure};
-use crate::terminal::{FAINT, NAME, Terminal, duration, size};
+use crate::terminal::{FAINT, NAME, Terminal, duration, escape, size};
 use inputs::{Inputs, What};
 use offkit_host::files::{self, Content};
 
@@ -368,22 +368,24 @@ fn input<'a>(path: &PathBuf, content: &'a Content) -> Input<'a> {
 }
 
 fn show_plan(link: &DeviceLink<'_>, arguments: &Link, terminal: Terminal) -> Result<(), Failure> {
+    // Names of members and of targets are from files.
+    let line = |text: String| terminal.line(escape(&text));
     for plan in link.plan().map_err(failure)? {
-        terminal.line(format_args!("target {}", plan.target))?;
+        line(format!("target {}", plan.target))?;
         for input in plan.inputs {
-            terminal.line(format_args!("  link {input}"))?;
+            line(format!("  link {input}"))?;
         }
         for library in plan.libraries {
-            terminal.line(format_args!("  look in {library}"))?;
+            line(format!("  look in {library}"))?;
         }
         for library in &link.device_libraries {
-            terminal.line(format_args!("  link what is needed of {}", library.name()))?;
+            line(format!("  link what is needed of {}", library.name()))?;
         }
         for command in plan.commands {
-            terminal.line(format_args!("  {command}"))?;
+            line(format!("  {command}"))?;
         }
     }
-    terminal.line(format_args!("write {}", arguments.output.display()))
+    line(format!("write {}", arguments.output.display()))
 }
 
 fn report(linked: &Linked, arguments: &Link, bytes: usize, terminal: Terminal) {

@@ -13,8 +13,9 @@ use offkit_inventory::{Depth, Inventory};
 
 use super::inventory::{collect, warn};
 use super::limits::LimitOptions;
+use super::table::in_markdown;
 use crate::failure::{ExitStatus, Failure};
-use crate::terminal::{Terminal, columns};
+use crate::terminal::{Terminal, columns, escape};
 
 /// The number of the form of its JSON.
 const SCHEMA: u32 = 1;
@@ -126,12 +127,20 @@ fn say(
         let found = offkit_inventory::diff::diff(&Snapshot::of(old), &Snapshot::of(inventory));
         tables.insert(0, super::diff::images_table(&found, options.top));
     }
-    let summary = report::summary(inventory);
+    // Names of files and libraries are among it.
+    let summary = report::summary(inventory).into_iter();
     let mut output = terminal.output();
     let styles = output.styles();
     match options.markdown {
-        true => output.lines(&format!("{}\n", summary.join("  \n")))?,
-        false => output.lines(&format!("{}\n", summary.join("\n")))?,
+        true => {
+            let lines: Vec<String> = summary.map(|line| in_markdown(&line)).collect();
+            output.lines(&format!("{}\n", lines.join("  \n")))?;
+        }
+        false => {
+            for line in summary {
+                output.line(escape(&line))?;
+            }
+        }
     }
     // Half of a line is for the numbers.
     let most = (columns() / 2).clamp(24, 100);

@@ -1,12 +1,13 @@
 //! A folder that is there once all of it is written.
 
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use offkit_host::temporary::remove_when_stopped;
 use tempfile::TempDir;
 
+use super::manifest::inner;
 use crate::failure::Failure;
 
 /// A folder to be. What is in it comes to its place together.
@@ -54,15 +55,19 @@ impl NewFolder {
         })
     }
 
-    /// Writes a file, which is executable if `like` is.
-    pub(crate) fn write(&self, path: &Path, content: &[u8], like: Option<&Path>) -> Result<(), Failure> {
-        let full = self.work.path().join(path);
+    /// Writes a file, which is executable if `like` is. Its path is that of a manifest, with `/` between folders.
+    pub(crate) fn write(&self, path: &str, content: &[u8], like: Option<&Path>) -> Result<(), Failure> {
+        let path = inner(path)?;
+        let full = self.work.path().join(&path);
         let failed =
-            |error: io::Error| Failure::input(format!("{}: {error}", self.target.join(path).display()));
+            |error: io::Error| Failure::input(format!("{}: {error}", self.target.join(&path).display()));
         if let Some(folder) = full.parent() {
             fs::create_dir_all(folder).map_err(failed)?;
         }
-        fs::write(&full, content).map_err(failed)?;
+        // Not over another file of this folder, which two names may mean where case does not count.
+        let file = File::create_new(&full);
+        file.and_then(|mut file| file.write_all(content))
+            .map_err(failed)?;
         if let Some(like) = like {
             let mode = fs::metadata(like).map_err(failed)?.permissions();
             fs::set_permissions(&full, mode).map_err(failed)?;
@@ -83,5 +88,24 @@ impl NewFolder {
         // It is no longer there to be removed.
         let _ = self.work.keep();
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_stay_in_the_folder_and_none_replaces_another() {
+        let around = tempfile::tempdir().unwrap();
+        let folder = NewFolder::new(&around.path().join("new")).unwrap();
+        for outside in ["../out", "/out", "a/../../out", ""] {
+            assert!(folder.write(outside, b"", None).is_err(), "{outside}");
+        }
+        folder.write("a/in", b"first", None).unwrap();
+        assert!(folder.write("a/in", b"second", None).is_err());
+        folder.finish().unwrap();
+        assert_eq!(fs::read(around.path().join("new/a/in")).unwrap(), b"first");
+        assert!(!around.path().join("out").exists());
     }
 }
