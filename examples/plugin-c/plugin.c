@@ -7,6 +7,7 @@
 // kept for later. The functions that a plugin cannot do without are marked; the others make it a good one.
 #include <offkit_pi.h>
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,8 +17,8 @@ struct _pi_device { char unused; };
 struct _pi_context { char unused; };
 struct _pi_queue { char unused; };
 struct _pi_event { char unused; };
-struct _pi_mem { size_t size; float *data; };
-struct _pi_program { size_t length; char *code; };
+struct _pi_mem { size_t size; float data[]; };
+struct _pi_program { size_t length; char code[]; };
 struct _pi_kernel { bool has_a; float a; pi_mem memory[2]; };
 
 static struct _pi_platform the_platform;
@@ -41,9 +42,9 @@ static pi_result answer(const void *value, size_t length, size_t room, void *to,
 #define TEXT(text) answer(text, sizeof text, room, to, length_to)
 #define VALUE(type, value) do { type the_value = value; return answer(&the_value, sizeof the_value, room, to, length_to); } while (0)
 
-// Makes an object, all zeros.
-static pi_result create(size_t size, void *to) {
-  void *object = calloc(1, size);
+// Makes an object with room for more bytes behind it, all zeros.
+static pi_result create(size_t size, size_t more, void *to) {
+  void *object = more <= SIZE_MAX - size ? calloc(1, size + more) : NULL;
   if (object) memcpy(to, &object, sizeof object);
   return object ? PI_SUCCESS : PI_OUT_OF_HOST_MEMORY;
 }
@@ -57,7 +58,6 @@ static pi_result platform_info(pi_platform platform, pi_platform_info name, size
   switch (name) {
     case PI_PLATFORM_INFO_NAME: return TEXT("Example");
     case PI_PLATFORM_INFO_VENDOR: return TEXT("offkit");
-    case PI_PLATFORM_INFO_VERSION: return TEXT("1.0");
     default: return PI_INVALID_VALUE;
   }
 }
@@ -75,7 +75,6 @@ static pi_result device_info(pi_device device, pi_device_info name, size_t room,
     case PI_DEVICE_INFO_VENDOR: return TEXT("offkit");
     case PI_DEVICE_INFO_DRIVER_VERSION: return TEXT("1.0");
     case PI_DEVICE_INFO_TYPE: VALUE(pi_device_type, PI_DEVICE_TYPE_ACC);
-    case PI_DEVICE_INFO_MAX_COMPUTE_UNITS: VALUE(pi_uint32, 1);
     case PI_DEVICE_INFO_MAX_WORK_GROUP_SIZE: VALUE(size_t, 256);
     default: return PI_INVALID_VALUE;
   }
@@ -100,33 +99,27 @@ static pi_result select_binary(pi_device device, pi_device_binary *images, pi_ui
 // Needed, as are the other functions that create something.
 static pi_result context_create(const pi_context_properties *properties, pi_uint32 count, const pi_device *devices,
                                 pi_context_notify notify, void *data, pi_context *context) {
-  return create(sizeof **context, context);
+  return create(sizeof **context, 0, context);
 }
 
 static pi_result queue_create(pi_context context, pi_device device, pi_queue_properties properties, pi_queue *queue) {
   if (properties & ~PI_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) return PI_INVALID_QUEUE_PROPERTIES;
-  return create(sizeof **queue, queue);
+  return create(sizeof **queue, 0, queue);
 }
 
 static pi_result buffer_create(pi_context context, pi_mem_flags flags, size_t size, void *host, pi_mem *memory,
                                const pi_mem_properties *properties) {
   if (flags & PI_MEM_FLAGS_HOST_PTR_USE) return PI_INVALID_OPERATION;
-  pi_result result = create(sizeof **memory, memory);
-  if (result != PI_SUCCESS) return result;
+  if (create(sizeof **memory, size, memory) != PI_SUCCESS) return PI_MEM_OBJECT_ALLOCATION_FAILURE;
   (*memory)->size = size;
-  (*memory)->data = calloc(1, size);
-  if (!(*memory)->data) return free(*memory), PI_MEM_OBJECT_ALLOCATION_FAILURE;
   if (flags & PI_MEM_FLAGS_HOST_PTR_COPY) memcpy((*memory)->data, host, size);
   return PI_SUCCESS;
 }
 
 static pi_result program_create(pi_context context, const void *code, size_t length, pi_program *program) {
-  pi_result result = create(sizeof **program, program);
-  if (result != PI_SUCCESS) return result;
-  (*program)->code = malloc(length);
-  if (!(*program)->code) return free(*program), PI_OUT_OF_HOST_MEMORY;
-  memcpy((*program)->code, code, length);
+  if (create(sizeof **program, length, program) != PI_SUCCESS) return PI_OUT_OF_HOST_MEMORY;
   (*program)->length = length;
+  memcpy((*program)->code, code, length);
   return PI_SUCCESS;
 }
 
@@ -137,7 +130,7 @@ static pi_result program_build(pi_program program, pi_uint32 count, const pi_dev
 }
 
 static pi_result kernel_create(pi_program program, const char *name, pi_kernel *kernel) {
-  return strcmp(name, "saxpy") == 0 ? create(sizeof **kernel, kernel) : PI_INVALID_KERNEL_NAME;
+  return strcmp(name, "saxpy") == 0 ? create(sizeof **kernel, 0, kernel) : PI_INVALID_KERNEL_NAME;
 }
 
 // Needed, for arguments that are values.
@@ -159,7 +152,7 @@ static pi_result set_memory(pi_kernel kernel, pi_uint32 index, const pi_mem *mem
 }
 
 // The event of a command that is done.
-static pi_result done(pi_event *event) { return event ? create(sizeof **event, event) : PI_SUCCESS; }
+static pi_result done(pi_event *event) { return event ? create(sizeof **event, 0, event) : PI_SUCCESS; }
 
 // Needed.
 static pi_result launch(pi_queue queue, pi_kernel kernel, pi_uint32 dimensions, const size_t *offset, const size_t *global,
@@ -202,8 +195,8 @@ static pi_result queue_finish(pi_queue queue) { return PI_SUCCESS; }
 // There is no function that retains, so each object has one reference: the host's.
 static pi_result context_release(pi_context context) { return free(context), PI_SUCCESS; }
 static pi_result queue_release(pi_queue queue) { return free(queue), PI_SUCCESS; }
-static pi_result memory_release(pi_mem memory) { return free(memory->data), free(memory), PI_SUCCESS; }
-static pi_result program_release(pi_program program) { return free(program->code), free(program), PI_SUCCESS; }
+static pi_result memory_release(pi_mem memory) { return free(memory), PI_SUCCESS; }
+static pi_result program_release(pi_program program) { return free(program), PI_SUCCESS; }
 static pi_result kernel_release(pi_kernel kernel) { return free(kernel), PI_SUCCESS; }
 static pi_result event_release(pi_event event) { return free(event), PI_SUCCESS; }
 

@@ -12,8 +12,8 @@ use offkit_image::DeviceImage;
 use offkit_pi::NdRange;
 use offkit_pi::ffi::*;
 use offkit_pi::plugin::{
-    Argument, BufferRequest, Build, Command, Context, Device, Error, Event, Info, Kernel, Memory, NewEvent,
-    Platform, Plugin, Program, Queue, Ref, Result, Unsupported,
+    Argument, BufferRequest, Command, Context, Device, Done, Error, Info, Kernel, Memory, NewEvent, Platform,
+    Plugin, Program, Queue, Ref, Result, Unsupported,
 };
 use std::sync::{Arc, LazyLock, Mutex};
 
@@ -29,7 +29,7 @@ impl Plugin for Example {
     type Sampler = Unsupported;
     type Program = HostProgram;
     type Kernel = Saxpy;
-    type Event = DoneEvent;
+    type Event = Done;
     const NAME: &'static str = "example";
 
     fn platforms() -> Result<Vec<Arc<HostPlatform>>> {
@@ -53,7 +53,6 @@ impl Platform<Example> for HostPlatform {
         match name {
             PI_PLATFORM_INFO_NAME => Ok("Example".into()),
             PI_PLATFORM_INFO_VENDOR => Ok("offkit".into()),
-            PI_PLATFORM_INFO_VERSION => Ok("1.0".into()),
             name => Err(Error::unknown_query(name)),
         }
     }
@@ -80,7 +79,6 @@ impl Device<Example> for HostDevice {
             PI_DEVICE_INFO_NAME => Ok("Example in Rust".into()),
             PI_DEVICE_INFO_VENDOR => Ok("offkit".into()),
             PI_DEVICE_INFO_DRIVER_VERSION => Ok("1.0".into()),
-            PI_DEVICE_INFO_MAX_COMPUTE_UNITS => Ok(1u32.into()),
             PI_DEVICE_INFO_MAX_WORK_GROUP_SIZE => Ok(256usize.into()),
             name => Err(Error::unknown_query(name)),
         }
@@ -118,24 +116,17 @@ impl Context<Example> for HostContext {
 
 struct HostBuffer(Mutex<Vec<u8>>);
 
+/// A buffer as an argument that may not be set yet.
+type Buffer = Option<Ref<HostBuffer>>;
+
 impl Memory<Example> for HostBuffer {}
 
 struct HostProgram(bool);
 
 impl Program<Example> for HostProgram {
-    fn compile(&self, options: &str) -> Result<()> {
-        self.build(options)
-    }
-
     fn build(&self, _: &str) -> Result<()> {
-        match self.0 {
-            true => Ok(()),
-            false => Err(Error::new(PI_BUILD_PROGRAM_FAILURE, "there is no saxpy in it")),
-        }
-    }
-
-    fn build_info(&self) -> Build {
-        Build::default()
+        let error = || Error::new(PI_BUILD_PROGRAM_FAILURE, "there is no saxpy in it");
+        self.0.then_some(()).ok_or_else(error)
     }
 
     fn kernel_names(&self) -> Result<Vec<String>> {
@@ -145,24 +136,14 @@ impl Program<Example> for HostProgram {
     fn create_kernel(_: &Ref<HostProgram>, name: &str) -> Result<Saxpy> {
         match name {
             "saxpy" => Ok(Saxpy::default()),
-            name => Err(Error::new(
-                PI_INVALID_KERNEL_NAME,
-                format_args!("no kernel {name}"),
-            )),
+            _ => Err(Error::new(PI_INVALID_KERNEL_NAME, "the kernel is saxpy")),
         }
     }
 }
 
+/// `y[i] += a * x[i]`: `a`, and the buffers `x` and `y`, as far as they are set.
 #[derive(Default)]
-struct Saxpy(Mutex<Arguments>);
-
-/// `y[i] += a * x[i]`
-#[derive(Default)]
-struct Arguments {
-    a: Option<f32>,
-    x: Option<Ref<HostBuffer>>,
-    y: Option<Ref<HostBuffer>>,
-}
+struct Saxpy(Mutex<(Option<f32>, [Buffer; 2])>);
 
 impl Kernel<Example> for Saxpy {
     fn name(&self) -> String {
@@ -176,29 +157,19 @@ impl Kernel<Example> for Saxpy {
     fn set_argument(&self, index: u32, value: Argument<'_, Example>) -> Result<()> {
         let mut arguments = self.0.lock().unwrap();
         match (index, value) {
-            (0, Argument::Bytes(&[a, b, c, d])) => arguments.a = Some(f32::from_ne_bytes([a, b, c, d])),
-            (1, Argument::Memory(memory)) => arguments.x = memory,
-            (2, Argument::Memory(memory)) => arguments.y = memory,
+            (0, Argument::Bytes(&[a, b, c, d])) => arguments.0 = Some(f32::from_ne_bytes([a, b, c, d])),
+            (1, Argument::Memory(memory)) => arguments.1[0] = memory,
+            (2, Argument::Memory(memory)) => arguments.1[1] = memory,
             (0..=2, value) => return Err(Error::new(PI_INVALID_ARG_VALUE, value)),
             _ => return Err(Error::new(PI_INVALID_ARG_INDEX, "saxpy takes three arguments")),
         }
         Ok(())
     }
-
-    fn group_info(&self, _: &Arc<HostDevice>, name: pi_kernel_group_info) -> Result<Info> {
-        Err(Error::unknown_query(name))
-    }
 }
 
 impl Saxpy {
     fn run(&self, range: &NdRange) -> Result<()> {
-        let arguments = self.0.lock().unwrap();
-        let Arguments {
-            a: Some(a),
-            x: Some(x),
-            y: Some(y),
-        } = &*arguments
-        else {
+        let (Some(a), [Some(x), Some(y)]) = &*self.0.lock().unwrap() else {
             return Err(Error::new(PI_INVALID_KERNEL_ARGS, "not all arguments are set"));
         };
         // A copy, for x may be y.
@@ -208,7 +179,7 @@ impl Saxpy {
         if range.dimensions != 1 || items.end > x.len().min(y.len()) / 4 {
             return Err(Error::new(
                 PI_INVALID_GLOBAL_WORK_SIZE,
-                "the range is not within x and y",
+                "it is not within x and y",
             ));
         }
         let (x, y) = (x.as_chunks().0, y.as_chunks_mut().0);
@@ -225,48 +196,33 @@ impl Queue<Example> for HostQueue {
     fn enqueue(
         _: &Ref<HostQueue>,
         command: Command<Example>,
-        _: &[Ref<DoneEvent>],
+        _: &[Ref<Done>],
         event: NewEvent<'_, Example>,
     ) -> Result<()> {
+        use Command::{Barrier, Launch, Marker, ReadBuffer, WriteBuffer};
         match command {
-            Command::Launch { kernel, range } => kernel.run(&range)?,
-            Command::ReadBuffer {
+            Launch { kernel, range } => kernel.run(&range)?,
+            ReadBuffer {
                 buffer,
                 offset,
                 mut target,
             } => {
-                let size = target.size();
-                target.write(0, &buffer.0.lock().unwrap()[offset..offset + size]);
+                target.write(0, &buffer.0.lock().unwrap()[offset..][..target.size()]);
             }
-            Command::WriteBuffer {
+            WriteBuffer {
                 buffer,
                 offset,
                 source,
             } => {
-                source.read(0, &mut buffer.0.lock().unwrap()[offset..offset + source.size()]);
+                source.read(0, &mut buffer.0.lock().unwrap()[offset..][..source.size()]);
             }
-            Command::Marker | Command::Barrier => {}
+            Marker | Barrier => {}
             _ => return Err(Error::unsupported("this command")),
         }
-        event.create(|| DoneEvent)?;
-        Ok(())
+        event.create(|| Done).map(drop)
     }
 
     fn finish(&self) -> Result<()> {
         Ok(())
     }
-}
-
-struct DoneEvent;
-
-impl Event<Example> for DoneEvent {
-    fn status(&self) -> pi_event_status {
-        PI_EVENT_COMPLETE
-    }
-
-    fn failure(&self) -> Option<String> {
-        None
-    }
-
-    fn wait(&self) {}
 }

@@ -19,8 +19,10 @@ pub trait Event<P: Plugin>: Send + Sync + 'static {
     /// How far the command is: a `PI_EVENT_*` value, or the negative result code it failed with.
     fn status(&self) -> pi_event_status;
 
-    /// What happened to a command that failed.
-    fn failure(&self) -> Option<String>;
+    /// What happened to a command that failed, in words.
+    fn failure(&self) -> Option<String> {
+        None
+    }
 
     /// Waits until the command is done, or has failed.
     fn wait(&self);

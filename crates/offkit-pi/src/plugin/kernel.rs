@@ -73,7 +73,9 @@ pub trait Kernel<P: Plugin>: Send + Sync + 'static {
     /// # Errors
     ///
     /// [`Error::unknown_query`] for one that is not known.
-    fn group_info(&self, device: &Arc<P::Device>, name: pi_kernel_group_info) -> Result<Info>;
+    fn group_info(&self, device: &Arc<P::Device>, name: pi_kernel_group_info) -> Result<Info> {
+        Err(Error::unknown_query(name))
+    }
 
     /// Answers a query about sub-groups with a `u32` (`PI_KERNEL_MAX_SUB_GROUP_SIZE` and the like).
     ///

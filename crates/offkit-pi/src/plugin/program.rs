@@ -57,7 +57,9 @@ pub trait Program<P: Plugin>: Sized + Send + Sync + 'static {
     ///
     /// [`Error`] if it does not compile ([`PI_COMPILE_PROGRAM_FAILURE`]); [`build_info`](Self::build_info)
     /// has the details.
-    fn compile(&self, options: &str) -> Result<()>;
+    fn compile(&self, options: &str) -> Result<()> {
+        Err(Error::unsupported("compiling without linking"))
+    }
 
     /// Compiles and links the program.
     ///
@@ -68,7 +70,9 @@ pub trait Program<P: Plugin>: Sized + Send + Sync + 'static {
     fn build(&self, options: &str) -> Result<()>;
 
     /// How the last compile, link or build went.
-    fn build_info(&self) -> Build;
+    fn build_info(&self) -> Build {
+        Build::default()
+    }
 
     /// The source text it was made from; empty for a program that was not made from any, such as one in
     /// intermediate language.

@@ -1,11 +1,9 @@
 //! Objects that a plugin does not have.
 
 use super::{
-    Argument, Build, Command, Event, Info, Kernel, Memory, NewEvent, Plugin, Program, Queue, Ref, Result,
-    Sampler,
+    Argument, Command, Event, Kernel, Memory, NewEvent, Plugin, Program, Queue, Ref, Result, Sampler,
 };
 use crate::ffi::*;
-use std::sync::Arc;
 
 /// The type of a kind of object that a plugin does not have. There are no values of it; the functions of
 /// [`Context`] that would make one are left out.
@@ -29,15 +27,7 @@ impl<P: Plugin> Memory<P> for Unsupported {}
 impl<P: Plugin> Sampler<P> for Unsupported {}
 
 impl<P: Plugin> Program<P> for Unsupported {
-    fn compile(&self, _: &str) -> Result<()> {
-        match *self {}
-    }
-
     fn build(&self, _: &str) -> Result<()> {
-        match *self {}
-    }
-
-    fn build_info(&self) -> Build {
         match *self {}
     }
 
@@ -62,18 +52,10 @@ impl<P: Plugin> Kernel<P> for Unsupported {
     fn set_argument(&self, _: u32, _: Argument<'_, P>) -> Result<()> {
         match *self {}
     }
-
-    fn group_info(&self, _: &Arc<P::Device>, _: pi_kernel_group_info) -> Result<Info> {
-        match *self {}
-    }
 }
 
 impl<P: Plugin> Event<P> for Unsupported {
     fn status(&self) -> pi_event_status {
-        match *self {}
-    }
-
-    fn failure(&self) -> Option<String> {
         match *self {}
     }
 

@@ -1,0 +1,16 @@
+//! The event of a command that is done already.
+
+use super::{Event, Plugin};
+use crate::ffi::*;
+
+/// The event of plugins that do each command before they return from submitting it: always complete.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Done;
+
+impl<P: Plugin> Event<P> for Done {
+    fn status(&self) -> pi_event_status {
+        PI_EVENT_COMPLETE
+    }
+
+    fn wait(&self) {}
+}
