@@ -3,7 +3,7 @@
 //! A plugin is code of somebody else over a driver of somebody else: loading it can crash, hang, end the process or eat
 //! the memory. So a library that is not known to be good is first loaded by [`HELPER`], a program beside the one that
 //! offkit is in, which lists its devices and says how far it came. A library is known to be good when that went well
-//! with the same file (path, size, time, inode), the same OpenCL drivers listed, the same libraries of drivers and the same
+//! with the same file (path, size, time), the same OpenCL drivers listed, the same libraries of drivers and the same
 //! adapters of Unified Runtime; the user's cache remembers it.
 //!
 //! The same goes for the drivers and adapters below a plugin of offkit's own ([`offkit_pi::below`]). All of them are tried at
@@ -23,6 +23,7 @@ use std::collections::HashSet;
 use std::env;
 use std::ffi::OsString;
 use std::fmt;
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -147,6 +148,28 @@ pub struct LeftOut {
     pub named_by: String,
     /// What it does.
     pub harm: Harm,
+    /// The OpenCL drivers that do the harm, where it is an adapter that loads them and does none without.
+    pub drivers: Vec<PathBuf>,
+}
+
+impl LeftOut {
+    /// The harm, and who does it.
+    #[must_use]
+    pub fn harm(&self) -> String {
+        let names = self.drivers.iter().map(|driver| driver.display().to_string());
+        let names = names.collect::<Vec<_>>().join(" and ");
+        match self.drivers.len() {
+            0 => self.harm.to_string(),
+            1 => format!(
+                "{}; the OpenCL driver {names}, which it loads, does that",
+                self.harm
+            ),
+            _ => format!(
+                "{}; the OpenCL drivers {names}, which it loads, do that",
+                self.harm
+            ),
+        }
+    }
 }
 
 impl fmt::Display for LeftOut {
@@ -155,8 +178,9 @@ impl fmt::Display for LeftOut {
             kind,
             library,
             named_by,
-            harm,
+            ..
         } = self;
+        let harm = self.harm();
         write!(formatter, "{kind} {} ({named_by}): {harm}", library.display())
     }
 }
@@ -251,12 +275,18 @@ impl Trials {
         }
         let mut left_out = Vec::new();
         for (library, named_by) in &candidates {
-            if let Err(harm) = self.without(true, &but(Some(library)))? {
+            let others = but(Some(library));
+            if let Err(harm) = self.without(true, &others, None)? {
+                let drivers = match kind {
+                    below::Kind::UnifiedRuntime => self.drivers_at_fault(&others)?,
+                    _ => Vec::new(),
+                };
                 left_out.push(LeftOut {
                     kind,
                     library: library.clone(),
                     named_by: named_by.clone(),
                     harm,
+                    drivers,
                 });
             }
         }
@@ -268,20 +298,58 @@ impl Trials {
         }))
     }
 
-    /// Tries the plugin with all but these.
-    fn together(&self, left_out: &[&Path]) -> io::Result<Result<(), Harm>> {
-        self.without(false, left_out)
+    /// The OpenCL drivers that do the harm of the adapter that is not among the others: one for OpenCL loads whatever
+    /// drivers are listed, and is not to blame for them.
+    fn drivers_at_fault(&self, others: &[&Path]) -> io::Result<Vec<PathBuf>> {
+        let candidates = machine::below(below::Kind::OpenCl);
+        // The loader takes its drivers from the files in a folder.
+        let folder = tempfile::Builder::new().prefix("offkit-probe-").tempdir()?;
+        let with = |drivers: &[&Path]| {
+            let listed = folder.path().join("drivers.icd");
+            match drivers {
+                [] => {}
+                [driver, ..] => fs::write(&listed, format!("{}\n", driver.display()))?,
+            }
+            self.without(true, others, Some((folder.path(), drivers)))
+        };
+        if candidates.is_empty() || with(&[])?.is_err() {
+            return Ok(Vec::new());
+        }
+        let mut at_fault = Vec::new();
+        for (driver, _) in candidates {
+            if !at_fault.contains(&driver) && with(&[&driver])?.is_err() {
+                at_fault.push(driver);
+            }
+        }
+        Ok(at_fault)
     }
 
-    /// Tries the plugin without these, perhaps for the sake of one that is below it alone; and remembers if no harm came of
-    /// that, or if it hung.
-    fn without(&self, is_below: bool, left_out: &[&Path]) -> io::Result<Result<(), Harm>> {
+    /// Tries the plugin with all but these.
+    fn together(&self, left_out: &[&Path]) -> io::Result<Result<(), Harm>> {
+        self.without(false, left_out, None)
+    }
+
+    /// Tries the plugin without these, perhaps for the sake of one that is below it alone, and with a folder that lists
+    /// some OpenCL drivers in the place of all; and remembers if no harm came of that, or if it hung.
+    fn without(
+        &self,
+        is_below: bool,
+        left_out: &[&Path],
+        drivers: Option<(&Path, &[&Path])>,
+    ) -> io::Result<Result<(), Harm>> {
         let add = |key: Option<Key>, library: &&Path| Some(key?.text("without", library.display()));
         let key = left_out.iter().fold(self.key.clone(), add);
         // What is said of the only one below a plugin is not said of the plugin.
         let key = match is_below {
             true => key.map(|key| key.text("about", "what is below")),
             false => key,
+        };
+        let key = match drivers {
+            Some((_, drivers)) => key.map(|key| {
+                let names = drivers.iter().map(|driver| driver.display().to_string());
+                key.text("OpenCL drivers listed", names.collect::<Vec<_>>().join(":"))
+            }),
+            None => key,
         };
         let kept = key.as_ref().and_then(|key| Cache::user().get(key));
         let kept = kept.as_deref();
@@ -291,7 +359,13 @@ impl Trials {
         if let Some(hang) = kept.and_then(hang::recent) {
             return Ok(Err(hang));
         }
-        let outcome = child::run(&self.helper, &self.library, is_below, left_out)?;
+        let outcome = child::run(
+            &self.helper,
+            &self.library,
+            is_below,
+            left_out,
+            drivers.map(|(folder, _)| folder),
+        )?;
         match &outcome {
             Ok(()) => keep(key.as_ref(), GOOD),
             Err(harm) => keep_hang(key.as_ref(), harm),

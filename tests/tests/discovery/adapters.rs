@@ -128,3 +128,61 @@ fn an_adapter_that_does_harm_is_left_out_and_hides_no_other() {
         &["it is for ", ", and this program for ", "another architecture"],
     );
 }
+
+/// An adapter over OpenCL has a loader of its own, which loads every driver that is listed.
+#[test]
+fn an_adapter_is_not_blamed_for_a_driver_that_it_loads() {
+    need!("cc");
+    let machine = Machine {
+        folder: Folder::new(),
+    };
+    let folder = &machine.folder;
+    let loads = format!(
+        r#"#include "{}"
+#include <dlfcn.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+__attribute__((constructor)) static void start(void) {{
+  char pattern[4096], driver[4096];
+  glob_t found;
+  snprintf(pattern, sizeof pattern, "%s/*.icd", getenv("OCL_ICD_VENDORS"));
+  if (glob(pattern, 0, NULL, &found) != 0) return;
+  for (size_t i = 0; i < found.gl_pathc; i++) {{
+    FILE *file = fopen(found.gl_pathv[i], "r");
+    if (file && fscanf(file, "%4095s", driver) == 1) dlopen(driver, RTLD_NOW);
+  }}
+}}
+"#,
+        root().join("tests/ur-adapter/adapter.c").display()
+    );
+    let options = "-w -std=gnu11 -fvisibility=hidden -DFORM=3 -DODD=0 -DVERSION=12";
+    let adapter = library(folder, "ur_adapter_loads", &loads, options);
+    std::fs::create_dir(folder.path("vendors")).unwrap();
+    let crash = library(folder, "crash", CRASH, "");
+    let harmless = library(folder, "harmless", "int other;", "");
+    folder.write("vendors/a.icd", format!("{harmless}\n"));
+    folder.write("vendors/b.icd", format!("{crash}\n"));
+    let path = |name: &str| folder.path(name).display().to_string();
+    let (vendors, cache) = (path("vendors"), path("cache"));
+    let variables = [
+        ("UR_ADAPTERS_FORCE_LOAD", &*adapter),
+        ("OCL_ICD_VENDORS", &*vendors),
+        ("XDG_CACHE_HOME", &*cache),
+    ];
+    let outcome = machine.run("devices", &variables);
+    let blamed = format!(
+        "while it is loaded (signal 11, SIGSEGV); the OpenCL driver {crash}, which it loads, does that"
+    );
+    assert!(outcome.stderr.contains(&blamed), "{outcome:#?}");
+    says(
+        &machine.findings(ABOUT, &variables),
+        "libur_adapter_loads.so",
+        "problem",
+        &[&blamed, "See OpenCL drivers for what to do"],
+    );
+    // Without that driver the adapter's device is there.
+    std::fs::remove_file(folder.path("vendors/b.icd")).unwrap();
+    let outcome = machine.run("devices", &variables);
+    assert!(outcome.stdout.contains("Toaster"), "{outcome:#?}");
+}

@@ -15,12 +15,13 @@ use super::{Harm, MEMORY, PATIENCE, PATIENCE_VARIABLE};
 
 /// Runs the helper to its end, or stops it.
 ///
-/// It may be about the one below the plugin that is not left out.
+/// It may be about the one below the plugin that is not left out, and be with the OpenCL drivers of a folder alone.
 pub(super) fn run(
     helper: &Path,
     library: &OsStr,
     is_below: bool,
     left_out: &[&Path],
+    drivers: Option<&Path>,
 ) -> io::Result<Result<(), Harm>> {
     // A file takes whatever the plugin prints; a pipe that nobody reads would stop it.
     let mut report = tempfile::tempfile()?;
@@ -40,11 +41,19 @@ pub(super) fn run(
     for name in trace::VARIABLES {
         command.env_remove(name);
     }
+    if let Some(folder) = drivers {
+        // Loaders add what the second names to what they find by the first.
+        command
+            .env("OCL_ICD_VENDORS", folder)
+            .env_remove("OCL_ICD_FILENAMES");
+    }
     let mut child = command.spawn()?;
     let ended = wait(&mut child)?;
     let mut text = Vec::new();
-    report.seek(SeekFrom::Start(0))?;
-    report.take(1 << 20).read_to_end(&mut text)?;
+    // How far it came is at the end, however much the plugin has printed before.
+    let size = report.seek(SeekFrom::End(0))?;
+    report.seek(SeekFrom::Start(size.saturating_sub(MOST_READ)))?;
+    report.take(MOST_READ).read_to_end(&mut text)?;
     let text = String::from_utf8_lossy(&text);
     let mut stages = text.lines().filter_map(|line| line.strip_prefix(MARK));
     let stage = stages.next_back().unwrap_or(LOADING);
@@ -123,6 +132,9 @@ fn signal(_: ExitStatus) -> Option<i32> {
     None
 }
 
+/// How much of what was printed is looked at, in bytes.
+const MOST_READ: u64 = 1 << 20;
+
 /// What the helper's own lines begin with, among whatever a plugin prints.
 const MARK: &str = "offkit-probe: ";
 
@@ -181,4 +193,23 @@ fn says(stage: &str) {
     let mut output = io::stdout().lock();
     // On a line of its own, whatever a plugin has printed before; flushed, since the process may crash at any time.
     let _nobody_reads = writeln!(output, "\n{MARK}{stage}").and_then(|()| output.flush());
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plugin_that_prints_much_is_good() {
+        let folder = tempfile::tempdir().unwrap();
+        let script = folder.path().join("helper");
+        fs::write(
+            &script,
+            format!("head -c 2000000 /dev/zero\necho\necho '{MARK}{DONE}'\n"),
+        )
+        .unwrap();
+        // A shell takes the library for a script.
+        let outcome = run(Path::new("/bin/sh"), script.as_os_str(), false, &[], None);
+        assert_eq!(outcome.unwrap(), Ok(()));
+    }
 }

@@ -85,13 +85,19 @@ fn opened(kind: Kind, below: &Below, runtime: &Runtime) -> Finding {
     } = below;
     let finding = |state| Finding::new(heading(kind), state, name(library, named_by));
     let is_harmful = |left_out: &&LeftOut| left_out.library.to_string_lossy() == library.as_str();
-    if let Some(LeftOut { harm, .. }) = runtime.left_out().find(is_harmful) {
-        let advice = format!(
-            "Install it again, or {}; offkit tries it whenever it starts.",
-            forget(named_by)
-        );
+    if let Some(left_out) = runtime.left_out().find(is_harmful) {
+        let advice = match left_out.drivers.is_empty() {
+            true => format!(
+                "Install it again, or {}; offkit tries it whenever it starts.",
+                forget(named_by)
+            ),
+            false => {
+                "See OpenCL drivers for what to do about that; offkit tries the adapter whenever it starts."
+                    .to_owned()
+            }
+        };
         return finding("problem")
-            .because(format!("left out: {harm}"))
+            .because(format!("left out: {}", left_out.harm()))
             .advised(Some(advice));
     }
     match outcome {
