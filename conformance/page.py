@@ -13,7 +13,7 @@ HEAD = """# Conformance
 
 Khronos' OpenCL conformance suite, run on [offkit's OpenCL driver](opencl-driver.md), beside {runtime}
 ({suite} for both). Nothing has been submitted to Khronos. `./dev conformance --page` writes this page from
-the results that are kept in `target/conformance`. Rows of which fewer tests were run since it was written before are taken
+the results that are kept in `conformance/results`. Rows of which fewer tests were run since it was written before are taken
 over as they stand, with a mark.
 
 ```console

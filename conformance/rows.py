@@ -100,9 +100,22 @@ ROWS = {
 OURS = "liboffkit_opencl"
 
 
+def kind(spirv, full):
+    return f"{'spirv' if spirv else 'source'}-{'full' if full else 'quick'}"
+
+
 def kept(spirv, full, driver=OURS):
-    """Where results of this kind are kept, one file a row."""
-    return KEPT / driver / f"{'spirv' if spirv else 'source'}-{'full' if full else 'quick'}"
+    """Where results of this kind are kept, one file a row.
+
+    Those of offkit's own driver belong to the project, so that a row that takes many hours can be gone on with on another
+    machine.
+    """
+    return (HERE / "results" if driver == OURS else KEPT / driver) / kind(spirv, full)
+
+
+def logs(spirv, full, driver=OURS):
+    """Where what the programs print is kept, one file a row."""
+    return KEPT / driver / kind(spirv, full) / "logs"
 
 
 def results(spirv, full, driver=OURS):

@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 
 import page
-from rows import HERE, KEPT, OURS, ROOT, ROWS, kept, results
+from rows import HERE, KEPT, OURS, ROOT, ROWS, kept, logs, results
 
 # How a test's last line in the log says what came of it. What a test itself said may stand before it.
 VERDICTS = (
@@ -259,9 +259,9 @@ def run_row(suite, name, only):
     wished = [test for test in names if pending(test)]
     queues = [[test for test in wished if (test in record["tests"]) == again] for again in (False, True)]
     began, done = time.monotonic(), set()
-    logs = file.parent / "logs"
-    logs.mkdir(exist_ok=True)
-    with (logs / f"{name}.log").open("ab", buffering=0) as log:
+    folder = logs(options.spirv, options.full, options.driver.stem)
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / f"{name}.log").open("ab", buffering=0) as log:
         for queue in queues:
             while queue:
                 left = options.limit - (time.monotonic() - began)
@@ -270,7 +270,7 @@ def run_row(suite, name, only):
                 suite.run(name, queue, left, options.each, log, report)
                 # A program that dies before its first test says nothing of any.
                 if not done.intersection(queue):
-                    print(f"  {name}: its program ends before a test begins; see {logs / name}.log", file=sys.stderr)
+                    print(f"  {name}: its program ends before a test begins; see {folder / name}.log", file=sys.stderr)
                     break
                 queue = [test for test in queue if test not in done]
     print(f"{name}: {page.summary(record)}", flush=True)
@@ -298,7 +298,7 @@ def main():
     if not options.driver.exists():
         fail(f"there is no {options.driver}")
     suite = Suite(options, programs_of(options.cts.resolve(), rows))
-    print(f"logs are in {kept(options.spirv, options.full, options.driver.stem)}/logs", flush=True)
+    print(f"logs are in {logs(options.spirv, options.full, options.driver.stem)}", flush=True)
     for name, only in rows.items():
         if suite.program(ROWS[name]) is None:
             print(f"{name}: not built in {suite.programs}", flush=True)
