@@ -296,6 +296,10 @@ static void memory(void) {
     OK(clEnqueueNDRangeKernel(commands, kernel, 1, NULL, &global, NULL, 0, NULL, NULL));
     OK(clFinish(commands));
     CHECK(svm[0] == 8 && svm[63] == 8);
+    CHECK(clEnqueueSVMMemFill(commands, svm, &seven, (size_t)-1, 256, 0, NULL, NULL) == CL_INVALID_VALUE);
+    // What is to be overwritten is not to be read.
+    cl_map_flags both = CL_MAP_READ | CL_MAP_WRITE_INVALIDATE_REGION;
+    CHECK(clEnqueueSVMMap(commands, CL_TRUE, both, svm, 256, 0, NULL, NULL) == CL_INVALID_VALUE);
     // A buffer of that memory, and a part of it.
     cl_mem buffer = clCreateBuffer(context, CL_MEM_USE_HOST_PTR, 256, svm, &error);
     OK(error);
@@ -323,7 +327,119 @@ static void memory(void) {
     OK(fill(commands, usm, &pattern, sizeof pattern, 800, 0, NULL, NULL));
     OK(clFinish(commands));
     CHECK(usm[0] == pattern && usm[99] == pattern);
+    CHECK(fill(commands, usm, &pattern, (size_t)-1, 800, 0, NULL, NULL) == CL_INVALID_VALUE);
     OK(release(context, usm));
+}
+
+// The memory of a buffer, and what was in it when the driver gave it up.
+struct given_up {
+    volatile int is_told;
+    int memory[1024], found;
+};
+
+static void CL_CALLBACK give_up(cl_mem buffer, void *data) {
+    (void)buffer;
+    struct given_up *given_up = data;
+    given_up->found = given_up->memory[0];
+    given_up->is_told = 1;
+}
+
+// Memory that a host has lent is its own again when the commands that use it are over, and not when it has let go of all.
+static void lent(void) {
+    // Whether the queue goes first.
+    for (int goes = 0; goes < 2; goes++) {
+        cl_int error;
+        static struct given_up used, idle;
+        used = idle = (struct given_up){0};
+        cl_command_queue commands = queue(goes ? CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE : 0);
+        cl_mem buffer = clCreateBuffer(context, CL_MEM_USE_HOST_PTR, sizeof used.memory, used.memory, &error);
+        OK(error);
+        OK(clSetMemObjectDestructorCallback(buffer, give_up, &used));
+        cl_mem other = clCreateBuffer(context, CL_MEM_USE_HOST_PTR, sizeof idle.memory, idle.memory, &error);
+        OK(error);
+        OK(clSetMemObjectDestructorCallback(other, give_up, &idle));
+        // Without commands there is nothing to wait for.
+        OK(clReleaseMemObject(other));
+        while (!idle.is_told) {
+        }
+        cl_event gate = clCreateUserEvent(context, &error);
+        OK(error);
+        int seven = 7;
+        OK(clEnqueueFillBuffer(commands, buffer, &seven, sizeof seven, 0, sizeof used.memory, 1, &gate, NULL));
+        if (goes)
+            OK(clReleaseCommandQueue(commands));
+        OK(clReleaseMemObject(buffer));
+        CHECK(!used.is_told);
+        OK(clSetUserEventStatus(gate, CL_COMPLETE));
+        while (!used.is_told) {
+        }
+        CHECK(used.found == 7);
+        OK(clReleaseEvent(gate));
+        if (!goes)
+            OK(clReleaseCommandQueue(commands));
+    }
+}
+
+static volatile int is_asked;
+
+static void *ask_for_binary(void *program) {
+    size_t size;
+    while (is_asked)
+        OK(clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, NULL));
+    return NULL;
+}
+
+// What is built stays built whoever asks for something else, and of what was not built nothing is told.
+static void status(void) {
+    const char *source = "#ifdef WRONG\n#error wrong\n#endif\n"
+                         "global int four = 4; kernel void k(global int *x) { *x = four; }";
+    cl_int error;
+    cl_program program = clCreateProgramWithSource(context, 1, &source, NULL, &error);
+    OK(error);
+    OK(clBuildProgram(program, 1, &device, "-cl-std=CL3.0", NULL, NULL));
+    cl_build_status found;
+    pthread_t other;
+    is_asked = 1;
+    CHECK(!pthread_create(&other, NULL, ask_for_binary, program));
+    for (int i = 0; i < 100000; i++) {
+        OK(clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_STATUS, sizeof found, &found, NULL));
+        CHECK(found == CL_BUILD_SUCCESS);
+    }
+    is_asked = 0;
+    CHECK(!pthread_join(other, NULL));
+    size_t size;
+    cl_program_build_info variables = CL_PROGRAM_BUILD_GLOBAL_VARIABLE_TOTAL_SIZE;
+    OK(clGetProgramBuildInfo(program, device, variables, sizeof size, &size, NULL));
+    CHECK(size);
+    CHECK(clBuildProgram(program, 1, &device, "-cl-std=CL3.0 -DWRONG", NULL, NULL) == CL_BUILD_PROGRAM_FAILURE);
+    OK(clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_STATUS, sizeof found, &found, NULL));
+    CHECK(found == CL_BUILD_ERROR);
+    OK(clGetProgramBuildInfo(program, device, variables, sizeof size, &size, NULL));
+    CHECK(!size);
+}
+
+// Numbers of a caller's may be anything.
+static void numbers(void) {
+    cl_int error;
+    cl_kernel kernel = clCreateKernel(from_source("kernel void k(local int *a, local int *b) {}"), "k", &error);
+    OK(error);
+    size_t sizes[3] = {(size_t)1 << 62, 8, 1}, answer[3];
+    for (int i = 0; i < 2; i++) {
+        cl_kernel_sub_group_info asked[] = {CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE, CL_KERNEL_SUB_GROUP_COUNT_FOR_NDRANGE};
+        error = clGetKernelSubGroupInfo(kernel, device, asked[i], sizeof sizes, sizes, sizeof answer, answer, NULL);
+        CHECK(error == CL_INVALID_VALUE);
+    }
+    // A number of 8 bytes, of which half are there.
+    error = clGetKernelSubGroupInfo(kernel, device, CL_KERNEL_LOCAL_SIZE_FOR_SUB_GROUP_COUNT, 4, sizes, sizeof answer, answer, NULL);
+    CHECK(error == CL_INVALID_VALUE);
+    for (int i = 0; i < 2; i++)
+        clSetKernelArg(kernel, i, (size_t)-1, NULL);
+    cl_ulong local;
+    OK(clGetKernelWorkGroupInfo(kernel, device, CL_KERNEL_LOCAL_MEM_SIZE, sizeof local, &local, NULL));
+    // Without a list its length says nothing.
+    cl_uint count = 0;
+    OK(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, NULL, &count));
+    CHECK(count);
 }
 
 // What a loader does with a driver of version 2 of cl_khr_icd: it asks for every function by name, and every handle
@@ -342,6 +458,9 @@ static void loader(const char *library) {
     set_data set = (set_data)find("clIcdSetPlatformDispatchDataKHR");
     CHECK(ids && function && set);
     void **drivers;
+    cl_uint count = 0;
+    OK(ids(1, NULL, &count));
+    CHECK(count == 1);
     OK(ids(1, (cl_platform_id *)&drivers, NULL));
     void **table = drivers[0], *before = drivers[1];
     CHECK((long)table[0] == tag && (long)table[31] == tag);
@@ -656,6 +775,12 @@ int main(int count, char **words) {
         profiling();
     else if (!strcmp(check, "memory"))
         memory();
+    else if (!strcmp(check, "lent"))
+        lent();
+    else if (!strcmp(check, "status"))
+        status();
+    else if (!strcmp(check, "numbers"))
+        numbers();
     else if (!strcmp(check, "local-memory"))
         local_memory();
     else if (!strcmp(check, "loader") && count > 2)

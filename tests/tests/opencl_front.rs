@@ -203,6 +203,24 @@ fn host_and_kernels_share_memory() {
 }
 
 #[test]
+fn lent_memory_is_given_up_when_the_commands_that_use_it_are_over() {
+    let Some(front) = Front::get() else { return };
+    front.check(&["lent"]);
+}
+
+#[test]
+fn what_is_built_stays_built_whoever_asks_and_what_fails_leaves_nothing() {
+    let Some(front) = Front::get() else { return };
+    front.check(&["status"]);
+}
+
+#[test]
+fn numbers_that_cannot_be_are_refused() {
+    let Some(front) = Front::get() else { return };
+    front.check(&["numbers"]);
+}
+
+#[test]
 fn local_arguments_take_all_the_local_memory_there_is() {
     let Some(front) = Front::get() else { return };
     front.check(&["local-memory"]);

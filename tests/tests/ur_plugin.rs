@@ -244,6 +244,53 @@ fn the_tables_of_every_form_are_understood() {
     missing(error, "urUSMSharedAlloc");
 }
 
+#[test]
+fn what_a_command_uses_stays_where_the_adapter_does_not_say_how_far_it_is() {
+    need!("clang-22");
+    let test = "what_a_command_uses_stays_where_the_adapter_does_not_say_how_far_it_is";
+    let folder = Folder::new();
+    let adapter = own(&folder, "mute", "-DFORM=2 -DODD=0 -DVERSION=12 -DMUTE");
+    if !is_inside(test, &[("UR_ADAPTERS_FORCE_LOAD", adapter)]) {
+        return;
+    }
+    let device = first_device();
+    let context = Context::new(&[&device]).unwrap();
+    let queue = context.queue(&device, QueueProperties::default()).unwrap();
+    let program = context.program_with_il(b"SPIR-V").unwrap();
+    program.build("").unwrap();
+    let mut kernel = program.kernel("saxpy").unwrap();
+    let [x, y, other] = [3.0, 1.0, 0.0].map(|value| context.buffer_from(&bytes(value)).unwrap());
+    kernel.set_argument(0, 2.0f32).unwrap();
+    kernel.set_argument(1, &x).unwrap();
+    kernel.set_argument(2, &y).unwrap();
+    drop(queue.launch(&kernel, &NdRange::new([64]), &[]).unwrap());
+    drop((x, y, kernel));
+    // Behind another command it is looked at which are over.
+    let mut out = [1; 256];
+    queue.read_buffer(&other, 0, &mut out, &[]).unwrap();
+    queue.finish().unwrap();
+    // The adapter says if a buffer went too early.
+    let error = program.build("--burn").unwrap_err().to_string();
+    assert!(error.contains("the toaster is on fire"), "{error}");
+}
+
+#[test]
+fn offkits_own_devices_are_not_there_a_second_time() {
+    need!("clang-22");
+    let test = "offkits_own_devices_are_not_there_a_second_time";
+    let folder = Folder::new();
+    // As the driver says in the tests of its own.
+    let header = folder.write("name.h", "#define NAME \"offkit CPU\"\n");
+    let options = format!("-DFORM=2 -DODD=0 -DVERSION=12 -include {}", header.display());
+    if !is_inside(test, &[("UR_ADAPTERS_FORCE_LOAD", own(&folder, "own", &options))]) {
+        return;
+    }
+    let [found] = offkit_plugin_ur::adapters() else {
+        panic!("{:?}", offkit_plugin_ur::adapters());
+    };
+    assert!(matches!(found.outcome, Outcome::LeftOut(_)), "{found}");
+}
+
 /// The handle of the first device.
 fn handle(plugin: &Plugin) -> pi_device {
     let (mut platform, mut handle) = (null_mut(), null_mut());

@@ -67,11 +67,7 @@ pub fn adapters() -> Vec<Adapter> {
     // An empty one counts as well: it says that no adapter is wanted.
     let variable = |name| env::var(name).ok();
     if let Some(named) = variable(FORCE_LOAD) {
-        let libraries = parts(&named).map(|library| Adapter {
-            library,
-            named_by: NamedBy::Variable(FORCE_LOAD),
-        });
-        return libraries.collect();
+        return forced(&named);
     }
     let named = variable(SEARCH_PATH).unwrap_or_default();
     let mut found: Vec<Adapter> = parts(&named)
@@ -85,6 +81,18 @@ pub fn adapters() -> Vec<Adapter> {
     let mut known = HashSet::new();
     found.retain(|adapter| known.insert(adapter.library.file_name().map(OsStr::to_owned)));
     found
+}
+
+/// The adapters that [`FORCE_LOAD`] names.
+fn forced(named: &str) -> Vec<Adapter> {
+    let mut known = HashSet::new();
+    let libraries = parts(named).filter(|library| known.insert(library.clone()));
+    libraries
+        .map(|library| Adapter {
+            library,
+            named_by: NamedBy::Variable(FORCE_LOAD),
+        })
+        .collect()
 }
 
 /// The folders that adapters are looked for in, each once; none where [`FORCE_LOAD`] names all that are wanted.
@@ -128,4 +136,16 @@ fn folders() -> Vec<PathBuf> {
     let architecture = format!("/usr/lib/{}-linux-gnu", env::consts::ARCH);
     folders.extend(["/usr/local/lib", &architecture, "/usr/lib64", "/usr/lib"].map(PathBuf::from));
     folders
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_adapter_that_is_named_twice_is_there_once() {
+        let forced = forced("/a/one.so, \"/b/two.so\",/a/one.so,,/b/one.so");
+        let libraries: Vec<_> = forced.iter().map(|adapter| &*adapter.library).collect();
+        assert_eq!(libraries, ["/a/one.so", "/b/two.so", "/b/one.so"].map(Path::new));
+    }
 }

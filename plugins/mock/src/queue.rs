@@ -250,8 +250,11 @@ impl Queue<Mock> for MockQueue {
     }
 
     fn finish(&self) -> Result<()> {
-        let under_way = std::mem::take(&mut *self.under_way());
-        under_way.iter().for_each(|command| command.state.wait());
+        // They stay in the queue meanwhile: what others submit comes behind them.
+        let before: Vec<_> = (self.under_way().iter())
+            .map(|command| Arc::clone(&command.state))
+            .collect();
+        before.iter().for_each(|command| command.wait());
         Ok(())
     }
 }

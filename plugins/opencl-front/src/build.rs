@@ -241,6 +241,8 @@ fn settle(
             state.status = CL_BUILD_ERROR;
             state.log = log;
             state.binary_type = CL_PROGRAM_BINARY_TYPE_NONE;
+            // Nothing stays of what was there before.
+            (state.facts, state.variables_size) = Default::default();
             state.modules = Modules::new();
             Err(failure)
         }
@@ -276,7 +278,8 @@ pub(crate) fn clBuildProgram(
     built.check_free()?;
     require(!matches!(built.origin, Origin::Linked), CL_INVALID_OPERATION)?;
     let options = text(options);
-    let mut state = built.state();
+    let mut state = built.building();
+    // Whatever comes of it, no kernel is to be made of the code that was there before.
     state.executable = None;
     let made = modules(built, &options, &[], &state.constants, CL_BUILD_PROGRAM_FAILURE);
     let made = made.and_then(|(modules, log)| {
@@ -320,7 +323,7 @@ pub(crate) fn clCompileProgram(
     let compiles = matches!(compiled.origin, Origin::Source(_) | Origin::Il(_));
     require(compiles, CL_INVALID_OPERATION)?;
     let options = text(options);
-    let mut state = compiled.state();
+    let mut state = compiled.building();
     state.executable = None;
     let failure = CL_COMPILE_PROGRAM_FAILURE;
     let outcome = modules(compiled, &options, &headers, &state.constants, failure);
@@ -406,7 +409,7 @@ pub(crate) fn clLinkProgram(
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
     let for_device = kernel_options(&source::for_device(&options), &parts);
     let program: Object<Program> = Program::new(record.clone(), Origin::Linked).insert()?;
-    let mut state = program.object().state();
+    let mut state = program.object().building();
     let outcome = link(context, &modules, library, &for_device).map(|executable| {
         state.executable = executable.map(Arc::new);
         (modules, String::new())

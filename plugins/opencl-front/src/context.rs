@@ -3,6 +3,7 @@
 use crate::answer::Place;
 use crate::c::{Callback, ErrorNotify, In, Out};
 use crate::device::Device;
+use crate::event::drop_behind;
 use crate::failure::{Failure, Result, fail, require};
 use crate::handle::{Handle, Handled, Object};
 use crate::pi::pi;
@@ -10,7 +11,7 @@ use crate::platform::{Platform, of_type, platform_or_default};
 use cl::*;
 use core::ffi::c_void;
 use offkit_pi::host;
-use offkit_sync::{Mutex, MutexGuard, PoisonError};
+use offkit_sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A context.
 pub(crate) struct Context {
@@ -21,7 +22,8 @@ pub(crate) struct Context {
     pub(crate) notify: Option<ErrorNotify>,
     /// Called when the context is gone, the last one first.
     destructors: Mutex<Vec<Callback<_cl_context>>>,
-    /// Its queues, by the plugin's handles.
+    // Numbers and no references: a queue keeps its context, and each would keep the other for good.
+    /// Its queues, by the plugin's handles; one that the caller has released stays until its commands are over.
     queues: Mutex<Vec<usize>>,
 }
 
@@ -83,6 +85,16 @@ impl Context {
             }
         }
         Ok(())
+    }
+
+    /// Has something dropped when all commands that the context has now are over.
+    pub(crate) fn drop_behind_commands<T: Send + Sync + 'static>(&self, something: &Arc<T>) {
+        // All commands, for the plugin does not tell which of them use what. Not while the queues are locked, as above.
+        let queues = self.queues().clone();
+        for queue in queues {
+            let queue = core::ptr::with_exposed_provenance_mut(queue);
+            drop_behind(self.plugin(), queue, Arc::clone(something));
+        }
     }
 }
 

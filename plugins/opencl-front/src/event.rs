@@ -10,7 +10,8 @@ use crate::queue::Queue;
 use cl::*;
 use core::ffi::c_void;
 use offkit_pi::ffi::*;
-use offkit_pi::host::Owned;
+use offkit_pi::host::{Owned, Plugin};
+use offkit_sync::Arc;
 use std::ffi::CString;
 
 /// The progress of a command, or an event that the caller completes.
@@ -253,6 +254,36 @@ unsafe extern "C" fn report(event: pi_event, reached: pi_int32, data: *mut c_voi
     if let Ok(text) = CString::new(words) {
         notify.call(&text);
     }
+}
+
+/// Has a reference dropped when the commands that a queue has now are over; at once where there is no telling.
+pub(crate) fn drop_behind<T: Send + Sync + 'static>(plugin: &Plugin, queue: pi_queue, reference: Arc<T>) {
+    let marker = own(
+        plugin,
+        |event| pi!(plugin, piEnqueueEventsWait(queue, 0, core::ptr::null(), event)),
+        core::ptr::null_mut(),
+    );
+    // A queue that is gone meanwhile, or a plugin without memory.
+    let Ok(marker) = marker else { return };
+    let data = Box::into_raw(Box::new(reference));
+    let set = pi!(
+        plugin,
+        piEventSetCallback(marker.raw(), PI_EVENT_COMPLETE, Some(drop_now::<T>), data.cast())
+    );
+    if set.is_err() {
+        // SAFETY: made above, and not given away.
+        drop(unsafe { Box::from_raw(data) });
+    }
+}
+
+/// Drops a reference.
+///
+/// # Safety
+///
+/// `data` must be a reference to a `T` in a box that is given away.
+unsafe extern "C" fn drop_now<T>(_: pi_event, _: pi_int32, data: *mut c_void) {
+    // SAFETY: by the caller's promise.
+    drop(unsafe { Box::from_raw(data.cast::<Arc<T>>()) });
 }
 
 /// What a callback of the caller's needs.

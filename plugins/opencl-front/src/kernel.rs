@@ -129,7 +129,8 @@ impl Kernel {
 
     /// Bytes of local memory that are set for arguments.
     pub(crate) fn local_arguments(&self) -> usize {
-        local_sizes(&self.arguments()).sum()
+        // The sizes are the caller's, and so may be anything.
+        local_sizes(&self.arguments()).fold(0, usize::saturating_add)
     }
 
     /// Whether all arguments are set.

@@ -10,7 +10,7 @@ use crate::pi::{number, pi};
 use cl::*;
 use core::ffi::c_void;
 use offkit_pi::ffi::{PI_KERNEL_MAX_SUB_GROUP_SIZE, pi_kernel_group_info};
-use offkit_spirv::{Parameter, ParameterKind, Scalar, Storage};
+use offkit_spirv::{ImageDimensions, Parameter, ParameterKind, Scalar, Storage};
 
 pub(crate) fn clGetKernelInfo(
     kernel: Out<_cl_kernel>,
@@ -117,7 +117,27 @@ fn type_name(parameter: &Parameter) -> String {
         ParameterKind::Vector { component, count } => format!("{}{count}", scalar_name(*component)),
         ParameterKind::Pointer { pointee, .. } => format!("{}*", pointee.name),
         ParameterKind::ByValue { value } | ParameterKind::Struct { value } => value.name.clone(),
-        kind => format!("{kind:?}"),
+        ParameterKind::Image {
+            dimensions, array, ..
+        } => image_name(*dimensions, *array).to_owned(),
+        ParameterKind::Sampler => "sampler_t".to_owned(),
+        ParameterKind::Pipe => "pipe".to_owned(),
+        ParameterKind::Event => "event_t".to_owned(),
+        ParameterKind::DeviceEvent => "clk_event_t".to_owned(),
+        ParameterKind::Queue => "queue_t".to_owned(),
+        ParameterKind::Other(words) => words.clone(),
+        _ => "unknown".to_owned(),
+    }
+}
+
+fn image_name(dimensions: ImageDimensions, array: bool) -> &'static str {
+    match (dimensions, array) {
+        (ImageDimensions::One, false) => "image1d_t",
+        (ImageDimensions::One, true) => "image1d_array_t",
+        (ImageDimensions::Two, false) => "image2d_t",
+        (ImageDimensions::Two, true) => "image2d_array_t",
+        (ImageDimensions::Three, _) => "image3d_t",
+        (ImageDimensions::Buffer, _) => "image1d_buffer_t",
     }
 }
 
@@ -131,6 +151,11 @@ fn scalar_name(scalar: Scalar) -> &'static str {
         Scalar::Float { width: 64 } => "double",
         Scalar::Float { .. } => "float",
     }
+}
+
+/// What several sizes make; none if that is more than there can be.
+fn product(sizes: impl IntoIterator<Item = usize>) -> Option<usize> {
+    sizes.into_iter().try_fold(1, usize::checked_mul)
 }
 
 /// The device that a query is about: null stands for the only one.
@@ -181,7 +206,7 @@ pub(crate) fn clGetKernelWorkGroupInfo(
         CL_KERNEL_LOCAL_MEM_SIZE => {
             // The plugin knows of the kernel's variables alone.
             let variables = group_info::<u64>(kernel, device, param_name)?;
-            place.number(variables + kernel.local_arguments() as u64)
+            place.number(variables.saturating_add(kernel.local_arguments() as u64))
         }
         CL_KERNEL_PRIVATE_MEM_SIZE => place.number(group_info::<u64>(kernel, device, param_name)?),
         CL_KERNEL_SPILL_MEM_SIZE_INTEL => place.number(0_u64),
@@ -216,33 +241,26 @@ pub(crate) fn clGetKernelSubGroupInfo(
     })?;
     // It divides below, and is whatever the plugin says.
     let size = (size as usize).max(1);
-    let input = || -> Result<Vec<usize>> {
+    // Work-items of a work-group.
+    let items = || -> Result<usize> {
         let dimensions = input_value_size / size_of::<usize>();
         let whole = input_value_size.is_multiple_of(size_of::<usize>());
         require(whole && (1..=3).contains(&dimensions), CL_INVALID_VALUE)?;
         let sizes = input_value.values::<usize>(dimensions);
         require(sizes.len() == dimensions, CL_INVALID_VALUE)?;
-        Ok(sizes)
+        product(sizes).ok_or(Failure(CL_INVALID_VALUE))
     };
     let group: usize = group_info(kernel, device, CL_KERNEL_WORK_GROUP_SIZE)?;
     match param_name {
-        CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE => {
-            let items: usize = input()?.iter().product();
-            place.number(size.min(items.max(1)))
-        }
-        CL_KERNEL_SUB_GROUP_COUNT_FOR_NDRANGE => {
-            let items: usize = input()?.iter().product();
-            place.number(items.div_ceil(size))
-        }
+        CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE => place.number(size.min(items()?.max(1))),
+        CL_KERNEL_SUB_GROUP_COUNT_FOR_NDRANGE => place.number(items()?.div_ceil(size)),
         CL_KERNEL_LOCAL_SIZE_FOR_SUB_GROUP_COUNT => {
+            require(input_value_size == size_of::<usize>(), CL_INVALID_VALUE)?;
             let count = input_value.value::<usize>().ok_or(Failure(CL_INVALID_VALUE))?;
             let dimensions = param_value_size / size_of::<usize>();
             let items = count.checked_mul(size).filter(|items| *items <= group);
             let required = kernel.facts().required_work_group_size;
-            let fits = required.is_none_or(|size| {
-                let required: usize = size.iter().map(|size| *size as usize).product();
-                Some(required) == items
-            });
+            let fits = required.is_none_or(|size| product(size.map(|size| size as usize)) == items);
             let mut sizes = [1; 3];
             sizes[0] = items.unwrap_or(0);
             match items.filter(|_| fits) {
@@ -280,4 +298,27 @@ pub(crate) fn clGetKernelSubGroupInfoKHR(
         param_value,
         param_value_size_ret,
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use offkit_spirv::Access;
+
+    #[test]
+    fn types_that_no_compiler_has_kept_go_by_opencls_names() {
+        let image = |dimensions, array| ParameterKind::Image {
+            dimensions,
+            array,
+            access: Access::Read,
+        };
+        for (kind, name) in [
+            (image(ImageDimensions::Two, true), "image2d_array_t"),
+            (image(ImageDimensions::Buffer, false), "image1d_buffer_t"),
+            (ParameterKind::Sampler, "sampler_t"),
+            (ParameterKind::Queue, "queue_t"),
+        ] {
+            assert_eq!(type_name(&Parameter::new(kind, 8)), name);
+        }
+    }
 }

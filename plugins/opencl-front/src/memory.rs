@@ -12,8 +12,8 @@ use cl::*;
 use core::ffi::c_void;
 use offkit_pi::ffi::{PI_BUFFER_CREATE_TYPE_REGION, pi_buffer_region_struct, pi_mem};
 use offkit_pi::host::{Owned, Plugin};
+use offkit_sync::{Arc, Mutex, MutexGuard, PoisonError};
 use offkit_sync::{AtomicU32, Ordering};
-use offkit_sync::{Mutex, MutexGuard, PoisonError};
 
 /// A buffer, or a part of one.
 pub(crate) struct Memory {
@@ -32,8 +32,19 @@ pub(crate) struct Memory {
     /// Addresses at which the host sees it now.
     mapped: Mutex<Vec<usize>>,
     map_count: AtomicU32,
-    /// Called when the object is gone, the last one first.
+    /// Called when the object is gone, and the commands that may use it.
     destructors: Mutex<Vec<Callback<_cl_mem>>>,
+}
+
+/// Functions of the caller's that are called when this is dropped, the last one first.
+struct Destructors(Vec<Callback<_cl_mem>>);
+
+impl Drop for Destructors {
+    fn drop(&mut self) {
+        for callback in core::mem::take(&mut self.0).into_iter().rev() {
+            callback.call(core::ptr::null_mut());
+        }
+    }
 }
 
 /// Flags that say what kernels do with memory; one of them at most.
@@ -97,8 +108,10 @@ impl Drop for Memory {
         self.pi = None;
         let destructors = self.destructors.get_mut();
         let destructors = core::mem::take(destructors.unwrap_or_else(PoisonError::into_inner));
-        for callback in destructors.into_iter().rev() {
-            callback.call(core::ptr::null_mut());
+        if !destructors.is_empty() {
+            self.context
+                .object()
+                .drop_behind_commands(&Arc::new(Destructors(destructors)));
         }
     }
 }

@@ -106,7 +106,8 @@ pub(crate) fn clGetPlatformIDs(
     platforms: Out<cl_platform_id>,
     num_platforms: Out<cl_uint>,
 ) -> Result<()> {
-    require(platforms.is_null() == (num_entries == 0), CL_INVALID_VALUE)?;
+    // Without a list its length says nothing.
+    require(platforms.is_null() || num_entries > 0, CL_INVALID_VALUE)?;
     require(
         !(platforms.is_null() && num_platforms.is_null()),
         CL_INVALID_VALUE,
@@ -178,7 +179,7 @@ pub(crate) fn clGetDeviceIDs(
     num_devices: Out<cl_uint>,
 ) -> Result<()> {
     let platform = platform_or_default(platform)?;
-    require(devices.is_null() == (num_entries == 0), CL_INVALID_VALUE)?;
+    require(devices.is_null() || num_entries > 0, CL_INVALID_VALUE)?;
     require(!(devices.is_null() && num_devices.is_null()), CL_INVALID_VALUE)?;
     let found = || of_type(&platform, device_type);
     let count = found()?.count();

@@ -8,11 +8,12 @@ use crate::handle::{Handled, Object};
 use crate::source_info::{self, SourceInfo};
 use cl::*;
 use core::ffi::{c_char, c_void};
+use core::ops::{Deref, DerefMut};
 use offkit_pi::ffi::pi_program;
 use offkit_pi::host::Owned;
 use offkit_spirv::{Kernel, Module, reflect};
-use offkit_sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
-use offkit_sync::{AtomicU32, Ordering};
+use offkit_sync::{Arc, Mutex, MutexGuard, PoisonError};
+use offkit_sync::{AtomicBool, AtomicU32, Ordering};
 use std::collections::HashMap;
 
 /// A program.
@@ -20,6 +21,8 @@ pub(crate) struct Program {
     pub(crate) context: Object<Context>,
     pub(crate) origin: Origin,
     state: Mutex<State>,
+    /// Whether somebody compiles, links or builds it, and has the state locked for as long.
+    is_building: AtomicBool,
     /// Kernels that there are of it.
     kernels: AtomicU32,
 }
@@ -54,6 +57,33 @@ pub(crate) struct State {
     pub(crate) constants: HashMap<u32, u64>,
 }
 
+/// What becomes of a program while it is compiled, linked or built.
+pub(crate) struct Building<'a> {
+    program: &'a Program,
+    state: MutexGuard<'a, State>,
+}
+
+impl Deref for Building<'_> {
+    type Target = State;
+
+    fn deref(&self) -> &State {
+        &self.state
+    }
+}
+
+impl DerefMut for Building<'_> {
+    fn deref_mut(&mut self) -> &mut State {
+        &mut self.state
+    }
+}
+
+impl Drop for Building<'_> {
+    fn drop(&mut self) {
+        // Before the state is unlocked: from then on it may be the next build's word.
+        self.program.is_building.store(false, Ordering::Relaxed);
+    }
+}
+
 impl Program {
     /// Whether it was made from SPIR-V.
     pub(crate) fn is_il(&self) -> bool {
@@ -77,6 +107,7 @@ impl Program {
             context,
             origin,
             state: Mutex::new(state),
+            is_building: AtomicBool::new(false),
             kernels: AtomicU32::new(0),
         }
     }
@@ -85,13 +116,16 @@ impl Program {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The same, unless another thread has it.
-    pub(crate) fn try_state(&self) -> Option<MutexGuard<'_, State>> {
-        match self.state.try_lock() {
-            Ok(state) => Some(state),
-            Err(TryLockError::Poisoned(state)) => Some(state.into_inner()),
-            Err(TryLockError::WouldBlock) => None,
-        }
+    /// The same for a compilation, a link or a build. Meanwhile a thread that asks for the status is told that it is in
+    /// progress.
+    pub(crate) fn building(&self) -> Building<'_> {
+        let state = self.state();
+        self.is_building.store(true, Ordering::Relaxed);
+        Building { program: self, state }
+    }
+
+    pub(crate) fn is_building(&self) -> bool {
+        self.is_building.load(Ordering::Relaxed)
     }
 
     /// Forgets what the source said when it was built before.

@@ -3,7 +3,7 @@
 use crate::answer::Place;
 use crate::binary;
 use crate::c::Out;
-use crate::failure::{Failure, Result, fail, require};
+use crate::failure::{Result, fail, require};
 use crate::handle::{Handle, Handled};
 use crate::program::{Origin, Program};
 use cl::*;
@@ -85,13 +85,13 @@ pub(crate) fn clGetProgramBuildInfo(
     let program = record.object();
     program.context.object().device(device)?;
     let place = Place::new(param_value_size, param_value, param_value_size_ret);
-    let Some(state) = program.try_state() else {
-        // Another thread builds it.
+    if program.is_building() {
         return match param_name {
             CL_PROGRAM_BUILD_STATUS => place.number(CL_BUILD_IN_PROGRESS),
-            _ => Err(Failure(CL_INVALID_OPERATION)),
+            _ => fail(CL_INVALID_OPERATION),
         };
-    };
+    }
+    let state = program.state();
     match param_name {
         CL_PROGRAM_BUILD_STATUS => place.number(state.status),
         CL_PROGRAM_BUILD_OPTIONS => place.text(&state.options),

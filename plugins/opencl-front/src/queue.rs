@@ -4,7 +4,7 @@ use crate::answer::Place;
 use crate::c::{In, Out};
 use crate::context::Context;
 use crate::device::Device;
-use crate::event::{Event, report_failure, with_wait_list};
+use crate::event::{Event, drop_behind, report_failure, with_wait_list};
 use crate::failure::{Failure, Result, fail, require};
 use crate::handle::{Handle, Handled, Object};
 use crate::pi::{own, pi};
@@ -12,15 +12,22 @@ use cl::*;
 use core::ffi::c_void;
 use offkit_pi::ffi::{pi_event, pi_queue};
 use offkit_pi::host::{Owned, Plugin};
+use offkit_sync::Arc;
 
 /// A queue.
 pub(crate) struct Queue {
-    pi: Owned<pi_queue>,
+    listed: Arc<Listed>,
     pub(crate) context: Object<Context>,
     pub(crate) device: Object<Device>,
     pub(crate) flags: cl_command_queue_properties,
     /// As given, if it was made by such a list.
     properties: Option<Vec<cl_queue_properties>>,
+}
+
+/// The plugin's queue, which its context knows as long as it has commands.
+struct Listed {
+    pi: Owned<pi_queue>,
+    context: Object<Context>,
 }
 
 /// Where a command goes, and what it waits for: the arguments that all commands have.
@@ -33,11 +40,11 @@ pub(crate) struct Submission {
 
 impl Queue {
     pub(crate) fn plugin(&self) -> &Plugin {
-        self.pi.plugin()
+        self.listed.pi.plugin()
     }
 
     pub(crate) fn raw(&self) -> pi_queue {
-        self.pi.raw()
+        self.listed.pi.raw()
     }
 
     pub(crate) fn finish(&self) -> Result<()> {
@@ -52,7 +59,15 @@ impl Queue {
 
 impl Drop for Queue {
     fn drop(&mut self) {
-        let raw = self.raw().addr();
+        drop_behind(self.plugin(), self.raw(), Arc::clone(&self.listed));
+    }
+}
+
+impl Drop for Listed {
+    fn drop(&mut self) {
+        // While the handle is still this queue's: once it is released, the plugin may give it to
+        // another one.
+        let raw = self.pi.raw().addr();
         self.context.object().queues().retain(|queue| *queue != raw);
     }
 }
@@ -126,8 +141,12 @@ fn create(
         },
         core::ptr::null_mut(),
     )?;
-    let queue = Queue {
+    let listed = Arc::new(Listed {
         pi,
+        context: context.clone(),
+    });
+    let queue = Queue {
+        listed,
         context: context.clone(),
         device,
         flags,

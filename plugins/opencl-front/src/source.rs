@@ -36,6 +36,9 @@ const FOR_LINKERS: [&str; 4] = [
     CHECK_BOUNDS_OPTION,
 ];
 
+/// What works where there is no compiler.
+const INSTEAD: &str = "Programs in SPIR-V need no compiler.";
+
 /// A header that the source includes: its name and its text.
 pub(crate) type Header = (String, String);
 
@@ -47,7 +50,7 @@ pub(crate) struct Compiled {
 
 /// Why there is no SPIR-V.
 pub(crate) enum SourceError {
-    /// There is no compiler; the text says what to do.
+    /// There is no compiler that may be started; the text says what to do.
     NoCompiler(String),
     /// The options are not those of OpenCL.
     Options(String),
@@ -155,7 +158,15 @@ fn for_driver<'a>(
 /// Compiles a source. What has been compiled before, with the same programs and options, comes from the cache, unless
 /// files are included that may have changed since.
 pub(crate) fn compile(text: &str, words: &str, headers: &[Header]) -> Result<Compiled, SourceError> {
-    let source = for_driver(text, options(words)?, headers);
+    let options = options(words)?;
+    if program::is_privileged() {
+        let text = format!(
+            "OpenCL C is compiled by clang 22 and `{WORKER_PROGRAM}`: a program that has more rights than its user \
+             starts neither\n"
+        );
+        return Err(SourceError::NoCompiler(text + INSTEAD));
+    }
+    let source = for_driver(text, options, headers);
     let key = source.key();
     let missing = match key.as_ref().map(|key| Cache::user().get_or_claim(key)) {
         Some(Ok(spirv)) => {
@@ -193,11 +204,14 @@ fn what_to_do(error: &DriveError) -> String {
     for hint in error.hints() {
         text += &format!("{hint}\n");
     }
-    text + "Programs in SPIR-V need no compiler."
+    text + INSTEAD
 }
 
 /// A source as LLVM's text, with what it says of its kernels' arguments.
 pub(crate) fn as_text(text: &str, words: &str) -> Option<String> {
+    if program::is_privileged() {
+        return None;
+    }
     let mut options = options(words).ok()?;
     // Without warnings, which the build has told already.
     options.extend(["-cl-kernel-arg-info", "-w"].map(OsString::from));

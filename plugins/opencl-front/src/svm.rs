@@ -7,6 +7,7 @@ use crate::failure::{Failure, Result, require};
 use crate::handle::{Handle, Handled, Object};
 use crate::kernel::Kernel;
 use crate::queue::{Queue, Submission, submit_nothing};
+use crate::transfer::is_pattern;
 use crate::usm;
 use cl::*;
 use core::ffi::c_void;
@@ -197,6 +198,7 @@ pub(crate) fn clEnqueueSVMMemFill(
     list: In<cl_event>,
     event: Out<cl_event>,
 ) -> Result<()> {
+    require(is_pattern(pattern_size), CL_INVALID_VALUE)?;
     let pattern = pattern.bytes(pattern_size).ok_or(Failure(CL_INVALID_VALUE))?;
     let to = Submission { count, list, event };
     usm::fill(command_queue, CL_COMMAND_SVM_MEMFILL, svm_ptr, pattern, size, to)
@@ -216,6 +218,11 @@ pub(crate) fn clEnqueueSVMMap(
     let known = CL_MAP_READ | CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION;
     require(
         !svm_ptr.is_null() && size > 0 && flags & !known == 0,
+        CL_INVALID_VALUE,
+    )?;
+    let invalidates = flags & CL_MAP_WRITE_INVALIDATE_REGION != 0;
+    require(
+        !(invalidates && flags & (CL_MAP_READ | CL_MAP_WRITE) != 0),
         CL_INVALID_VALUE,
     )?;
     let command = Command::submit(&queue, CL_COMMAND_SVM_MAP, count, list)?;

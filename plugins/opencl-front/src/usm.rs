@@ -217,7 +217,7 @@ pub(crate) fn copy(
     })
 }
 
-/// Fills memory with repetitions of a pattern.
+/// Fills memory with repetitions of a pattern, of a length that patterns have.
 pub(crate) fn fill(
     command_queue: Out<_cl_command_queue>,
     command: cl_command_type,
@@ -227,9 +227,7 @@ pub(crate) fn fill(
     to: Submission,
 ) -> Result<()> {
     let queue = Queue::of(command_queue)?;
-    let fits = is_pattern(pattern.len())
-        && size.is_multiple_of(pattern.len())
-        && target.addr().is_multiple_of(pattern.len());
+    let fits = size.is_multiple_of(pattern.len()) && target.addr().is_multiple_of(pattern.len());
     require(fits && (size == 0 || !target.is_null()), CL_INVALID_VALUE)?;
     if size == 0 {
         return submit_nothing(&queue, command, to);
@@ -279,6 +277,7 @@ pub(crate) fn clEnqueueMemFillINTEL(
     list: In<cl_event>,
     event: Out<cl_event>,
 ) -> Result<()> {
+    require(is_pattern(pattern_size), CL_INVALID_VALUE)?;
     let pattern = pattern.bytes(pattern_size).ok_or(Failure(CL_INVALID_VALUE))?;
     let to = Submission { count, list, event };
     fill(

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::fmt;
 
 /// The name of the platform of offkit's own OpenCL driver.
-const OWN_PLATFORM: &str = "offkit";
+const OWN_PLATFORM: &str = "offkit CPU";
 
 /// An adapter that is named somewhere or lies in a folder, and what became of it.
 #[derive(Debug)]

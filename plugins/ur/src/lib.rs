@@ -6,7 +6,7 @@
 //! and names it.
 //!
 //! The adapters' platforms are platforms of the plugin, their devices devices, and so on; each object of the plugin has
-//! one of an adapter. Images, samplers and parts of devices are not passed on.
+//! one of an adapter.
 
 #![deny(unsafe_code)]
 

@@ -209,6 +209,13 @@ fn launches_have_blocks_threads_and_local_memory() {
         let error = shape(&range).unwrap_err();
         assert_eq!(error.result(), result, "{error}");
     }
+    // More local memory than can be counted.
+    for index in [0, 1] {
+        let all = offkit_pi::host::Argument::Local(usize::MAX);
+        kernel.set_argument(index, all).unwrap();
+    }
+    let error = queue.launch(&kernel, &NdRange::new([4]), &[]).unwrap_err();
+    assert_eq!(error.result(), PI_OUT_OF_RESOURCES, "{error}");
 }
 
 #[test]

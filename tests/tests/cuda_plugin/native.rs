@@ -3,6 +3,7 @@
 use super::*;
 use core::ffi::{CStr, c_void};
 use offkit_pi::BuiltIn;
+use offkit_pi::host::NativeQueue;
 use std::ptr::{null, null_mut};
 
 /// Calls a function of a plugin's table, which must succeed.
@@ -193,6 +194,104 @@ fn native_handles_go_both_ways() {
     done!(plugin, piQueueRelease(queue));
     done!(plugin, piContextRelease(context));
     assert_eq!(stand_in.live(), "");
+}
+
+#[test]
+fn a_mapping_that_cannot_be_given_back_is_still_there() {
+    need!("clang-22");
+    let test = "native::a_mapping_that_cannot_be_given_back_is_still_there";
+    if !is_inside(test, &[], &[]) {
+        return;
+    }
+    let (stand_in, plugin) = (StandIn::new(), plugin());
+    let (_, context, queue) = machine(&plugin);
+    let (mut buffer, mut address) = (null_mut(), null_mut());
+    done!(
+        plugin,
+        piMemBufferCreate(
+            context,
+            PI_MEM_FLAGS_ACCESS_RW,
+            64,
+            null_mut(),
+            &raw mut buffer,
+            null()
+        )
+    );
+    done!(
+        plugin,
+        piEnqueueMemBufferMap(
+            queue,
+            buffer,
+            PI_TRUE,
+            PI_MAP_WRITE,
+            0,
+            64,
+            0,
+            null(),
+            null_mut(),
+            &raw mut address
+        )
+    );
+    stand_in.fail("cuMemcpyHtoDAsync_v2:1:2");
+    // SAFETY: the arguments are as the interface says.
+    let failed =
+        unsafe { plugin.api().piEnqueueMemUnmap.unwrap()(queue, buffer, address, 0, null(), null_mut()) };
+    assert_ne!(failed, PI_SUCCESS);
+    done!(
+        plugin,
+        piEnqueueMemUnmap(queue, buffer, address, 0, null(), null_mut())
+    );
+    done!(plugin, piQueueFinish(queue));
+    done!(plugin, piMemRelease(buffer));
+    done!(plugin, piQueueRelease(queue));
+    done!(plugin, piContextRelease(context));
+    assert_eq!(left(&stand_in), "");
+}
+
+#[test]
+fn a_queue_of_a_native_one_is_of_the_device_that_the_host_says() {
+    need!("clang-22");
+    let test = "native::a_queue_of_a_native_one_is_of_the_device_that_the_host_says";
+    if !is_inside(test, &[], &[("STANDIN_DEVICES", "2")]) {
+        return;
+    }
+    let (stand_in, plugin, newest) = (StandIn::new(), plugin(), newest());
+    let (mut platform, mut devices) = (null_mut(), [null_mut(); 2]);
+    let (mut context, mut queue) = (null_mut(), null_mut());
+    done!(plugin, piPlatformsGet(1, &raw mut platform, null_mut()));
+    done!(
+        plugin,
+        piDevicesGet(platform, PI_DEVICE_TYPE_ALL, 2, devices.as_mut_ptr(), null_mut())
+    );
+    done!(
+        plugin,
+        piContextCreate(null(), 2, devices.as_ptr(), None, null_mut(), &raw mut context)
+    );
+    done!(plugin, piQueueCreate(context, devices[1], 0, &raw mut queue));
+    let mut handle = 0;
+    done!(plugin, piextQueueGetNativeHandle(queue, &raw mut handle));
+    let native = NativeQueue {
+        handle,
+        kind: 0,
+        context,
+        device: devices[1],
+        owned: false,
+        flags: 0,
+    };
+    // SAFETY: all handles are there.
+    let same = unsafe { newest.create_queue_with_native_handle(&native) }.unwrap();
+    // The driver takes no event of another device.
+    let mut event = null_mut();
+    done!(plugin, piEnqueueEventsWait(same, 0, null(), &raw mut event));
+    done!(plugin, piEventsWait(1, &raw const event));
+    let mut native_event = 0;
+    done!(plugin, piextEventGetNativeHandle(event, &raw mut native_event));
+    assert_ne!(native_event, 0);
+    done!(plugin, piEventRelease(event));
+    done!(plugin, piQueueRelease(same));
+    done!(plugin, piQueueRelease(queue));
+    done!(plugin, piContextRelease(context));
+    assert_eq!(left(&stand_in), "");
 }
 
 /// Starts the plugin for hosts of the newest interface alone: only there native objects can stay their owner's.

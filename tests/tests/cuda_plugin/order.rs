@@ -106,6 +106,42 @@ fn what_waits_for_something_comes_behind_it() {
 }
 
 #[test]
+fn a_marker_covers_what_another_thread_waits_for() {
+    need!("clang-22");
+    let test = "order::a_marker_covers_what_another_thread_waits_for";
+    if !is_inside(test, &[], &[("STANDIN_DEVICES", "2")]) {
+        return;
+    }
+    let (stand_in, devices) = (StandIn::new(), devices());
+    let all: Vec<&Device> = devices.iter().collect();
+    let context = Context::new(&all).unwrap();
+    let free = QueueProperties {
+        out_of_order: true,
+        ..QueueProperties::default()
+    };
+    let other = context.queue(&devices[1], QueueProperties::default()).unwrap();
+    for seed in 0..20 {
+        stand_in.seed(seed);
+        let free = context.queue(&devices[0], free).unwrap();
+        let (one, to) = (context.buffer(64).unwrap(), context.buffer(64).unwrap());
+        drop(free.fill_buffer(&one, &[5], 0, 64, &[]).unwrap());
+        // The driver keeps the thread for good.
+        stand_in.fail("cuStreamSynchronize:1:-1");
+        let before = stand_in.calls("cuStreamSynchronize");
+        let waiting = free.clone();
+        std::thread::spawn(move || waiting.finish());
+        while stand_in.calls("cuStreamSynchronize") == before {
+            std::thread::yield_now();
+        }
+        let marker = free.marker(&[]).unwrap();
+        let copied = other.copy_buffer((&one, 0), (&to, 0), 64, &[&marker]).unwrap();
+        let mut out = vec![0; 64];
+        other.read_buffer(&to, 0, &mut out, &[&copied]).unwrap();
+        assert_eq!((out[0], out[63]), (5, 5), "seed {seed}");
+    }
+}
+
+#[test]
 fn what_a_host_is_told_has_failed_is_over() {
     need!("clang-22");
     let test = "order::what_a_host_is_told_has_failed_is_over";

@@ -174,6 +174,32 @@ fn launch(after: impl FnOnce(&offkit_pi::host::Event)) -> Result<Vec<u8>, String
 }
 
 #[test]
+fn what_is_submitted_while_a_thread_waits_comes_behind_what_it_waits_for() {
+    let play = play(&format!("{FILL}delay launch 100")).unwrap();
+    let (_, context, queue) = machine();
+    let program = context.program_with_il(b"code").unwrap();
+    program.build("").unwrap();
+    let mut kernel = program.kernel("fill").unwrap();
+    let buffer = context.buffer_from(&[0; 4]).unwrap();
+    kernel.set_argument(0, &buffer).unwrap();
+    kernel.set_argument(1, 0_i32).unwrap();
+    let launch = queue.launch(&kernel, &NdRange::new([4]), &[]).unwrap();
+    let bytes = std::thread::scope(|scope| {
+        scope.spawn(|| queue.finish().unwrap());
+        std::thread::sleep(Duration::from_millis(30));
+        let filled = queue.fill_buffer(&buffer, &[9], 0, 4, &[]).unwrap();
+        filled.wait().unwrap();
+        launch.wait().unwrap();
+        let mut bytes = vec![1; 4];
+        queue.read_buffer(&buffer, 0, &mut bytes, &[]).unwrap();
+        bytes
+    });
+    assert_eq!(bytes, [9; 4]);
+    drop((launch, buffer, kernel, program, queue, context));
+    is_clean(&play, "two threads");
+}
+
+#[test]
 fn launches_may_take_time_fail_or_never_end() {
     let play_of = |line: &str| play(&format!("{FILL}{line}")).unwrap();
     let late = play_of("delay launch 50");

@@ -161,13 +161,14 @@ pub trait Context<P: Plugin>: Sized + Send + Sync + 'static {
         Err(Error::unsupported("a context from a native handle"))
     }
 
-    /// A queue of a native one, and its properties (`PI_QUEUE_*`).
+    /// A queue of a native one, which is of a device of the context, and its properties (`PI_QUEUE_*`).
     ///
     /// # Errors
     ///
     /// [`Error`] if the plugin does not take any.
     fn queue_from_native(
         context: &Ref<Self>,
+        device: &Arc<P::Device>,
         native: NativeHandle,
     ) -> Result<(P::Queue, pi_queue_properties)> {
         Err(Error::unsupported("a queue from a native handle"))
@@ -229,7 +230,7 @@ pub(super) unsafe fn piContextCreate<P: Registered>(
     let objects: Vec<Arc<P::Device>> = devices.iter().map(|device| Arc::clone(device.object())).collect();
     let context = P::Context::create(&objects)?;
     // The records stay with it: a part of a device that the host releases lives as long as this.
-    state::insert(&P::state().contexts, context, ContextDetails { devices })
+    state::insert(&P::state().contexts, context, ContextDetails::new(devices))
 }
 
 pub(super) fn piContextGetInfo<P: Registered>(context: pi_context, name: pi_context_info) -> Result<Info> {

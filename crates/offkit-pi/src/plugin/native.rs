@@ -198,7 +198,7 @@ unsafe fn context_of<P: Registered>(
     // SAFETY: the host vouches for it.
     let native = unsafe { NativeHandle::new(native, owned) };
     let context = P::Context::from_native(native, &objects)?;
-    state::insert(&P::state().contexts, context, ContextDetails { devices })
+    state::insert(&P::state().contexts, context, ContextDetails::new(devices))
 }
 
 pub(super) unsafe fn piextContextCreateWithNativeHandle<P: Registered>(
@@ -238,7 +238,7 @@ fn queue_of<P: Registered>(
     };
     // SAFETY: the host vouches for it.
     let native = unsafe { NativeHandle::new(native, owned) };
-    let (queue, properties) = P::Context::queue_from_native(context.object(), native)?;
+    let (queue, properties) = P::Context::queue_from_native(context.object(), device.object(), native)?;
     let details = QueueDetails {
         context,
         device,
@@ -346,14 +346,25 @@ pub(super) fn piextKernelCreateWithNativeHandle<P: Registered>(
     plugin_owns_native_handle: cxx_bool,
 ) -> Result<KernelRecord<P>> {
     let context = state::context::<P>(context)?;
+    // Looked for first: a kernel that is refused stays the host's.
+    let program = match program.is_null() {
+        true => None,
+        false => Some(state::program::<P>(program)?),
+    };
+    if program
+        .as_ref()
+        .is_some_and(|program| program.details().context != context)
+    {
+        let message = "the kernel's program is of another context";
+        return Err(Error::new(PI_INVALID_CONTEXT, message));
+    }
     // SAFETY: the host vouches for it.
     let native = unsafe { NativeHandle::new(native, plugin_owns_native_handle.into()) };
     let (kernel, its_program) = P::Context::kernel_from_native(context.object(), native)?;
     // A host that has the program compares what a kernel says of it with the handle that it knows.
-    let program = if program.is_null() {
-        state::insert(&P::state().programs, its_program, ProgramDetails { context })?
-    } else {
-        state::program::<P>(program)?
+    let program = match program {
+        Some(program) => program,
+        None => state::insert(&P::state().programs, its_program, ProgramDetails { context })?,
     };
     state::insert(&P::state().kernels, kernel, KernelDetails { program })
 }

@@ -62,6 +62,9 @@ pub(crate) struct MockDevice {
     native: pi_native_handle,
 }
 
+/// The native handle of a part of a device.
+const PART: pi_native_handle = 9;
+
 impl Device<Adder> for MockDevice {
     fn kind(&self) -> pi_device_type {
         PI_DEVICE_TYPE_ACC
@@ -74,6 +77,10 @@ impl Device<Adder> for MockDevice {
             PI_DEVICE_INFO_VENDOR => panic!("the vendor is a secret"),
             name => Err(Error::unknown_query(name)),
         }
+    }
+
+    fn partition(_: &Arc<Self>, _: &Partition) -> Result<Vec<Arc<MockDevice>>> {
+        Ok(vec![Arc::new(MockDevice { native: PART })])
     }
 
     fn timer(&self) -> Result<u64> {
@@ -127,7 +134,11 @@ impl Context<Adder> for MockContext {
         Err(arrived(&native))
     }
 
-    fn queue_from_native(_: &Ref<Self>, native: NativeHandle) -> Result<(MockQueue, pi_queue_properties)> {
+    fn queue_from_native(
+        _: &Ref<Self>,
+        _: &Arc<MockDevice>,
+        native: NativeHandle,
+    ) -> Result<(MockQueue, pi_queue_properties)> {
         Err(arrived(&native))
     }
 
@@ -165,19 +176,36 @@ impl Context<Adder> for MockContext {
         Ok(program)
     }
 
-    fn allocate_usm(&self, kind: UsmKind, _: Option<&Arc<MockDevice>>, _: usize, _: usize) -> Result<usize> {
+    fn allocate_usm(
+        &self,
+        kind: UsmKind,
+        device: Option<&Arc<MockDevice>>,
+        _: usize,
+        _: usize,
+    ) -> Result<usize> {
         match kind {
             UsmKind::Host => Ok(0x1000),
+            _ if device.is_some_and(|device| device.native == PART) => Ok(0x2000),
             _ => Err(Error::unsupported("memory that is not the host's")),
         }
     }
 
     fn free_usm(&self, address: usize) -> Result<()> {
-        if address == 0x1000 {
+        if [0x1000, 0x2000].contains(&address) {
             Ok(())
         } else {
             Err(Error::new(PI_INVALID_VALUE, "not an allocation"))
         }
+    }
+
+    /// As a driver that does not know parts of devices by their objects.
+    fn usm_allocation(&self, address: usize) -> Option<UsmAllocation<Adder>> {
+        (0x2000..0x2040).contains(&address).then_some(UsmAllocation {
+            kind: UsmKind::Device,
+            base: 0x2000,
+            size: 0x40,
+            device: None,
+        })
     }
 }
 

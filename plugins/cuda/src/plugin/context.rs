@@ -236,9 +236,10 @@ impl Context<Cuda> for CudaContext {
 
     fn queue_from_native(
         context: &Ref<Self>,
+        device: &Arc<CudaDevice>,
         native: NativeHandle,
     ) -> Result<(CudaQueue, pi_queue_properties)> {
-        let place = context.first();
+        let place = context.place(device)?;
         let stream = Stream::of_host(&place.primary, handle(&native), native.is_owned());
         // A stream keeps its order, and nobody has asked for the times of its commands.
         Ok((CudaQueue::of(context, place, stream), 0))

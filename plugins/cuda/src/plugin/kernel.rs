@@ -254,7 +254,9 @@ impl CudaKernel {
                 Held::Bytes(bytes) => values.extend_from_slice(bytes),
                 // The kernel takes how far behind the start of the launch's own shared memory it is.
                 Held::Local(size) => {
-                    shared = shared.next_multiple_of(LOCAL_ALIGNMENT);
+                    // More than there is stays more than there is.
+                    let next = shared.checked_next_multiple_of(LOCAL_ALIGNMENT);
+                    shared = next.unwrap_or(usize::MAX);
                     // Pointers to shared memory have 4 or 8 bytes, as the compiler chose.
                     let width = self.size(index).unwrap_or(size_of::<usize>());
                     values.extend_from_slice(&shared.to_le_bytes()[..width.min(size_of::<usize>())]);

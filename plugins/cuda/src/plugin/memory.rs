@@ -171,10 +171,12 @@ impl CudaMemory {
             let message = format_args!("nothing of the buffer is mapped at {address:#x}");
             return Err(Error::new(PI_INVALID_VALUE, message));
         };
-        let range = mappings.ranges.remove(found);
+        let range = &mappings.ranges[found];
         if range.is_written {
             stream.write(self.address + range.offset, address, range.size)?;
         }
+        // Behind the write, so that a host whose unmapping has failed can try again.
+        mappings.ranges.remove(found);
         Ok(())
     }
 }

@@ -69,6 +69,8 @@ struct Lane {
     unmarked: Vec<Kept>,
     /// Events, and the commands before each, the oldest first.
     marked: VecDeque<(Arc<Event>, Vec<Kept>)>,
+    /// Threads that wait for the stream, which have taken out what it had.
+    finishing: usize,
 }
 
 /// A command, and the objects among a kernel's arguments.
@@ -84,6 +86,7 @@ impl Lane {
             last: None,
             unmarked: Vec::new(),
             marked: VecDeque::new(),
+            finishing: 0,
         }
     }
 
@@ -150,7 +153,9 @@ impl Lane {
     }
 
     fn has_work(&self) -> bool {
-        !self.unmarked.is_empty() || self.marked.iter().any(|(event, _)| event.outcome().is_none())
+        self.finishing > 0
+            || !self.unmarked.is_empty()
+            || self.marked.iter().any(|(event, _)| event.outcome().is_none())
     }
 }
 
@@ -520,10 +525,17 @@ impl Queue<Cuda> for CudaQueue {
         // Not while the queue is locked: others may submit, and the last references to memory may be among what goes.
         let mut result = Ok(());
         for (number, finishing) in finishing.into_iter().enumerate() {
-            match finishing.stream.finish() {
-                Ok(()) => finishing.complete(),
+            let finished = finishing.stream.finish();
+            let mut state = self.state();
+            let lane = &mut state.lanes[number];
+            lane.finishing -= 1;
+            match finished {
+                Ok(()) => {
+                    drop(state);
+                    finishing.complete();
+                }
                 Err(error) => {
-                    finishing.give_back(&mut self.state().lanes[number]);
+                    finishing.give_back(lane);
                     result = Err(error.into());
                 }
             }
@@ -546,6 +558,8 @@ struct Finishing {
 
 impl Finishing {
     fn of(lane: &mut Lane) -> Finishing {
+        // What is taken out is still there to who waits for all that was submitted.
+        lane.finishing += 1;
         Finishing {
             stream: Arc::clone(&lane.stream),
             last: lane.last.clone(),

@@ -25,7 +25,7 @@ pub(crate) fn open(path: &Path) -> Result<Vec<&'static Driver>, String> {
         symbol.map_or(null(), |symbol| *symbol)
     };
     let drivers = if let Some(list) = installable(&exported) {
-        platforms(list)?
+        platforms("clIcdGetPlatformIDsKHR", list)?
             .into_iter()
             // SAFETY: the driver lists its platforms.
             .map(|platform| unsafe { of_table(platform, &exported) })
@@ -38,7 +38,7 @@ pub(crate) fn open(path: &Path) -> Result<Vec<&'static Driver>, String> {
                 `clGetExtensionFunctionAddress` nor `clGetPlatformIDs`"
                 .to_owned());
         };
-        platforms(list)?
+        platforms("clGetPlatformIDs", list)?
             .into_iter()
             // SAFETY: as above.
             .map(|platform| unsafe { of_exports(platform, &exported) })
@@ -62,7 +62,11 @@ fn installable(exported: &dyn Fn(&CStr) -> *const c_void) -> Option<signature::c
     unsafe { core::mem::transmute::<*const c_void, Option<signature::clIcdGetPlatformIDsKHR>>(list) }
 }
 
-fn platforms(list: signature::clIcdGetPlatformIDsKHR) -> Result<Vec<cl_platform_id>, String> {
+/// The platforms that a function of this name lists.
+fn platforms(
+    function: &'static str,
+    list: signature::clIcdGetPlatformIDsKHR,
+) -> Result<Vec<cl_platform_id>, String> {
     let mut count = 0;
     // SAFETY: the count is asked for, and then so many places are there.
     let code = unsafe { list(0, null_mut(), &raw mut count) };
@@ -71,10 +75,10 @@ fn platforms(list: signature::clIcdGetPlatformIDsKHR) -> Result<Vec<cl_platform_
     if code == CL_PLATFORM_NOT_FOUND_KHR || code == CL_SUCCESS && count == 0 {
         return Ok(platforms);
     }
-    let listed = Error::check("clIcdGetPlatformIDsKHR", code).and_then(|()| {
+    let listed = Error::check(function, code).and_then(|()| {
         // SAFETY: as above.
         let code = unsafe { list(count, platforms.as_mut_ptr(), null_mut()) };
-        Error::check("clIcdGetPlatformIDsKHR", code)
+        Error::check(function, code)
     });
     listed.map_err(|error| error.to_string())?;
     platforms.retain(|platform| !platform.is_null());
@@ -142,7 +146,7 @@ unsafe fn of_exports(
 /// # Safety
 ///
 /// The platform and the table are of one driver.
-unsafe fn driver(platform: cl_platform_id, table: Dispatch) -> &'static Driver {
+unsafe fn driver(platform: cl_platform_id, mut table: Dispatch) -> &'static Driver {
     let find = |name: &CStr| -> *const c_void {
         // A library may have several platforms with functions of their own, which the older of the
         // two queries cannot tell apart.
@@ -161,6 +165,14 @@ unsafe fn driver(platform: cl_platform_id, table: Dispatch) -> &'static Driver {
     };
     // SAFETY: these are the names of OpenCL's functions.
     let extensions = unsafe { Extensions::from_names(&find) };
+    if table.clGetKernelSubGroupInfoKHR.is_none() {
+        // Tables of OpenCL 2.0 end before it: there it is a function of an extension.
+        let found = find(c"clGetKernelSubGroupInfoKHR");
+        // SAFETY: null is no function, and what is not null has the type of that name.
+        table.clGetKernelSubGroupInfoKHR = unsafe {
+            core::mem::transmute::<*const c_void, Option<signature::clGetKernelSubGroupInfoKHR>>(found)
+        };
+    }
     // SAFETY: by the caller's promise.
     // One that does not say is not asked for what came with 2.0 and later.
     let version = unsafe { version_of(&table, platform) }.unwrap_or((1, 2));
@@ -191,5 +203,54 @@ pub(super) fn parse_version(text: &str) -> (u32, u32) {
         (Ok(major), Ok(minor)) => (major, minor),
         // The version with the shortest table, so that nothing is read past its end.
         _ => (1, 0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::ffi::c_char;
+
+    unsafe extern "C" fn info(
+        _: cl_platform_id,
+        _: cl_platform_info,
+        size: usize,
+        value: *mut c_void,
+        size_ret: *mut usize,
+    ) -> cl_int {
+        let text = b"OpenCL 2.0 old\0";
+        // SAFETY: null, or a place for a size; null, or a place of so many bytes.
+        unsafe {
+            if !size_ret.is_null() {
+                size_ret.write(text.len());
+            }
+            if !value.is_null() {
+                value
+                    .cast::<u8>()
+                    .copy_from_nonoverlapping(text.as_ptr(), size.min(text.len()));
+            }
+        }
+        CL_SUCCESS
+    }
+
+    unsafe extern "C" fn by_name(name: *const c_char) -> *mut c_void {
+        // SAFETY: it is a text.
+        match unsafe { CStr::from_ptr(name) }.to_bytes() {
+            b"clGetKernelSubGroupInfoKHR" => (info as *const ()).cast_mut().cast(),
+            _ => null_mut(),
+        }
+    }
+
+    #[test]
+    fn the_function_of_sub_groups_of_a_driver_of_opencl_2_0_is_found_by_its_name() {
+        // SAFETY: there is nothing in the table but these two.
+        let driver = unsafe {
+            let mut table = table::from_names(&|_| null());
+            table.clGetPlatformInfo = Some(info);
+            table.clGetExtensionFunctionAddress = Some(by_name);
+            driver(null_mut(), table)
+        };
+        assert_eq!(driver.version, (2, 0));
+        assert!(driver.table.clGetKernelSubGroupInfoKHR.is_some());
     }
 }

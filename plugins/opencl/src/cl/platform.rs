@@ -77,6 +77,8 @@ impl Driver {
             get(0, null_mut(), &raw mut count).and_then(|()| {
                 let mut devices = vec![null_mut(); count as usize];
                 get(count, devices.as_mut_ptr(), null_mut())?;
+                // As many as it counted, and some of them may not be there.
+                devices.retain(|device| !device.is_null());
                 Ok(devices)
             })
         };

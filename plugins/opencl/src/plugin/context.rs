@@ -197,6 +197,7 @@ impl Context<OpenCl> for ClContext {
 
     fn queue_from_native(
         context: &Ref<Self>,
+        _: &Arc<ClDevice>,
         native: NativeHandle,
     ) -> Result<(ClQueue, pi_queue_properties)> {
         let queue: Owned<_cl_command_queue> = Owned::from_native(context.object.driver(), &native)?;

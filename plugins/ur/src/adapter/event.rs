@@ -3,7 +3,7 @@
 use super::{Owned, Result, ask, call, words};
 use core::ffi::c_void;
 use core::ptr::null_mut;
-use offkit_pi::ffi::{PI_COMMAND_EXECUTION_FAILURE, pi_event_status};
+use offkit_pi::ffi::{PI_COMMAND_EXECUTION_FAILURE, PI_EVENT_COMPLETE, pi_event_status};
 use offkit_pi::plugin::StatusCallback;
 use offkit_ur::*;
 
@@ -19,6 +19,15 @@ struct Waiting {
 impl Event {
     /// How far the command is, in the plugin interface's numbers: a negative one if it has failed.
     pub(crate) fn status(&self) -> pi_event_status {
+        self.asked().unwrap_or_else(|error| error.result().0)
+    }
+
+    /// Whether the command is known to be done, or to have failed: an adapter that does not answer has not said so.
+    pub(crate) fn is_over(&self) -> bool {
+        self.asked().is_ok_and(|status| status <= PI_EVENT_COMPLETE)
+    }
+
+    fn asked(&self) -> Result<pi_event_status> {
         let mut status = UR_EVENT_STATUS_COMPLETE;
         // SAFETY: the event is the adapter's, and the answer has that size. (Drivers that are asked for the size may say
         // 0.)
@@ -34,14 +43,13 @@ impl Event {
                 )
             )
         };
-        match answer {
+        answer.map(|()| match status {
             // 0 to 3, as in the plugin interface.
-            Ok(()) if status <= UR_EVENT_STATUS_QUEUED => status as pi_event_status,
+            0..=UR_EVENT_STATUS_QUEUED => status as pi_event_status,
             // Some hand on their drivers' own numbers of failures.
-            Ok(()) if status.cast_signed() < 0 => status.cast_signed(),
-            Ok(()) => PI_COMMAND_EXECUTION_FAILURE.0,
-            Err(error) => error.result().0,
-        }
+            _ if status.cast_signed() < 0 => status.cast_signed(),
+            _ => PI_COMMAND_EXECUTION_FAILURE.0,
+        })
     }
 
     /// Waits until the command is done; an error if it has failed.

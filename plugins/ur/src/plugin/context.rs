@@ -222,9 +222,10 @@ impl Context<UnifiedRuntime> for UrContext {
 
     fn queue_from_native(
         context: &Ref<Self>,
+        device: &Arc<UrDevice>,
         native: NativeHandle,
     ) -> Result<(UrQueue, pi_queue_properties)> {
-        let queue = context.object.queue_from_native(&native, context.first)?;
+        let queue = context.object.queue_from_native(&native, device.id)?;
         let properties = queue.flags()?.into();
         Ok((UrQueue::new(queue, context), properties))
     }

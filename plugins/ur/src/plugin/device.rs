@@ -154,7 +154,11 @@ impl Device<UnifiedRuntime> for UrDevice {
 
     fn partition(device: &Arc<Self>, how: &Partition) -> Result<Vec<Arc<Self>>> {
         let property = |kind, value: usize| {
-            let too_much = |_| Error::new(PI_INVALID_VALUE, format_args!("parts of {value} compute units"));
+            // Unified Runtime has 32 bits where PI has a word.
+            let too_much = |_| {
+                let message = format_args!("a device divided by {value}, which is more than 32 bits hold");
+                Error::new(PI_INVALID_VALUE, message)
+            };
             let value = value.try_into().map_err(too_much)?;
             Ok(ur_device_partition_property_t { kind, value })
         };

@@ -30,18 +30,12 @@ struct Running {
     _used: Used,
 }
 
-impl Running {
-    fn is_over(&self) -> bool {
-        self.event.status() <= PI_EVENT_COMPLETE
-    }
-}
-
 impl Shared {
     /// Takes a command in, and out those that are done.
     fn keep(&self, running: Running) {
         let mut queue = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         // One that takes long keeps those behind it a while longer, also if they are done.
-        while queue.front().is_some_and(Running::is_over) {
+        while queue.front().is_some_and(|running| running.event.is_over()) {
             queue.pop_front();
         }
         queue.push_back(running);
@@ -64,7 +58,7 @@ impl Shared {
 
     fn is_idle(&self) -> bool {
         let queue = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        queue.iter().all(Running::is_over)
+        queue.iter().all(|running| running.event.is_over())
     }
 }
 
