@@ -137,6 +137,10 @@ const MAX_READ: usize = 4096;
 
 /// The build ID of a 64-bit ELF file of this machine, as hexadecimal digits.
 fn build_id(path: &Path) -> Option<String> {
+    // To open anything else may take for ever: a named pipe waits for somebody who writes to it.
+    if !fs::metadata(path).ok()?.is_file() {
+        return None;
+    }
     let mut file = File::open(path).ok()?;
     // In one piece.
     let mut start = Vec::with_capacity(MAX_READ);
@@ -184,6 +188,11 @@ fn build_id(path: &Path) -> Option<String> {
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
+    use std::process::Command;
+    use std::sync::mpsc;
+    use std::thread;
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
@@ -201,6 +210,17 @@ mod tests {
             ..libc.clone()
         };
         assert!(!other.is_there());
+    }
+
+    #[test]
+    fn nobody_waits_for_a_named_pipe_in_the_place_of_a_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let (answer, answered) = mpsc::channel();
+        thread::spawn(move || answer.send(FileId::of(&pipe)));
+        let found = answered.recv_timeout(Duration::from_secs(30)).unwrap();
+        assert!(found.is_some_and(|found| !found.identity.starts_with("build ")));
     }
 
     #[test]

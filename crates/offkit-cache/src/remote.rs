@@ -105,13 +105,27 @@ fn redis_client(address: &str) -> Option<Result<Client, RedisError>> {
 
 /// Runs a call to its end on a thread of its own: this one may be another runtime's, which must not be blocked.
 fn wait<T: Send>(call: impl Future<Output = io::Result<T>> + Send) -> io::Result<T> {
-    static RUNTIME: LazyLock<io::Result<Runtime>> =
-        LazyLock::new(|| Builder::new_multi_thread().worker_threads(1).enable_all().build());
-    let runtime = RUNTIME
+    static RUNTIME: LazyLock<io::Result<(u32, Runtime)>> = LazyLock::new(|| {
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()?;
+        Ok((process::id(), runtime))
+    });
+    let (process, runtime) = RUNTIME
         .as_ref()
         .map_err(|error| io::Error::other(error.to_string()))?;
-    let answer = thread::scope(|scope| scope.spawn(|| runtime.block_on(call)).join());
-    answer.map_err(|_| io::Error::other("the store's client panicked"))?
+    // The runtime's threads are not here then, and a call would wait for them for ever.
+    if *process != process::id() {
+        return Err(io::Error::other(
+            "this process was forked off one that has used the store",
+        ));
+    }
+    thread::scope(|scope| {
+        let thread = thread::Builder::new().spawn_scoped(scope, || runtime.block_on(call))?;
+        let answer = thread.join();
+        answer.map_err(|_| io::Error::other("the store's client panicked"))?
+    })
 }
 
 fn error_of(error: opendal::Error) -> io::Error {

@@ -1,11 +1,12 @@
 //! Stores that OpenDAL talks to: a shared folder, and a Redis server that the test starts.
 #![cfg(feature = "remote")]
 
+use std::io::ErrorKind;
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::Barrier;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Barrier, mpsc};
 use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
@@ -101,6 +102,30 @@ fn a_folder_is_shared() {
     let shared = folder.path().join("shared");
     fs::create_dir(&shared).unwrap();
     check(&format!("fs://{}", shared.display()));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_process_that_is_forked_off_does_not_wait_for_the_store() {
+    use std::os::unix::process::CommandExt as _;
+
+    let folder = tempfile::tempdir().unwrap();
+    let store = open_remote(&format!("fs://{}", folder.path().display())).unwrap();
+    store.write("entry", b"built").unwrap();
+    let (answer, answered) = mpsc::channel();
+    thread::spawn(move || {
+        let mut program = Command::new("true");
+        let read = move || match store.read("entry") {
+            // The store counts as one that fails, and is not asked again.
+            Err(error) if error.kind() == ErrorKind::Other => Ok(()),
+            _ => Err(ErrorKind::InvalidData.into()),
+        };
+        // SAFETY: this runs in a process that was forked off, as a user's may, and takes no lock that another thread has.
+        unsafe { program.pre_exec(read) };
+        answer.send(program.status())
+    });
+    let status = answered.recv_timeout(Duration::from_secs(30)).unwrap();
+    assert!(status.unwrap().success());
 }
 
 /// A Redis server, which ends with the test.

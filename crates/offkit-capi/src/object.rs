@@ -48,9 +48,13 @@ const PROGRAM_DYNAMIC: u32 = libc::PT_DYNAMIC;
 
 const DYNAMIC_END: i64 = 0;
 const DYNAMIC_NEEDED: i64 = 1;
+const DYNAMIC_SIZE_OF_CALLS: i64 = 2;
 const DYNAMIC_TEXTS: i64 = 5;
 const DYNAMIC_SYMBOLS: i64 = 6;
+const DYNAMIC_RELOCATIONS: i64 = 7;
+const DYNAMIC_SIZE_OF_RELOCATIONS: i64 = 8;
 const DYNAMIC_NAME: i64 = 14;
+const DYNAMIC_CALLS: i64 = 23;
 const DYNAMIC_HASHES: i64 = 0x6fff_fef5;
 
 /// An entry of an object's dynamic section.
@@ -58,6 +62,14 @@ const DYNAMIC_HASHES: i64 = 0x6fff_fef5;
 struct Dynamic {
     tag: i64,
     value: u64,
+}
+
+/// `Elf64_Rela`.
+#[repr(C)]
+struct Relocation {
+    place: u64,
+    info: u64,
+    addend: i64,
 }
 
 /// `Elf64_Sym`.
@@ -77,8 +89,6 @@ const TYPE_DATA: u8 = 1;
 
 /// How many symbols of an object are looked at to learn whether it is global.
 const PROBED: usize = 16;
-/// How many undefined symbols are looked at.
-const MOST_UNDEFINED: usize = 1 << 16;
 
 impl SharedObject {
     /// The object that an address is in.
@@ -324,6 +334,8 @@ impl SharedObject {
         let mut entry = pointer::<Dynamic>(dynamic);
         let (mut needed, mut name) = (Vec::new(), None);
         let (mut texts, mut symbols, mut hashes) = (None, None, None);
+        // Where relocations are, and how many bytes of them: those of functions that are called, and the others.
+        let (mut calls, mut others) = ((None, 0), (None, 0));
         // Most loaders have made an address of it; some leave it as it is in the file.
         let address = |value: u64| Some(if value < base { base + value } else { value });
         // SAFETY: the section ends with an entry that says so.
@@ -336,6 +348,10 @@ impl SharedObject {
                     DYNAMIC_TEXTS => texts = address(value),
                     DYNAMIC_SYMBOLS => symbols = address(value),
                     DYNAMIC_HASHES => hashes = address(value),
+                    DYNAMIC_CALLS => calls.0 = address(value),
+                    DYNAMIC_SIZE_OF_CALLS => calls.1 = value,
+                    DYNAMIC_RELOCATIONS => others.0 = address(value),
+                    DYNAMIC_SIZE_OF_RELOCATIONS => others.1 = value,
                     _ => {}
                 }
                 entry = entry.add(1);
@@ -350,10 +366,16 @@ impl SharedObject {
             // SAFETY: the dynamic section says where symbols and hashes are.
             unsafe { self.note_symbols(symbols, texts, hashes) };
         }
+        if let Some(symbols) = symbols {
+            let tables = [calls, others].into_iter();
+            let mut tables = tables.filter_map(|(address, size)| Some((address?, size)));
+            // SAFETY: the dynamic section says where symbols and relocations are.
+            self.registers =
+                tables.any(|(address, size)| unsafe { has_registration(symbols, texts, address, size) });
+        }
     }
 
-    /// Notes a few symbols that are defined, by the table of their hashes, and those that are not, which come before
-    /// them.
+    /// Notes a few symbols that are defined, by the table of their hashes.
     ///
     /// # Safety
     ///
@@ -366,10 +388,6 @@ impl SharedObject {
             let start = hashes + 16 + u64::from(filter) * 8;
             let buckets = std::slice::from_raw_parts(pointer::<u32>(start), buckets as usize);
             (buckets, first as usize)
-        };
-        let name = |symbol: &Symbol| {
-            // SAFETY: the table of texts has the names.
-            unsafe { CStr::from_ptr(pointer::<c_char>(texts + u64::from(symbol.name))) }
         };
         // A bucket without symbols has 0.
         let defined = buckets.iter().filter(|first| **first as usize >= first_defined);
@@ -384,16 +402,40 @@ impl SharedObject {
                 && matches!(kind, TYPE_FUNCTION | TYPE_DATA)
         };
         let defined = defined.filter(is_plain).take(PROBED);
+        // SAFETY: the table of texts has the names.
+        let name = |symbol: &Symbol| unsafe { name_of(symbol, texts) };
         self.defined = defined.map(|symbol| name(symbol).to_owned()).collect();
-        // The symbol with number 0 is none.
-        let undefined = 1..first_defined.min(MOST_UNDEFINED);
-        self.registers = undefined.into_iter().any(|number| {
-            // SAFETY: as many symbols are before those with hashes.
-            let symbol = unsafe { &*symbols.add(number) };
-            let is_one = |name: &CStr| name == c"__sycl_register_lib" || name == c"__tgt_register_lib";
-            symbol.section == 0 && is_one(name(symbol))
-        });
     }
+}
+
+/// Whether one of an object's relocations is for a function that registers device images. The table of hashes does not
+/// tell which symbols are not defined: GNU ld counts none in front of it where nothing is defined, and has some in it.
+///
+/// # Safety
+///
+/// The symbols, texts and `size` bytes of relocations of the object must be at the addresses.
+unsafe fn has_registration(symbols: u64, texts: u64, relocations: u64, size: u64) -> bool {
+    let symbols = pointer::<Symbol>(symbols);
+    let count = usize::try_from(size).unwrap_or_default() / size_of::<Relocation>();
+    // SAFETY: by the caller's promise.
+    let relocations = unsafe { std::slice::from_raw_parts(pointer::<Relocation>(relocations), count) };
+    let numbers = relocations.iter().map(|relocation| relocation.info >> 32);
+    // The symbol with number 0 is none.
+    numbers.filter(|number| *number != 0).any(|number| {
+        // SAFETY: relocations name symbols by their numbers.
+        let symbol = unsafe { &*symbols.add(number as usize) };
+        // SAFETY: the table of texts has the names.
+        let name = || unsafe { name_of(symbol, texts) };
+        symbol.section == 0 && [c"__sycl_register_lib", c"__tgt_register_lib"].contains(&name())
+    })
+}
+
+/// # Safety
+///
+/// The table of texts must be at the address, and have the symbol's name. It must stay while the name is used.
+unsafe fn name_of<'a>(symbol: &Symbol, texts: u64) -> &'a CStr {
+    // SAFETY: by the caller's promise.
+    unsafe { CStr::from_ptr(pointer::<c_char>(texts + u64::from(symbol.name))) }
 }
 
 /// Device and number of the file that is mapped at an address.
@@ -451,5 +493,46 @@ pub(crate) fn global_symbol(name: &CStr) -> Option<usize> {
         let found = libc::dlsym(global, name.as_ptr());
         libc::dlclose(global);
         (!found.is_null()).then(|| found.addr())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::env;
+    use std::os::unix::ffi::OsStrExt;
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    #[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
+    fn an_object_without_symbols_of_its_own_is_seen_to_register_images() {
+        let folder = tempfile::tempdir().unwrap();
+        let [source, library] = ["hidden.c", "hidden.so"].map(|name| folder.path().join(name));
+        fs::write(
+            &source,
+            "void __sycl_register_lib(void *, unsigned long);
+             __attribute__((used)) static void start(void) { __sycl_register_lib(0, 0); }",
+        )
+        .unwrap();
+        let mut compile = Command::new("cc");
+        compile
+            .args(["-shared", "-fPIC", "-Wl,-z,lazy", "-o"])
+            .args([&library, &source]);
+        match compile.status() {
+            Ok(status) => assert!(status.success(), "{compile:?}"),
+            Err(error) => {
+                let required = env::var_os("OFFKIT_REQUIRE_TOOLS").is_some_and(|value| value == "1");
+                assert!(!required, "cc: {error}");
+                return eprintln!("SKIPPED: cc: {error}");
+            }
+        }
+        let name = CString::new(library.as_os_str().as_bytes()).unwrap();
+        // SAFETY: nothing of it runs as it is loaded; what it calls need not be there before it does.
+        let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_LAZY | libc::RTLD_LOCAL) };
+        assert!(!handle.is_null());
+        let path = library.to_str().unwrap();
+        let found = SharedObject::all().into_iter().find(|object| object.path == path);
+        assert!(found.is_some_and(|object| object.registers));
     }
 }

@@ -152,7 +152,8 @@ impl Default for Programs {
 struct Registered {
     /// By the address that was registered. One that comes twice goes twice.
     programs: HashMap<usize, Vec<(Arc<Program>, LibraryId)>>,
-    /// How many descriptors each file has registered so far, for the locations of their images.
+    /// How many descriptors each file has registered so far, for the locations of their images: no two that are left have
+    /// one number, whichever was taken back.
     numbers: HashMap<String, usize>,
     /// What was read from the files of objects that are meant for offkit, and that registered with another runtime.
     adopted: HashMap<SharedObjectId, (String, LibraryId)>,
@@ -335,8 +336,9 @@ impl Programs {
             registered.programs.remove(&key);
         }
         // A library that is loaded again begins to count anew.
-        if let Some(number) = registered.numbers.get_mut(&program.file) {
-            *number -= 1;
+        let mut left = registered.programs.values().flatten();
+        if !left.any(|(left, _)| left.file == program.file) {
+            registered.numbers.remove(&program.file);
         }
         self.registry.withdraw(library);
         // Waits for those who still look at the memory, which is gone once this function has returned.
@@ -491,4 +493,29 @@ unsafe extern "C" fn __tgt_unregister_lib(registered: *const openmp::Descriptor)
         }
         PROGRAMS.unregister(registered.addr());
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn descriptors_of_a_file_have_different_numbers_whichever_is_taken_back() {
+        let programs = Programs::default();
+        let object = SharedObject::at(0);
+        let register = |key| {
+            let mut given = None;
+            programs.register(key, &object, |number| {
+                given = Some(number);
+                Form::Files(Vec::new())
+            });
+            given
+        };
+        assert_eq!([1, 2].map(register), [Some(0), Some(1)]);
+        programs.unregister(1);
+        assert_eq!(register(3), Some(2), "1 is that of the second, which is left");
+        programs.unregister(2);
+        programs.unregister(3);
+        assert_eq!(register(1), Some(0), "it was loaded again");
+    }
 }

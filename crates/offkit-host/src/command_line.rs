@@ -12,26 +12,33 @@ pub const LONGEST_COMMAND: usize = 100_000;
 
 /// Puts the content of response files in the place of the words `@FILE` that name them.
 ///
-/// As clang does it, a word that names no file stays. `read` reads a file.
+/// As clang does it, a word that names no file stays. So does one that names a file which is being put in place already,
+/// for that would never end. `read` reads a file.
 pub fn expand(words: Vec<OsString>, read: &dyn Fn(&Path) -> Option<String>) -> Vec<OsString> {
     let mut expanded = Vec::with_capacity(words.len());
-    add(words, read, DEPTH, &mut expanded);
+    add(words, read, &mut Vec::new(), &mut expanded);
     expanded
 }
 
 fn add(
     words: Vec<OsString>,
     read: &dyn Fn(&Path) -> Option<String>,
-    depth: usize,
+    open: &mut Vec<String>,
     expanded: &mut Vec<OsString>,
 ) {
     for word in words {
         let content = match word.to_str().and_then(|text| text.strip_prefix('@')) {
-            Some(name) if depth > 0 => read(Path::new(name)),
+            Some(name) if open.len() < DEPTH => read(Path::new(name)),
             _ => None,
         };
-        match content {
-            Some(content) => add(split(&content), read, depth - 1, expanded),
+        // By what they say: a file has many names.
+        match content.filter(|content| !open.contains(content)) {
+            Some(content) => {
+                let words = split(&content);
+                open.push(content);
+                add(words, read, open, expanded);
+                open.pop();
+            }
             None => expanded.push(word),
         }
     }
@@ -126,7 +133,10 @@ mod tests {
         let files = |path: &Path| match path.to_str() {
             Some("all") => Some("-c 'a b.cpp'\n\t-DX=\\\"y\\\" \"-I\\\"q\" '-DI=\\'x' @more\n''".to_owned()),
             Some("more") => Some("-O2".to_owned()),
-            Some("endless") => Some("x @endless".to_owned()),
+            Some("endless" | "./endless") => Some("x @./endless @endless".to_owned()),
+            Some("ring") => Some("y @round @all-right @all-right".to_owned()),
+            Some("round") => Some("@ring z".to_owned()),
+            Some("all-right") => Some("-w".to_owned()),
             _ => None,
         };
         assert_eq!(
@@ -143,7 +153,15 @@ mod tests {
                 "-v"
             ])
         );
-        assert_eq!(expand(words(&["@endless"]), &files).len(), DEPTH + 1);
+        // What is being read is not read again, by no name; what was read is.
+        assert_eq!(
+            expand(words(&["@endless"]), &files),
+            words(&["x", "@./endless", "@endless"])
+        );
+        assert_eq!(
+            expand(words(&["@ring"]), &files),
+            words(&["y", "@ring", "z", "-w", "-w"])
+        );
     }
 
     #[test]

@@ -16,6 +16,7 @@ type Query = (usize, *mut c_void, *mut usize);
 const SUCCESS: i32 = 0;
 const INVALID_VALUE: i32 = -30;
 const INVALID_DEVICE: i32 = -33;
+const INVALID_CONTEXT: i32 = -34;
 const INVALID_QUEUE_PROPERTIES: i32 = -35;
 const INVALID_OPERATION: i32 = -59;
 const UNSUPPORTED: i32 = -995;
@@ -106,25 +107,29 @@ struct Machine {
 impl Machine {
     fn new(release: &'static Release) -> Machine {
         let host = Host::new(release);
-        let (mut platform, mut device, mut context, mut queue) =
-            (null_mut(), null_mut(), null_mut(), null_mut());
+        let (mut platform, mut device) = (null_mut(), null_mut());
         done!(host, piPlatformsGet(1 => u32, &raw mut platform => *mut Handle, null_mut() => *mut u32));
         let any = 0xffff_ffff;
         done!(host, piDevicesGet(platform => Handle, any => u64, 1 => u32, &raw mut device => *mut Handle, null_mut() => *mut u32));
-        done!(host, piContextCreate(
-            null() => *const isize, 1 => u32, &raw const device => *const Handle,
-            null() => *const c_void, null_mut() => *mut c_void, &raw mut context => *mut Handle,
-        ));
         let mut machine = Machine {
             host,
             platform,
             device,
-            context,
-            queue,
+            context: null_mut(),
+            queue: null_mut(),
         };
-        queue = machine.new_queue(1);
-        machine.queue = queue;
+        machine.context = machine.new_context();
+        machine.queue = machine.new_queue(1);
         machine
+    }
+
+    fn new_context(&self) -> Handle {
+        let mut context = null_mut();
+        done!(self.host, piContextCreate(
+            null() => *const isize, 1 => u32, &raw const self.device => *const Handle,
+            null() => *const c_void, null_mut() => *mut c_void, &raw mut context => *mut Handle,
+        ));
+        context
     }
 
     /// In the way of the release.
@@ -391,6 +396,59 @@ fn hints_about_memory_are_the_same_whatever_their_number() {
                 assert_eq!(found, [unknown, first, last, unknown]);
             }
         }
+    });
+}
+
+#[test]
+fn what_is_made_of_an_object_of_another_context_is_refused() {
+    each_release(|machine| {
+        let (host, other) = (&machine.host, machine.new_context());
+        let mut made = null_mut();
+        let to = &raw mut made;
+        // RGBA, a byte each; a row of two elements.
+        let format = [0x10b5_u32, 0x10da];
+        let buffer = machine.buffer(&mut [0; 8]).expose_provenance();
+        let shape = [0x10f1_usize, 2, 1, 0, 0, 0, 0, 0, buffer];
+        let result = call!(host, piMemImageCreate(
+            other => Handle, 1 => u64, format.as_ptr() => *const u32, shape.as_ptr() => *const usize,
+            null_mut() => *mut c_void, to => *mut Handle,
+        ));
+        assert_eq!(result, INVALID_CONTEXT, "{}", host.message());
+        if host.has("piextKernelCreateWithNativeHandle") {
+            let result = call!(host, piextKernelCreateWithNativeHandle(
+                0x1234 => usize, other => Handle, machine.program("add") => Handle, true => bool, to => *mut Handle));
+            assert_eq!(result, INVALID_CONTEXT, "{}", host.message());
+        }
+        assert!(made.is_null());
+    });
+}
+
+#[test]
+fn memory_of_a_part_of_a_device_tells_which_it_is_of() {
+    each_release(|machine| {
+        let host = &machine.host;
+        let (mut part, mut memory) = (null_mut(), null_mut());
+        let equally = [0x1086_isize, 1, 0];
+        done!(host, piDevicePartition(
+            machine.device => Handle, equally.as_ptr() => *const isize, 1 => u32, &raw mut part => *mut Handle,
+            null_mut() => *mut u32,
+        ));
+        done!(host, piextUSMDeviceAlloc(
+            &raw mut memory => *mut *mut c_void, machine.context => Handle, part => Handle, null() => *const u64,
+            64 => usize, 0 => u32,
+        ));
+        let device = || {
+            let mut device = null_mut::<c_void>();
+            let (size, to, _): Query = (8, (&raw mut device).cast(), null_mut());
+            done!(host, piextUSMGetMemAllocInfo(
+                machine.context => Handle, memory.wrapping_byte_add(8) => *const c_void, 0x419d => u32,
+                size => usize, to => *mut c_void, null_mut() => *mut usize,
+            ));
+            device
+        };
+        assert_eq!(device(), part);
+        done!(host, piextUSMFree(machine.context => Handle, memory => *mut c_void));
+        assert!(device().is_null());
     });
 }
 

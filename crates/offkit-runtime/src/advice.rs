@@ -35,8 +35,12 @@ pub fn advice(failure: &DiscoveryFailure) -> Option<String> {
             "Take it off the list, or try its driver's own tools; offkit tries it again whenever the file changes.".to_owned(),
         ),
         // A plugin that says why knows better.
-        DiscoveryFailure::Devices { source, .. } if source.message().is_some() => None,
-        DiscoveryFailure::Devices { .. } => Some(
+        DiscoveryFailure::Devices { source, .. } | DiscoveryFailure::Platform { source, .. }
+            if source.message().is_some() =>
+        {
+            None
+        }
+        DiscoveryFailure::Devices { .. } | DiscoveryFailure::Platform { .. } => Some(
             "The plugin works, the driver below it does not: look at the driver's own tools and log."
                 .to_owned(),
         ),

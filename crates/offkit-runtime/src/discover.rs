@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::slice;
 
 use offkit_pi::BuiltIn;
 use offkit_pi::below::Below;
@@ -76,6 +77,8 @@ pub enum Outcome {
         noted: Option<String>,
         /// What is below it and does harm, so that it was loaded without.
         left_out: Vec<LeftOut>,
+        /// Platforms of it whose devices are not among these: [`DiscoveryFailure::Platform`].
+        unlisted: Vec<DiscoveryFailure>,
     },
     /// The user's filter wants none of its devices, so it was not loaded.
     Unwanted,
@@ -124,6 +127,16 @@ pub enum DiscoveryFailure {
         below: Vec<Below>,
         /// What is below it and does harm, so that it was loaded without.
         left_out: Vec<LeftOut>,
+    },
+    /// The plugin lists devices, but none of this platform.
+    #[error("plugin `{plugin}` does not list the devices of its platform `{platform}`")]
+    Platform {
+        /// The plugin.
+        plugin: String,
+        /// The platform.
+        platform: String,
+        /// What the plugin said.
+        source: PiError,
     },
 }
 
@@ -267,14 +280,19 @@ impl Runtime {
             below: plugin.below().unwrap_or_default(),
             left_out: left_out.clone(),
         };
-        let (shown, mut hidden) = (self.devices.len(), 0);
+        let (shown, mut hidden, mut unlisted) = (self.devices.len(), 0, Vec::new());
         for platform in plugin.platforms().map_err(failed)? {
             // The candidate's counts first: by that the filter has said whether to load the plugin.
             let said = || backend_of(&platform).unwrap_or_else(|| plugin.name());
             let backend = candidate.backend.as_deref().unwrap_or_else(said).to_owned();
-            let devices = platform
-                .devices(offkit_pi::ffi::PI_DEVICE_TYPE_ALL)
-                .map_err(failed)?;
+            let devices = match platform.devices(offkit_pi::ffi::PI_DEVICE_TYPE_ALL) {
+                Ok(devices) => devices,
+                // The devices of its other platforms are none the worse for that.
+                Err(source) => {
+                    unlisted.push((platform, source));
+                    continue;
+                }
+            };
             tracing::debug!(
                 plugin = plugin.name(),
                 devices = devices.len(),
@@ -293,6 +311,21 @@ impl Runtime {
             }
         }
         let devices = self.devices.len() - shown;
+        if devices + hidden == 0
+            && let Some((_, source)) = unlisted.pop()
+        {
+            return Err(failed(source));
+        }
+        let unlisted = unlisted.into_iter().map(|(platform, source)| {
+            let failure = DiscoveryFailure::Platform {
+                plugin: plugin.name().to_owned(),
+                platform: platform.name().unwrap_or_else(|_| "?".to_owned()),
+                source,
+            };
+            tracing::warn!(%failure, "a platform was left out");
+            failure
+        });
+        let unlisted = unlisted.collect();
         Ok(Outcome::Loaded {
             plugin,
             devices,
@@ -300,6 +333,7 @@ impl Runtime {
             trust,
             noted,
             left_out,
+            unlisted,
         })
     }
 
@@ -350,9 +384,10 @@ impl Runtime {
 
     /// What was left out so far, and why.
     pub fn failures(&self) -> impl Iterator<Item = &DiscoveryFailure> {
-        self.outcomes.iter().filter_map(|outcome| match outcome {
-            Outcome::Failed(failure) => Some(failure),
-            _ => None,
+        self.outcomes.iter().flat_map(|outcome| match outcome {
+            Outcome::Failed(failure) => slice::from_ref(failure),
+            Outcome::Loaded { unlisted, .. } => unlisted.as_slice(),
+            _ => &[],
         })
     }
 

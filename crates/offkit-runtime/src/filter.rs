@@ -235,7 +235,12 @@ impl DeviceFilter {
             })
         };
         Ok(DeviceFilter {
-            accepted: text.split(',').map(term).collect::<Result<_, _>>()?,
+            // As in libsycl: nothing follows a comma at the end. An empty term would be any device.
+            accepted: text
+                .trim()
+                .split_terminator(',')
+                .map(term)
+                .collect::<Result<_, _>>()?,
             discarded: Vec::new(),
         })
     }
@@ -492,6 +497,8 @@ mod tests {
         assert_eq!(shown(&found.filter), ["opencl cpu", "cuda 1"]);
         let found = of(&[("SYCL_DEVICE_FILTER", "opencl:cpu,cuda:gpu:1,acc")]);
         assert_eq!(shown(&found.filter), ["opencl cpu", "opencl acc", "cuda 1"]);
+        let found = of(&[("SYCL_DEVICE_FILTER", "opencl:cpu, ")]);
+        assert_eq!(shown(&found.filter), ["opencl cpu"]);
         let found = of(&[("SYCL_BE", "PI_CUDA")]);
         assert_eq!(shown(&found.filter), ["cuda 0", "cuda 1"]);
 

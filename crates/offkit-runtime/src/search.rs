@@ -13,9 +13,12 @@
 //! folder /opt/plugins         a folder of plugins, which bare names are looked for in as well
 //! ```
 //!
-//! The folders of plugins are the one of the program or library that offkit is in, `../lib/offkit` beside it, and those of
-//! the configuration file. A bare name is looked for there, then in the folders of `LD_LIBRARY_PATH`, then where the
-//! system looks for libraries. A path with folders in it counts from the folder of the configuration file.
+//! The folders of plugins are the program's own, `../lib/offkit` beside it, and those of the configuration file. A bare name
+//! is looked for there, then in the folders of `LD_LIBRARY_PATH`, then where the system looks for libraries. A path with
+//! folders in it counts from the folder of the configuration file.
+//!
+//! In a program that has rights which its user has not (one that is `setuid`), plugins come from the program itself and
+//! from `/etc/offkit/plugins.conf` alone: variables and folders are the user's, who could have it load anything.
 
 use std::env;
 use std::ffi::OsStr;
@@ -24,7 +27,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use offkit_host::files;
+use offkit_host::{files, program};
 use offkit_pi::{BuiltIn, below};
 
 use crate::note;
@@ -157,16 +160,25 @@ impl Candidate {
 impl Search {
     /// Looks everywhere.
     pub fn everywhere(built_in: &[&'static BuiltIn]) -> Search {
+        Search::of_program(built_in, program::is_privileged())
+    }
+
+    fn of_program(built_in: &[&'static BuiltIn], is_privileged: bool) -> Search {
+        let (folders, config, named) = match is_privileged {
+            true => (Vec::new(), Some(PathBuf::from(SYSTEM_CONFIG)), None),
+            false => (own_folders(), config_file(), env::var_os(PLUGINS_VARIABLE)),
+        };
         let mut search = Search {
-            folders: own_folders(),
+            folders,
             ..Search::default()
         };
         // First, since it adds folders: bare names of the variable are looked for in them, too.
-        let libraries = search.configuration();
+        let libraries = search.configuration(config);
         for plugin in built_in {
             search.add(Origin::BuiltIn, Place::BuiltIn(plugin), Some("offkit".to_owned()));
         }
-        let named = env::var_os(PLUGINS_VARIABLE).unwrap_or_default();
+        let named = named.unwrap_or_default();
+        // A colon too many makes an empty path, which would be a plugin that is not there.
         for path in env::split_paths(&named).filter(|path| !path.as_os_str().is_empty()) {
             let backend = backend_of(&path);
             let place = search.place(path);
@@ -226,7 +238,8 @@ impl Search {
         if path.components().count() > 1 {
             return Place::File(path);
         }
-        let variable = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+        let variable = env::var_os("LD_LIBRARY_PATH").filter(|_| !program::is_privileged());
+        let variable = variable.unwrap_or_default();
         let mut folders = self.folders.clone();
         folders.extend(env::split_paths(&variable).filter(|folder| !folder.as_os_str().is_empty()));
         let found = folders
@@ -243,8 +256,8 @@ impl Search {
     }
 
     /// Reads the configuration file: the folders that it adds, and the libraries that it names.
-    fn configuration(&mut self) -> Vec<(Origin, PathBuf, Option<String>)> {
-        let Some(file) = config_file() else {
+    fn configuration(&mut self, file: Option<PathBuf>) -> Vec<(Origin, PathBuf, Option<String>)> {
+        let Some(file) = file else {
             return Vec::new();
         };
         let text = match fs::read_to_string(&file) {
@@ -352,5 +365,24 @@ fn backend_of(library: &Path) -> Option<String> {
         "cpu" => Some("offkit".to_owned()),
         "ur" | "unified_runtime" => None,
         name => Some(name.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_with_rights_that_its_user_has_not_loads_nothing_of_the_users() {
+        assert!(!own_folders().is_empty());
+        let search = Search::of_program(&[], true);
+        assert!(
+            search
+                .folders
+                .iter()
+                .all(|folder| !own_folders().contains(folder))
+        );
+        let is_of_system = |config: PathBuf| config == Path::new(SYSTEM_CONFIG);
+        assert!(search.config.is_none_or(is_of_system));
     }
 }

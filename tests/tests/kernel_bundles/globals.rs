@@ -165,6 +165,21 @@ fn a_device_global_that_nothing_uses_is_no_hindrance() {
 }
 
 #[test]
+fn a_device_global_is_found_where_another_image_lists_it_and_does_not_use_it() {
+    need!("clang-22", "llc");
+    let machine = Machine::new();
+    let with = |source| described(image(source), &[("counter", 4, 0)]);
+    let without_it = with("kernel void one(global int *numbers) { numbers[get_global_id(0)] = 1; }");
+    let with_it = with(
+        "global struct { global int *value; int first; } counter = {0, 5};
+         kernel void two(global int *numbers) { numbers[get_global_id(0)] = *counter.value; }",
+    );
+    let file = syclbin([without_it, with_it], BundleState::Executable);
+    let bundle: KernelBundle<Executable> = machine.read(file).expect("a bundle");
+    assert_eq!(read(&bundle, &machine, "counter"), [5]);
+}
+
+#[test]
 fn a_device_global_that_is_larger_than_its_variable_is_named() {
     need!("clang-22", "llc");
     let machine = Machine::new();

@@ -90,7 +90,7 @@ impl Device {
         // Drivers give no memory of no bytes, and what has no size is to have an address even so.
         let memory = self
             .context
-            .usm(kind, &self.device, size.max(1) + shift, ALIGNMENT)?;
+            .usm(kind, &self.device, size.max(1).saturating_add(shift), ALIGNMENT)?;
         let address = memory.address();
         state.memory.insert(address, memory);
         Ok(address + shift)
@@ -100,7 +100,7 @@ impl Device {
     pub(super) fn write(&self, state: &State, place: &Place, offset: usize, data: &[u8]) -> Result<()> {
         match place {
             Place::Address(address) => {
-                let (memory, start) = state.at(address + offset)?;
+                let (memory, start) = state.at(address.wrapping_add(offset))?;
                 Ok(self.queue.write_usm(memory, start, data, &[])?)
             }
             Place::Variable { program, name } => {
@@ -113,7 +113,7 @@ impl Device {
     pub(super) fn read(&self, state: &State, place: &Place, offset: usize, out: &mut [u8]) -> Result<()> {
         match place {
             Place::Address(address) => {
-                let (memory, start) = state.at(address + offset)?;
+                let (memory, start) = state.at(address.wrapping_add(offset))?;
                 Ok(self.queue.read_usm(memory, start, out, &[])?)
             }
             Place::Variable { program, name } => state.loaded(*program)?.read(&self.queue, name, offset, out),

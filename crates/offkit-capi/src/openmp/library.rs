@@ -196,6 +196,9 @@ extern "C" fn omp_target_associate_ptr(
     };
     let place = Place::Address(on_device.addr().wrapping_add(offset));
     let begin = memory.expose_provenance();
+    if begin.checked_add(size).is_none() {
+        return NOT_WELL;
+    }
     let mut state = device.state();
     match state.present.find(begin, size) {
         // To say the same once more is no error, to say another thing of the same memory is.
@@ -333,30 +336,41 @@ unsafe extern "C" fn omp_target_memcpy_rect(
         lists.map(|list| unsafe { std::slice::from_raw_parts(list, count) });
     let row = volume.last().copied().unwrap_or_default();
     // What the last dimension names lies together, and is copied at once.
-    let rows: usize = volume.iter().take(count - 1).product();
-    // Where an element is, in elements.
-    let place = |number: usize, offsets: &[usize], dimensions: &[usize]| {
+    let mut outer = volume.iter().take(count - 1);
+    let rows = outer.try_fold(1_usize, |rows, length| rows.checked_mul(*length));
+    let (Some(rows), Some(size)) = (rows, row.checked_mul(element)) else {
+        return NOT_WELL;
+    };
+    // Where a row begins, in bytes; none if no memory has so many.
+    let place = |number: usize, offsets: &[usize], dimensions: &[usize]| -> Option<usize> {
         let mut rest = number;
-        let (mut at, mut stride) = (0, 1);
+        let (mut at, mut stride) = (0_usize, 1_usize);
         for dimension in (0..count).rev() {
             let within = match dimension + 1 == count {
                 true => 0,
                 false => {
+                    stride = stride.checked_mul(dimensions[dimension + 1])?;
                     let within = rest % volume[dimension].max(1);
                     rest /= volume[dimension].max(1);
                     within
                 }
             };
-            at += (offsets[dimension] + within) * stride;
-            stride *= dimensions[dimension];
+            let elements = offsets[dimension].checked_add(within)?.checked_mul(stride)?;
+            at = at.checked_add(elements)?;
         }
-        at * element
+        at.checked_mul(element)
     };
     for number in 0..rows {
-        let to = to.wrapping_byte_add(place(number, to_offsets, to_dimensions));
-        let from = from.wrapping_byte_add(place(number, from_offsets, from_dimensions));
+        let places = (
+            place(number, to_offsets, to_dimensions),
+            place(number, from_offsets, from_dimensions),
+        );
+        let (Some(to_place), Some(from_place)) = places else {
+            return NOT_WELL;
+        };
+        let (to, from) = (to.wrapping_byte_add(to_place), from.wrapping_byte_add(from_place));
         // SAFETY: the program says what it has there.
-        if unsafe { copy(to, from, row * element, to_number, from_number) }.is_err() {
+        if unsafe { copy(to, from, size, to_number, from_number) }.is_err() {
             return NOT_WELL;
         }
     }
@@ -400,6 +414,50 @@ fn well(done: Result<()>) -> c_int {
         Err(failure) => {
             tracing::warn!(problem = failure.message(), "OpenMP cannot copy");
             NOT_WELL
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_arrays_that_no_memory_has_room_for_are_not_copied() {
+        let mut memory = [0_u8; 8];
+        let pointer = memory.as_mut_ptr().cast::<c_void>();
+        let copy = |element, volume: [usize; 3], offsets: [usize; 3], dimensions: [usize; 3]| {
+            let lists = [volume, offsets, offsets, dimensions, dimensions];
+            let [volume, to_offsets, from_offsets, to_dimensions, from_dimensions] =
+                lists.each_ref().map(|list| list.as_ptr());
+            // SAFETY: the lists have three numbers, and nothing is copied.
+            unsafe {
+                omp_target_memcpy_rect(
+                    pointer,
+                    pointer,
+                    element,
+                    3,
+                    volume,
+                    to_offsets,
+                    from_offsets,
+                    to_dimensions,
+                    from_dimensions,
+                    -1,
+                    -1,
+                )
+            }
+        };
+        const HALF: usize = 1 << (usize::BITS - 1);
+        for (element, volume, offsets, dimensions) in [
+            // Rows, bytes of a row, the start of the first row in elements and in bytes.
+            (1, [HALF, 2, 1], [0; 3], [2; 3]),
+            (2, [1, 1, HALF], [0; 3], [2; 3]),
+            (1, [1, 1, 1], [1, 0, 0], [2, HALF, 2]),
+            (1, [1, 1, 1], [HALF, 0, 0], [2; 3]),
+            (2, [1, 1, 1], [0, 0, HALF], [2; 3]),
+        ] {
+            let outcome = copy(element, volume, offsets, dimensions);
+            assert_eq!(outcome, NOT_WELL, "{volume:?} at {offsets:?} of {dimensions:?}");
         }
     }
 }

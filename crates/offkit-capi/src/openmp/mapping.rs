@@ -48,7 +48,7 @@ pub(super) unsafe fn pointer_at(address: usize) -> usize {
 /// Where an item is on the device.
 struct Obtained {
     place: Place,
-    /// The item's first byte, counted from there.
+    /// The item's first byte, counted from there, and around zero: of what is mapped in part it may come before.
     offset: usize,
     is_new: bool,
 }
@@ -57,7 +57,7 @@ impl Obtained {
     /// Its address; an error for a variable, whose address drivers do not tell.
     fn address(&self) -> Result<usize> {
         match &self.place {
-            Place::Address(address) => Ok(address + self.offset),
+            Place::Address(address) => Ok(address.wrapping_add(self.offset)),
             Place::Variable { name, .. } => Err(Failure::new(
                 Code::Unsupported,
                 format!("the address on the device of `{name}`, which is `declare target`, is not known"),
@@ -105,10 +105,10 @@ impl Device {
             // What is mapped in part has no room for the whole.
             if item.flags.has(Flags::TO)
                 && (is_new || item.flags.has(Flags::ALWAYS))
-                && let Some(obtained) = &obtained
+                && let Some(whole) = state.obtained(begin, size)
             {
                 // SAFETY: by the caller's promise.
-                unsafe { self.send(state, obtained, begin, size) }?;
+                unsafe { self.send(state, &whole, begin, size) }?;
             }
             // Either may come first in memory.
             let to_base = begin.wrapping_sub(base);
@@ -278,6 +278,12 @@ impl Device {
         counts: bool,
     ) -> Result<Option<Obtained>> {
         let hold = item.flags.has(Flags::HOLD);
+        if begin.checked_add(size).is_none() {
+            return Err(Failure::new(
+                Code::Invalid,
+                format!("{begin:#x} ({size} bytes) cannot be mapped: it ends behind the last address"),
+            ));
+        }
         let found = match state.present.find(begin, size) {
             Found::All(found) => Some(found),
             Found::Some(found) if item.flags.has(Flags::IMPLICIT) => Some(found),
@@ -389,8 +395,7 @@ impl Device {
 fn obtained(found: &Mapped, begin: usize) -> Obtained {
     Obtained {
         place: found.place.clone(),
-        // What is mapped in part begins later, at worst.
-        offset: begin.saturating_sub(found.begin),
+        offset: begin.wrapping_sub(found.begin),
         is_new: false,
     }
 }
@@ -439,5 +444,23 @@ impl State {
         {
             self.free(address);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_an_array_that_is_mapped_from_its_middle_on_elements_are_where_they_were_mapped() {
+        let mut state = State::default();
+        let (host, device) = (0x1000, 0x8000);
+        // The second half of it is mapped, and a region names the whole.
+        state
+            .present
+            .add(host + 200, 200, Place::Address(device), Count::Times(1));
+        let mut address = |offset, size| state.address_of(host + offset, size).ok().flatten();
+        assert_eq!(address(0, 400), Some(device - 200));
+        assert_eq!(address(240, 4), Some(device + 40));
     }
 }

@@ -43,7 +43,7 @@ pub(super) struct Attached {
 
 impl Mapped {
     fn end(&self) -> usize {
-        self.begin + self.size
+        self.begin.saturating_add(self.size)
     }
 
     /// Maps it once more.
@@ -103,7 +103,8 @@ impl Present {
         let Some((_, last)) = self.all.range_mut(..end).next_back() else {
             return Found::Nothing;
         };
-        if begin >= last.begin && begin < last.end() && begin + size <= last.end() {
+        let is_within = begin.checked_add(size).is_some_and(|end| end <= last.end());
+        if begin >= last.begin && begin < last.end() && is_within {
             Found::All(last)
         } else if size > 0 && last.end() > begin {
             Found::Some(last)
@@ -160,6 +161,7 @@ mod tests {
             (90, 10, "nothing"),
             (120, 0, "nothing"),
             (120, 8, "nothing"),
+            (110, usize::MAX, "some"),
         ] {
             assert_eq!(what(&mut present, begin, size), expected, "{begin}, {size} bytes");
         }

@@ -210,6 +210,13 @@ pub(super) unsafe fn piMemImageCreate<P: Registered>(
         true => None,
         false => Some(state::memory::<P>(shape.buffer)?),
     };
+    if source
+        .as_ref()
+        .is_some_and(|source| source.details().context != context)
+    {
+        let message = "the memory that the image is to be in is of another context";
+        return Err(Error::new(PI_INVALID_CONTEXT, message));
+    }
     // The plugin gets the object itself: a handle is of no use to it.
     shape.buffer = core::ptr::null_mut();
     let pitches = Pitches {

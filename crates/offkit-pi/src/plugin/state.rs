@@ -4,7 +4,8 @@ use super::image::Image;
 use super::slab::{Kind, Record, Refusal, Slab};
 use super::{Count, Counted, Error, Plugin, Result, SamplerRequest};
 use crate::ffi::*;
-use offkit_sync::{Mutex, PoisonError};
+use offkit_sync::{Mutex, MutexGuard, PoisonError};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A plugin that has a place for its state; implemented by [`define_plugin!`](crate::define_plugin).
@@ -145,6 +146,22 @@ pub(crate) struct DeviceDetails<P: Plugin> {
 /// What a context was made from.
 pub(crate) struct ContextDetails<P: Plugin> {
     pub(crate) devices: Vec<DeviceRecord<P>>,
+    /// Parts of these that allocations were made for, by the addresses of the allocations.
+    parts: Mutex<HashMap<usize, DeviceRecord<P>>>,
+}
+
+impl<P: Plugin> ContextDetails<P> {
+    pub(crate) fn new(devices: Vec<DeviceRecord<P>>) -> Self {
+        ContextDetails {
+            devices,
+            parts: Mutex::default(),
+        }
+    }
+
+    /// Parts of the devices that allocations were made for, by their addresses.
+    pub(crate) fn parts(&self) -> MutexGuard<'_, HashMap<usize, DeviceRecord<P>>> {
+        self.parts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// What a queue was made from.

@@ -48,10 +48,14 @@ unsafe fn allocate<P: Registered>(
             format_args!("an alignment of {alignment} bytes"),
         ));
     }
-    let device = device.as_ref().map(|device| &**device.object());
+    let object = device.as_ref().map(|device| &**device.object());
     let address = context
         .object()
-        .allocate_usm(kind, device, size, alignment as usize)?;
+        .allocate_usm(kind, object, size, alignment as usize)?;
+    // Hosts ask whose it is, and a part of a device is on no list.
+    if let Some(part) = device.filter(|device| !context.details().devices.contains(device)) {
+        context.details().parts().insert(address, part);
+    }
     // SAFETY: not null, so valid by the caller's promise.
     unsafe { result.write(core::ptr::with_exposed_provenance_mut(address)) };
     Ok(())
@@ -98,6 +102,8 @@ pub(super) fn piextUSMFree<P: Registered>(context: pi_context, pointer: *mut c_v
     if pointer.is_null() {
         Ok(())
     } else {
+        // Before it is free: another thread may get the address then.
+        let _part = context.details().parts().remove(&pointer.addr());
         context.object().free_usm(pointer.addr())
     }
 }
@@ -128,7 +134,9 @@ pub(super) fn piextUSMGetMemAllocInfo<P: Registered>(
             let known = devices
                 .iter()
                 .find(|known| device.is_some_and(|device| Arc::ptr_eq(known.object(), device)));
-            known.map_or(0, |device| device.handle()).into()
+            let parts = context.details().parts();
+            let part = || parts.get(&allocation.as_ref()?.base);
+            known.or_else(part).map_or(0, |device| device.handle()).into()
         }
         name => return Err(Error::unknown_query(name)),
     })

@@ -249,7 +249,7 @@ impl KernelBundle<Executable> {
                 found.extend(global.map(|global| (global, unit, image)));
             }
         }
-        let Some(&(global, unit, _)) = found.first() else {
+        let Some(&(global, first, _)) = found.first() else {
             return Err(BundleError::NoGlobal {
                 name: name.to_owned(),
                 known: self
@@ -273,12 +273,21 @@ impl KernelBundle<Executable> {
                 given: size,
             });
         }
-        let program = unit.program(|| unit.build(&self.context))?;
-        let value = match global.is_of_image {
-            true => None,
-            false => unit.values.get(global.name),
-        };
-        Ok((global, value.map_or(Place::Variable(program), Place::Memory)))
+        let build = |unit: &Unit| unit.program(|| unit.build(&self.context));
+        let program = build(first)?;
+        if global.is_of_image {
+            return Ok((global, Place::Variable(program)));
+        }
+        // All images list a global, and programs have it where a kernel uses it: the first that has
+        // it makes the value.
+        for (_, unit, _) in &found {
+            build(unit)?;
+            if let Some(value) = unit.values.get(global.name) {
+                return Ok((global, Place::Memory(value)));
+            }
+        }
+        // The device says what is missing.
+        Ok((global, Place::Variable(program)))
     }
 }
 

@@ -113,8 +113,18 @@ pub(super) fn plugins(runtime: &Runtime) -> Vec<Finding> {
             format!("configured by {}", config.display()),
         ));
     }
+    let words = |failure: &DiscoveryFailure| {
+        let words: Vec<_> = [failure.to_string()].into_iter().chain(causes(failure)).collect();
+        words.join(": ")
+    };
     for (candidate, outcome) in runtime.considered() {
         let name = format!("{} ({})", candidate.name(), candidate.origin);
+        if let Outcome::Loaded { unlisted, .. } = outcome {
+            findings.extend(unlisted.iter().map(|failure| {
+                let finding = Finding::new(ABOUT, "problem", &name).because(words(failure));
+                finding.advised(advice(failure))
+            }));
+        }
         findings.push(match outcome {
             Outcome::Loaded {
                 plugin,
@@ -167,8 +177,7 @@ pub(super) fn plugins(runtime: &Runtime) -> Vec<Finding> {
                     .advised(see)
             }
             Outcome::Failed(failure) => {
-                let words: Vec<_> = [failure.to_string()].into_iter().chain(causes(failure)).collect();
-                let finding = Finding::new(ABOUT, "problem", name).because(words.join(": "));
+                let finding = Finding::new(ABOUT, "problem", name).because(words(failure));
                 finding.advised(advice(failure).map(|text| text + &looked_in(candidate)))
             }
             _ => Finding::new(ABOUT, "info", name),
