@@ -304,20 +304,21 @@ impl Trials {
         let candidates = machine::below(below::Kind::OpenCl);
         // The loader takes its drivers from the files in a folder.
         let folder = tempfile::Builder::new().prefix("offkit-probe-").tempdir()?;
-        let with = |drivers: &[&Path]| {
-            let listed = folder.path().join("drivers.icd");
-            match drivers {
-                [] => {}
-                [driver, ..] => fs::write(&listed, format!("{}\n", driver.display()))?,
+        let with = |driver: Option<&Path>| {
+            if let Some(driver) = driver {
+                fs::write(
+                    folder.path().join("driver.icd"),
+                    format!("{}\n", driver.display()),
+                )?;
             }
-            self.without(true, others, Some((folder.path(), drivers)))
+            self.without(true, others, Some((folder.path(), driver)))
         };
-        if candidates.is_empty() || with(&[])?.is_err() {
+        if candidates.is_empty() || with(None)?.is_err() {
             return Ok(Vec::new());
         }
         let mut at_fault = Vec::new();
         for (driver, _) in candidates {
-            if !at_fault.contains(&driver) && with(&[&driver])?.is_err() {
+            if !at_fault.contains(&driver) && with(Some(&driver))?.is_err() {
                 at_fault.push(driver);
             }
         }
@@ -330,12 +331,12 @@ impl Trials {
     }
 
     /// Tries the plugin without these, perhaps for the sake of one that is below it alone, and with a folder that lists
-    /// some OpenCL drivers in the place of all; and remembers if no harm came of that, or if it hung.
+    /// one OpenCL driver, or none, in the place of all; and remembers if no harm came of that, or if it hung.
     fn without(
         &self,
         is_below: bool,
         left_out: &[&Path],
-        drivers: Option<(&Path, &[&Path])>,
+        listed: Option<(&Path, Option<&Path>)>,
     ) -> io::Result<Result<(), Harm>> {
         let add = |key: Option<Key>, library: &&Path| Some(key?.text("without", library.display()));
         let key = left_out.iter().fold(self.key.clone(), add);
@@ -344,11 +345,11 @@ impl Trials {
             true => key.map(|key| key.text("about", "what is below")),
             false => key,
         };
-        let key = match drivers {
-            Some((_, drivers)) => key.map(|key| {
-                let names = drivers.iter().map(|driver| driver.display().to_string());
-                key.text("OpenCL drivers listed", names.collect::<Vec<_>>().join(":"))
-            }),
+        let key = match listed {
+            Some((_, driver)) => {
+                let driver = driver.unwrap_or(Path::new(""));
+                key.map(|key| key.text("OpenCL driver listed", driver.display()))
+            }
             None => key,
         };
         let kept = key.as_ref().and_then(|key| Cache::user().get(key));
@@ -364,7 +365,7 @@ impl Trials {
             &self.library,
             is_below,
             left_out,
-            drivers.map(|(folder, _)| folder),
+            listed.map(|(folder, _)| folder),
         )?;
         match &outcome {
             Ok(()) => keep(key.as_ref(), GOOD),
