@@ -604,20 +604,24 @@ impl Analysis<'_> {
             return shape;
         }
         let is_address = value.is_some_and(|value| self.addresses[value.0 as usize]);
-        match is_address && self.width(operand) == 32 && self.variant.narrow_ids && self.is_short(shape) {
-            true => shape,
-            false => Some(Shape::Varying),
+        if !is_address || self.width(operand) != 32 || !self.variant.narrow_ids {
+            return Some(Shape::Varying);
+        }
+        match shape {
+            // Told modulo 2^64, as the index may be a part of a wider number: it has 32 bits of that.
+            Some(Shape::Strided(by)) => Some(self.short_stride(by as i32)),
+            shape => shape,
         }
     }
 
-    /// Whether the 32-bit indices of a vector are so close together that a wrap between them leads out of every object.
-    fn is_short(&self, shape: Option<Shape>) -> bool {
-        let Some(Shape::Strided(by)) = shape else {
-            return true;
-        };
-        // Told modulo 2^64, of which the index has 32 bits.
-        let by = u64::from((by as i32).unsigned_abs());
-        by.saturating_mul(u64::from(self.variant.width)) <= LONGEST_VECTOR
+    /// The shape of 32-bit indices with a stride: kept where those of a vector are so close together that a wrap between them
+    /// leads out of every object.
+    fn short_stride(&self, by: i32) -> Shape {
+        let reach = u64::from(by.unsigned_abs()).saturating_mul(u64::from(self.variant.width));
+        match reach <= LONGEST_VECTOR {
+            true => strided(i64::from(by)),
+            false => Shape::Varying,
+        }
     }
 
     /// Bits of a scalar.
@@ -661,7 +665,14 @@ impl Analysis<'_> {
             Operation::Convert {
                 kind: Conversion::Signed | Conversion::Unsigned,
                 ..
-            } => rest(&definition.operands),
+            } => {
+                let (from, to) = (definition.operands[0], self.width(operand));
+                match to < self.width(from) {
+                    // What doesn't wrap in 64 bits may in 32: of wider numbers only the ids are known to be so small.
+                    true => to >= 32 && self.is_id(from),
+                    false => rest(&[from]),
+                }
+            }
             Operation::Elementwise(Op::IAdd | Op::ISub | Op::IMul | Op::ShiftLeftLogical | Op::SNegate) => {
                 let attributes = &definition.attributes;
                 let promised = if signed {
@@ -673,6 +684,19 @@ impl Analysis<'_> {
             }
             _ => false,
         }
+    }
+
+    /// Whether an operand is an id itself.
+    fn is_id(&self, operand: Operand) -> bool {
+        let Operand::Value(value) = operand else {
+            return false;
+        };
+        let definition = self.definitions.instruction(self.function, value);
+        definition.is_some_and(|definition| match &definition.operation {
+            Operation::Input(_) => self.variant.narrow_ids,
+            Operation::Extract(_) | Operation::Expect => self.is_id(definition.operands[0]),
+            _ => false,
+        })
     }
 
     fn find_what_may_wrap(&mut self) {

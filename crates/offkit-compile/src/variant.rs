@@ -50,8 +50,9 @@ pub struct Arithmetic {
     pub exact_quotients: bool,
 }
 
-/// Elements that a vector reaches over at most where its 32-bit indices may wrap and keep their stride.
-pub(crate) const LONGEST_VECTOR: u64 = 1 << 16;
+/// Elements that a vector reaches over at most where its 32-bit indices may wrap and keep their stride: enough for the rows of
+/// large matrices, and far from the 2^32 after which an index is at the same place again.
+pub(crate) const LONGEST_VECTOR: u64 = 1 << 24;
 
 impl Variant {
     /// Bytes between two elements that a vector reaches on both sides of a wrap of its 32-bit indices, at least: no access

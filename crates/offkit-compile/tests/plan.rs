@@ -190,13 +190,45 @@ fn addresses_vary_where_an_index_wraps_by_a_large_stride() {
         "IMul (%4 i32:2654435761)",
         "IMul (%4 i32:2147483649)",
         "ShiftLeftLogical (%4 i32:31)",
-        "IMul (%4 i32:8193)",
-        "IMul (%4 i32:4294959103)",
+        "IMul (%4 i32:2097153)",
+        "IMul (%4 i32:4292870143)",
     ] {
         assert_eq!(shape(varies), Shape::Varying, "{varies}");
     }
-    assert_eq!(shape("IMul (%4 i32:8192)"), Shape::Strided(4 * 8192));
+    assert_eq!(shape("IMul (%4 i32:2097152)"), Shape::Strided(4 * 2_097_152));
     assert_eq!(shape("SNegate (%4)"), Shape::Strided(-4));
+}
+
+/// A 32-bit index that is a part of a wider number has the stride of its own 32 bits, and nothing that holds for the wider
+/// number holds for it.
+#[test]
+fn an_index_that_is_cut_has_a_stride_of_its_own() {
+    let shape = |product: &str| {
+        let plan = plan(&format!(
+            r"block ^0
+  %2 i64x3 = input &0 ()
+  %3 i64 = extract 0 (%2)
+  %4 i64 = op {product}
+  %5 i32 = convert unsigned (%4)
+  %6 i64 = convert signed (%5)
+  %7 #2 = address 0 [4] (%0 %6)
+  store (%7 i32:1) align 4
+  end return none
+"
+        ));
+        stored(&plan)[0].0
+    };
+    // 2^32 + 1 for each: the index itself counts by one.
+    assert_eq!(shape("IMul (%3 i64:4294967297)"), Shape::Strided(4));
+    assert_eq!(
+        shape("IMul (%3 i64:4294967297) no_signed_wrap"),
+        Shape::Strided(4)
+    );
+    // 2^32: all are at one place.
+    assert_eq!(shape("ShiftLeftLogical (%3 i64:32)"), Shape::Uniform);
+    // 2^30 + 1: every fourth is at the same place but for four elements.
+    let far = "IMul (%3 i64:1073741825) no_signed_wrap";
+    assert_eq!(shape(far), Shape::Varying);
 }
 
 /// A private array with parts of one size is interleaved: at an index that all have there is one access. What is also read
