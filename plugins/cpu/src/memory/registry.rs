@@ -131,11 +131,13 @@ impl Memory {
         let size = size as u64;
         let end = address.checked_add(size).filter(|_| address != 0 && size != 0);
         let end = end.ok_or(MemoryError::ZeroSize)?;
-        self.note_size(size);
         self.change(|index| {
             let (rest, mut ranges) = without_host(index, address, end)?;
             ranges.push(address..end);
-            Ok(rest.as_ref().unwrap_or(index).with(host_entry(ranges)))
+            let entry = host_entry(ranges);
+            // With what it overlaps it may be large where no part is; before any launch can find it.
+            self.note_size(entry.allocation.size);
+            Ok(rest.as_ref().unwrap_or(index).with(entry))
         })
     }
 
@@ -417,6 +419,20 @@ mod tests {
             assert!(launch.load(other, 1, &mut hint).is_err());
             memory.free(other).unwrap();
         }
+    }
+
+    /// Host memory may be registered in pieces that overlap: 32-bit indices may wrap inside of all of them together.
+    #[test]
+    #[expect(unsafe_code, reason = "host memory is registered")]
+    fn pieces_that_overlap_are_as_large_as_all_of_them() {
+        const GIB: u64 = 1 << 30;
+        let memory = Memory::new();
+        for piece in [1, 3] {
+            assert!(!memory.has_large());
+            // SAFETY: nothing is read or written here, and nothing runs.
+            unsafe { memory.register_host(piece * GIB, 3 << 30) }.unwrap();
+        }
+        assert!(memory.has_large());
     }
 
     #[test]
