@@ -139,10 +139,10 @@ macro_rules! machine_plugin {
         }
 
         impl Event<$name> for Gate {
-            fn status(&self) -> pi_event_status {
+            fn status(&self) -> Result<pi_event_status> {
                 match self.behind.get() {
                     Some(gate) => Event::<$name>::status(&**gate),
-                    None => self.status.lock().unwrap().unwrap_or(PI_EVENT_SUBMITTED),
+                    None => Ok(self.status.lock().unwrap().unwrap_or(PI_EVENT_SUBMITTED)),
                 }
             }
 

@@ -105,8 +105,8 @@ impl MockEvent {
 }
 
 impl Event<Mock> for MockEvent {
-    fn status(&self) -> pi_event_status {
-        self.state.progress().status
+    fn status(&self) -> Result<pi_event_status> {
+        Ok(self.state.progress().status)
     }
 
     fn failure(&self) -> Option<String> {

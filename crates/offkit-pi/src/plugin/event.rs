@@ -17,7 +17,11 @@ pub type StatusCallback = Box<dyn FnOnce(pi_event_status) + Send>;
 )]
 pub trait Event<P: Plugin>: Send + Sync + 'static {
     /// How far the command is: a `PI_EVENT_*` value, or the negative result code it failed with.
-    fn status(&self) -> pi_event_status;
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if the driver does not tell. The command may run then: what it uses is kept.
+    fn status(&self) -> Result<pi_event_status>;
 
     /// What happened to a command that failed, in words.
     fn failure(&self) -> Option<String> {
@@ -69,9 +73,15 @@ pub trait Event<P: Plugin>: Send + Sync + 'static {
     }
 }
 
-/// The error of a command that has failed.
+/// The error of a command that has failed, or of which the driver does not tell whether it has.
 pub(super) fn failure<P: Plugin>(event: &P::Event) -> Option<Error> {
-    let status = event.status();
+    match event.status() {
+        Ok(status) => of_status::<P>(event, status),
+        Err(error) => Some(error),
+    }
+}
+
+fn of_status<P: Plugin>(event: &P::Event, status: pi_event_status) -> Option<Error> {
     (status < 0).then(|| Error::new(pi_result(status), event.failure().unwrap_or_default()))
 }
 
@@ -91,11 +101,12 @@ pub(super) fn piEventGetInfo<P: Registered>(event: pi_event, name: pi_event_info
         PI_EVENT_INFO_COMMAND_TYPE => details.command_type().into(),
         PI_EVENT_INFO_REFERENCE_COUNT => event.references().into(),
         PI_EVENT_INFO_COMMAND_EXECUTION_STATUS => {
-            if let Some(failure) = failure::<P>(event.object()) {
+            let status = event.object().status()?;
+            if let Some(failure) = of_status::<P>(event.object(), status) {
                 // The query succeeds; what happened is there for a host that asks.
                 super::error::set_last_error(failure.code, &failure.message);
             }
-            event.object().status().into()
+            status.into()
         }
         name => return Err(Error::unknown_query(name)),
     })

@@ -55,7 +55,7 @@ impl<P: Plugin> Kernel<P> for Unsupported {
 }
 
 impl<P: Plugin> Event<P> for Unsupported {
-    fn status(&self) -> pi_event_status {
+    fn status(&self) -> Result<pi_event_status> {
         match *self {}
     }
 

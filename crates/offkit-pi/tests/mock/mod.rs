@@ -380,12 +380,12 @@ fn add(kernel: &MockKernel, range: &NdRange) -> Result<Result<(), String>> {
 pub(crate) struct MockEvent(OnceLock<Result<(), String>>);
 
 impl Event<Adder> for MockEvent {
-    fn status(&self) -> pi_event_status {
-        match self.0.get() {
+    fn status(&self) -> Result<pi_event_status> {
+        Ok(match self.0.get() {
             None => PI_EVENT_SUBMITTED,
             Some(Ok(())) => PI_EVENT_COMPLETE,
             Some(Err(_)) => PI_COMMAND_EXECUTION_FAILURE.0,
-        }
+        })
     }
 
     fn failure(&self) -> Option<String> {

@@ -11,8 +11,8 @@ use crate::graph::{Failure, Node};
 pub(crate) type CpuEvent = Node<Task>;
 
 impl Event<Cpu> for CpuEvent {
-    fn status(&self) -> pi_event_status {
-        Node::status(self)
+    fn status(&self) -> Result<pi_event_status> {
+        Ok(Node::status(self))
     }
 
     fn failure(&self) -> Option<String> {

@@ -61,12 +61,12 @@ pub(super) fn status(outcome: Option<&driver::Result<()>>) -> pi_event_status {
 }
 
 impl Event<Cuda> for CudaEvent {
-    fn status(&self) -> pi_event_status {
+    fn status(&self) -> Result<pi_event_status> {
         let outcome = self.end.outcome();
         if outcome.is_some() {
             self.tell();
         }
-        status(outcome)
+        Ok(status(outcome))
     }
 
     fn failure(&self) -> Option<String> {

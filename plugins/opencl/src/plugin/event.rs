@@ -28,26 +28,21 @@ impl ClEvent {
 }
 
 impl Event<OpenCl> for ClEvent {
-    fn status(&self) -> pi_event_status {
+    fn status(&self) -> Result<pi_event_status> {
         let end = self.end.load(Ordering::Acquire);
         if end <= PI_EVENT_COMPLETE {
-            return end;
+            return Ok(end);
         }
-        match self.object.status() {
-            Ok(status) => {
-                if status <= PI_EVENT_COMPLETE {
-                    // Another thread that reads it here sees what the command wrote, as it would
-                    // after a call of the driver.
-                    self.end.store(status, Ordering::Release);
-                }
-                status
-            }
-            Err(error) => error.result().0,
+        let status = self.object.status()?;
+        if status <= PI_EVENT_COMPLETE {
+            // Another thread that reads it here sees what the command wrote, as it would after a call of the driver.
+            self.end.store(status, Ordering::Release);
         }
+        Ok(status)
     }
 
     fn failure(&self) -> Option<String> {
-        let status = self.status();
+        let status = self.status().ok()?;
         (status < 0).then(|| format!("the command failed with {}", Code(status)))
     }
 

@@ -17,17 +17,13 @@ struct Waiting {
 }
 
 impl Event {
-    /// How far the command is, in the plugin interface's numbers: a negative one if it has failed.
-    pub(crate) fn status(&self) -> pi_event_status {
-        self.asked().unwrap_or_else(|error| error.result().0)
-    }
-
     /// Whether the command is known to be done, or to have failed: an adapter that does not answer has not said so.
     pub(crate) fn is_over(&self) -> bool {
-        self.asked().is_ok_and(|status| status <= PI_EVENT_COMPLETE)
+        self.status().is_ok_and(|status| status <= PI_EVENT_COMPLETE)
     }
 
-    fn asked(&self) -> Result<pi_event_status> {
+    /// How far the command is, in the plugin interface's numbers: a negative one if it has failed.
+    pub(crate) fn status(&self) -> Result<pi_event_status> {
         let mut status = UR_EVENT_STATUS_COMPLETE;
         // SAFETY: the event is the adapter's, and the answer has that size. (Drivers that are asked for the size may say
         // 0.)
@@ -106,7 +102,7 @@ unsafe extern "C" fn call_back(_: ur_event_handle_t, status: u32, data: *mut c_v
     let Waiting { callback, event } = *unsafe { Box::from_raw(data.cast::<Waiting>()) };
     callback(match status {
         // Done or failed: what says that it still runs is out of date.
-        UR_EVENT_STATUS_COMPLETE => event.status().min(0),
+        UR_EVENT_STATUS_COMPLETE => event.status().unwrap_or_else(|error| error.result().0).min(0),
         status => status as pi_event_status,
     });
 }

@@ -21,12 +21,12 @@ impl UrEvent {
 }
 
 impl Event<UnifiedRuntime> for UrEvent {
-    fn status(&self) -> pi_event_status {
-        self.0.status()
+    fn status(&self) -> Result<pi_event_status> {
+        Ok(self.0.status()?)
     }
 
     fn failure(&self) -> Option<String> {
-        let status = self.0.status();
+        let status = self.0.status().ok()?;
         (status < 0).then(|| match self.0.wait() {
             // The adapter may have words for it.
             Err(error) => format!("the command failed: {error}"),
