@@ -337,6 +337,16 @@ struct given_up {
     int memory[1024], found;
 };
 
+// Whether a context is gone, and whether its memory was given up by then.
+static volatile int is_context_gone;
+static volatile int was_told_before;
+
+static void CL_CALLBACK context_gone(cl_context context, void *data) {
+    (void)context;
+    was_told_before = ((struct given_up *)data)->is_told;
+    is_context_gone = 1;
+}
+
 static void CL_CALLBACK give_up(cl_mem buffer, void *data) {
     (void)buffer;
     struct given_up *given_up = data;
@@ -378,6 +388,29 @@ static void lent(void) {
         if (!goes)
             OK(clReleaseCommandQueue(commands));
     }
+    // A context goes behind what is in it, whatever goes last and whatever runs.
+    cl_int error;
+    static struct given_up used;
+    cl_context own = clCreateContext(NULL, 1, &device, NULL, NULL, &error);
+    OK(error);
+    OK(clSetContextDestructorCallback(own, context_gone, &used));
+    cl_command_queue commands = clCreateCommandQueueWithProperties(own, device, NULL, &error);
+    OK(error);
+    cl_mem buffer = clCreateBuffer(own, CL_MEM_USE_HOST_PTR, sizeof used.memory, used.memory, &error);
+    OK(error);
+    OK(clSetMemObjectDestructorCallback(buffer, give_up, &used));
+    cl_event gate = clCreateUserEvent(own, &error);
+    OK(error);
+    int seven = 7;
+    OK(clEnqueueFillBuffer(commands, buffer, &seven, sizeof seven, 0, sizeof used.memory, 1, &gate, NULL));
+    OK(clReleaseCommandQueue(commands));
+    OK(clReleaseMemObject(buffer));
+    OK(clReleaseContext(own));
+    OK(clSetUserEventStatus(gate, CL_COMPLETE));
+    OK(clReleaseEvent(gate));
+    while (!is_context_gone) {
+    }
+    CHECK(was_told_before);
 }
 
 static volatile int is_asked;

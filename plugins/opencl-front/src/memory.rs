@@ -37,11 +37,15 @@ pub(crate) struct Memory {
 }
 
 /// Functions of the caller's that are called when this is dropped, the last one first.
-struct Destructors(Vec<Callback<_cl_mem>>);
+struct Destructors {
+    callbacks: Vec<Callback<_cl_mem>>,
+    /// Its own functions are called behind those of what is in it.
+    _context: Object<Context>,
+}
 
 impl Drop for Destructors {
     fn drop(&mut self) {
-        for callback in core::mem::take(&mut self.0).into_iter().rev() {
+        for callback in core::mem::take(&mut self.callbacks).into_iter().rev() {
             callback.call(core::ptr::null_mut());
         }
     }
@@ -107,11 +111,13 @@ impl Drop for Memory {
         // The host may free what the buffer used when it is told that it is gone.
         self.pi = None;
         let destructors = self.destructors.get_mut();
-        let destructors = core::mem::take(destructors.unwrap_or_else(PoisonError::into_inner));
-        if !destructors.is_empty() {
-            self.context
-                .object()
-                .drop_behind_commands(&Arc::new(Destructors(destructors)));
+        let callbacks = core::mem::take(destructors.unwrap_or_else(PoisonError::into_inner));
+        if !callbacks.is_empty() {
+            let destructors = Destructors {
+                callbacks,
+                _context: self.context.clone(),
+            };
+            self.context.object().drop_behind_commands(&Arc::new(destructors));
         }
     }
 }
