@@ -591,6 +591,21 @@ fn the_hosts_headers_compile_for_devices_and_new_ones_are_seen() {
     assert_eq!(new(&build(&folder, "libdevice.toml -o lib")), 0);
 }
 
+/// Two spellings of one target are one library, and what is written beside it is read again.
+#[test]
+fn a_target_that_is_named_twice_is_built_once() {
+    need!("clang-22");
+    let folder = Folder::new();
+    small_library(&folder);
+    let targets = "--target gfx908:xnack+:sramecc- --target gfx908:sramecc-:xnack+";
+    let line = &format!("libdevice.toml -o lib --variant default {targets}");
+    assert_eq!(new(&build(&folder, line)), 1);
+    assert_eq!(new(&build(&folder, line)), 0);
+    folder
+        .offkit("devlib find -L lib -lsmall --arch gfx908:xnack+:sramecc-")
+        .ok();
+}
+
 #[test]
 fn errors_say_which_target_and_what_to_do() {
     need!("clang-22");

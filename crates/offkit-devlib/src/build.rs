@@ -17,7 +17,7 @@
 mod compile;
 mod record;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -308,6 +308,8 @@ impl Build<'_> {
     /// What is to be made.
     fn units(&self) -> Result<Vec<Unit<'_>>, BuildError> {
         let mut units = Vec::new();
+        // A target that is named twice, in two spellings perhaps, is one library.
+        let mut paths = HashSet::new();
         for variant in &self.variants {
             let variant_flags = match variant {
                 None => [].as_slice(),
@@ -322,6 +324,10 @@ impl Build<'_> {
             };
             let folder = self.folder(variant.as_deref());
             for target in &self.targets {
+                let path = folder.join(library_path(&self.manifest.name, target));
+                if !paths.insert(path.clone()) {
+                    continue;
+                }
                 let settings = self.manifest.settings(target);
                 if settings.sources.is_empty() {
                     return Err(BuildError::NoSources {
@@ -338,7 +344,7 @@ impl Build<'_> {
                     variant_flags,
                     provider: self.provider(target, &settings)?,
                     settings,
-                    path: folder.join(library_path(&self.manifest.name, target)),
+                    path,
                     // A colon of `gfx90a:xnack+` is no part of a file's name on Windows.
                     parts: build.join(target.short_name().replace(':', "-")),
                 });
@@ -407,13 +413,12 @@ impl Build<'_> {
             let is_there = |target: &&Target| folder.join(file(target)).is_file();
             // In the manifest's order, whichever were built this time, so that the text changes only with what is
             // there.
-            let targets: Vec<_> = self.manifest.targets.iter().filter(is_there).cloned().collect();
-            let others = self
-                .targets
-                .iter()
-                .filter(|target| !targets.iter().any(|known| file(known) == file(target)))
-                .cloned();
-            let targets: Vec<_> = targets.iter().cloned().chain(others).collect();
+            let mut targets: Vec<_> = self.manifest.targets.iter().filter(is_there).cloned().collect();
+            for target in &self.targets {
+                if !targets.iter().any(|known| file(known) == file(target)) {
+                    targets.push(target.clone());
+                }
+            }
             let path = folder.join(Manifest::installed_path(&self.manifest.name));
             let text = self.manifest.installed(&targets);
             if fs::read(&path).is_ok_and(|bytes| bytes == text.as_bytes()) {

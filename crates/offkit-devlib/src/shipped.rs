@@ -81,6 +81,7 @@ pub(crate) fn installed() -> PathBuf {
 /// the current folder, which may be anybody's.
 fn installed_with(program: &Path) -> PathBuf {
     let root = program.parent().and_then(Path::parent);
+    let root = root.filter(|root| root.is_absolute());
     root.unwrap_or(Path::new("/")).join("lib/offkit")
 }
 
@@ -261,7 +262,7 @@ mod tests {
             installed_with(Path::new("/opt/bin/offkit")),
             Path::new("/opt/lib/offkit")
         );
-        for program in ["/offkit", "/bin/offkit", ""] {
+        for program in ["/offkit", "/bin/offkit", "bin/offkit", ""] {
             assert_eq!(
                 installed_with(Path::new(program)),
                 Path::new("/lib/offkit"),
