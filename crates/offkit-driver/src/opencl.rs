@@ -12,7 +12,7 @@ use std::fmt::{Display, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
-use std::{fs, io, thread};
+use std::{env, fs, io, thread};
 
 use offkit_cache::{Key, Kind};
 use offkit_devlib::with_compiler;
@@ -193,6 +193,8 @@ impl Source<'_> {
             || tells_time(text)
             || options.iter().any(|option| tells_time(&option.to_string_lossy()))
             || !headers.is_empty()
+            // It edits clang's options in its own way.
+            || env::var_os("CCC_OVERRIDE_OPTIONS").is_some_and(|edits| !edits.is_empty())
         {
             return None;
         }
