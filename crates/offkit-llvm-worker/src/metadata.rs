@@ -249,7 +249,11 @@ mod tests {
         let text = format!("!list = !{{!0, !1}}\n!0 = distinct !{{{operands}}}\n!1 = !{{!\"text\"}}");
         let module = Module::parse_text(&Context::new(), &text).unwrap();
         // All of its thousand million operands would be far too much; other nodes are read still.
-        let read = named(&module, &mut Reader::new());
+        let mut reader = Reader {
+            left: 1 << 20,
+            ..Reader::new()
+        };
+        let read = named(&module, &mut reader);
         assert_eq!(read["list"][0].node().map(<[Metadata]>::len), Some(1000));
         assert_eq!(
             read["list"][1],

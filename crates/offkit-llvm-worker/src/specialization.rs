@@ -216,10 +216,10 @@ impl Pass {
             } else {
                 LLVMTypeOf(call)
             };
+            let default_type = LLVMTypeOf(default);
             if lowering != SpecializationConstantMode::Defaults
-                && ![value_type, LLVMTypeOf(default)]
-                    .into_iter()
-                    .all(|kind| self.take_room(kind))
+                && !(self.take_room(value_type)
+                    && (default_type == value_type || self.take_room(default_type)))
             {
                 return Err(failed(&format!(
                     "`{name}` has no size or too large a one: all calls together may be for {MOST_BYTES} bytes in {MOST_PARTS} parts"
