@@ -35,7 +35,7 @@ impl DriverVersion {
     /// ```
     #[must_use]
     pub fn of_cuda(major: u32, minor: u32) -> Self {
-        // CUDA 8's last branch, which takes nothing of the table.
+        // CUDA 8's last branch, which is before all that the table has.
         const OLD: DriverVersion = DriverVersion {
             branch: 375,
             release: None,

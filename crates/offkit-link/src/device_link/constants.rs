@@ -38,7 +38,7 @@ pub(super) struct Constants {
     taken: BTreeSet<u32>,
     /// Those among them that belong to constants with names.
     named: HashSet<u32>,
-    /// All numbers below are taken, or will be once the module is added.
+    /// No number below is looked at again.
     gap: u32,
 }
 

@@ -46,8 +46,7 @@ impl Owned<_cl_kernel> {
     ///
     /// As for [`set_bytes`](Self::set_bytes).
     pub(crate) unsafe fn set_buffer(&self, index: u32, buffer: Option<&Owned<_cl_mem>>) -> Result<()> {
-        // A null handle behind a pointer is a null pointer to global memory. Without the pointer to
-        // it, the driver would take it for local memory.
+        // A null handle behind a pointer is a null pointer to global memory.
         let handle: cl_mem = buffer.map_or(null_mut(), Owned::handle);
         // SAFETY: by the caller's promise; the value is a handle.
         unsafe { self.set(index, size_of::<cl_mem>(), (&raw const handle).cast()) }
