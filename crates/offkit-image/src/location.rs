@@ -153,7 +153,12 @@ impl Location {
     /// # Ok::<(), offkit_image::Error>(())
     /// ```
     pub fn parts(&self) -> impl Iterator<Item = Cow<'_, str>> + Clone {
-        let written = (!self.path.is_empty()).then(|| self.path.split('/'));
+        Self::parts_of(&self.path)
+    }
+
+    /// The parts of a [`path`](Self::path), or of what is left of one behind its first parts.
+    pub fn parts_of(path: &str) -> impl Iterator<Item = Cow<'_, str>> + Clone {
+        let written = (!path.is_empty()).then(|| path.split('/'));
         written
             .into_iter()
             .flatten()

@@ -53,7 +53,7 @@ impl Written {
     }
 
     /// What a command says, with the files and sums.
-    pub(super) fn json(mut self, mut said: Value) -> Value {
+    pub(super) fn json(self, mut said: Value) -> Value {
         let sums = self.sums.json();
         said["written"] = Value::Array(self.files);
         said["total"] = sums["total"].clone();
