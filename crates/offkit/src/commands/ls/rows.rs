@@ -272,9 +272,9 @@ impl Writer {
 #[derive(Default)]
 struct Group {
     rows: Vec<Row>,
-    /// The places of the rows' images, end to end, as they are written: with a text for each, which one thread takes from memory and the
-    /// other gives back, 100,000 images take 1.5 times the time (60 ms instead of 40: 13 times as fast as `llvm-objdump`
-    /// instead of 20).
+    /// The places of the rows' images, end to end, as they are written until they are shown: with a text for each, which one
+    /// thread takes from memory and the other gives back, 100,000 images take 1.5 times the time (60 ms instead of 40: 13
+    /// times as fast as `llvm-objdump` instead of 20).
     places: String,
     targets: Targets,
 }
