@@ -35,14 +35,22 @@ impl DriverVersion {
     /// ```
     #[must_use]
     pub fn of_cuda(major: u32, minor: u32) -> Self {
-        // CUDA 8's last branch, which is before all that the table has.
+        // CUDA 4.0's branch, which is before all that the table has.
         const OLD: DriverVersion = DriverVersion {
-            branch: 375,
+            branch: 270,
             release: None,
         };
         // CUDA 12.0 to 12.5 write PTX 8.0 to 8.5, as 12.6 does; 12.7 to 12.9 write 8.6 to 8.8.
         let (ptx_major, ptx_minor) = match (major, minor) {
-            (..=8, _) => (0, 0),
+            (..=3, _) | (4, 0) => (0, 0),
+            (4, _) => (3, 0),
+            (5, ..=4) => (3, 1),
+            (5, _) => (3, 2),
+            (6, ..=4) => (4, 0),
+            (6, _) => (4, 1),
+            (7, ..=4) => (4, 2),
+            (7, _) => (4, 3),
+            (8, _) => (5, 0),
             (9, minor) => (6, minor),
             (10, minor) => (6, minor.saturating_add(3)),
             (11, minor) => (7, minor),
@@ -58,7 +66,7 @@ impl DriverVersion {
     }
 
     /// The newest PTX that it is known to compile, which is all that a driver of its release does; `None` for ROCm and for
-    /// drivers before CUDA 9.
+    /// drivers before CUDA 4.1.
     ///
     /// ```
     /// use offkit_image::target::DriverVersion;
@@ -142,25 +150,33 @@ impl fmt::Display for DriverVersion {
 /// NVIDIA's drivers that first compile a version of PTX, on Linux; the version; and whether the row was checked.
 ///
 /// From NVIDIA's release notes of CUDA (table "CUDA Toolkit and Corresponding Driver Versions") and of the PTX ISA
-/// (table "PTX release history"), read in November 2026. Which toolkit writes which version was tried with ptxas 11.8
-/// to 13.5; drivers before 525 are from memory. A driver takes no PTX that is newer than itself: CUDA's compatibility
-/// of minor versions is for machine code alone.
+/// (table "PTX release history"), read in November 2026; up to 6.2 the branch alone. Which toolkit writes which version
+/// was tried with ptxas 11.8 to 13.5. A driver takes no PTX that is newer than itself: CUDA's compatibility of minor
+/// versions is for machine code alone.
 const PTX: &[(u16, u16, DriverVersion, bool)] = &[
-    (6, 0, DriverVersion::new(384, [0, 0]), false),
-    (6, 1, DriverVersion::new(387, [0, 0]), false),
-    (6, 2, DriverVersion::new(396, [0, 0]), false),
-    (6, 3, DriverVersion::new(410, [48, 0]), false),
-    (6, 4, DriverVersion::new(418, [39, 0]), false),
-    (6, 5, DriverVersion::new(440, [33, 0]), false),
-    (7, 0, DriverVersion::new(450, [36, 0]), false),
-    (7, 1, DriverVersion::new(455, [23, 0]), false),
-    (7, 2, DriverVersion::new(460, [27, 0]), false),
-    (7, 3, DriverVersion::new(465, [19, 0]), false),
-    (7, 4, DriverVersion::new(470, [42, 0]), false),
-    (7, 5, DriverVersion::new(495, [29, 0]), false),
-    (7, 6, DriverVersion::new(510, [39, 0]), false),
-    (7, 7, DriverVersion::new(515, [43, 0]), false),
-    (7, 8, DriverVersion::new(520, [61, 5]), false),
+    (3, 0, DriverVersion::new(285, [0, 0]), true),
+    (3, 1, DriverVersion::new(302, [0, 0]), true),
+    (3, 2, DriverVersion::new(319, [0, 0]), true),
+    (4, 0, DriverVersion::new(331, [0, 0]), true),
+    (4, 1, DriverVersion::new(340, [0, 0]), true),
+    (4, 2, DriverVersion::new(346, [0, 0]), true),
+    (4, 3, DriverVersion::new(352, [0, 0]), true),
+    (5, 0, DriverVersion::new(361, [0, 0]), true),
+    (6, 0, DriverVersion::new(384, [0, 0]), true),
+    (6, 1, DriverVersion::new(387, [0, 0]), true),
+    (6, 2, DriverVersion::new(396, [0, 0]), true),
+    (6, 3, DriverVersion::new(410, [48, 0]), true),
+    (6, 4, DriverVersion::new(418, [39, 0]), true),
+    (6, 5, DriverVersion::new(440, [33, 0]), true),
+    (7, 0, DriverVersion::new(450, [36, 0]), true),
+    (7, 1, DriverVersion::new(455, [23, 0]), true),
+    (7, 2, DriverVersion::new(460, [27, 0]), true),
+    (7, 3, DriverVersion::new(465, [19, 0]), true),
+    (7, 4, DriverVersion::new(470, [42, 0]), true),
+    (7, 5, DriverVersion::new(495, [29, 0]), true),
+    (7, 6, DriverVersion::new(510, [39, 0]), true),
+    (7, 7, DriverVersion::new(515, [43, 0]), true),
+    (7, 8, DriverVersion::new(520, [61, 5]), true),
     (8, 0, DriverVersion::new(525, [60, 13]), true),
     (8, 1, DriverVersion::new(530, [30, 0]), true),
     (8, 2, DriverVersion::new(535, [54, 0]), true),
@@ -212,9 +228,6 @@ pub(super) fn for_code_object(version: u16) -> Option<(DriverVersion, bool)> {
 pub(super) fn of_newest_code_object() -> Option<DriverVersion> {
     CODE_OBJECTS.last().map(|row| row.1)
 }
-
-/// The first row of the table that was checked.
-pub(super) const FIRST_CHECKED: DriverVersion = DriverVersion::new(525, [60, 13]);
 
 /// NVIDIA's first driver that reads entries of fatbins which are compressed by zstd (release notes of CUDA 12.4).
 pub(super) const ZSTD: DriverVersion = DriverVersion::new(550, [54, 14]);
@@ -276,7 +289,8 @@ mod tests {
             ("570", Some("8.7"), Some("8.8 by 575.51.03")),
             ("575.10", Some("8.7"), Some("8.8 by 575.51.03")),
             ("384.81", Some("6.0"), Some("6.1 by 387")),
-            ("375", None, Some("6.0 by 384")),
+            ("375", Some("5.0"), Some("6.0 by 384")),
+            ("270", None, Some("3.0 by 285")),
             ("700", Some("9.4"), None),
             ("6.3", None, None),
         ] {
@@ -291,8 +305,11 @@ mod tests {
     #[test]
     fn a_driver_is_told_by_its_cuda() {
         for (major, minor, newest) in [
-            (7, 5, None),
-            (8, 0, None),
+            (4, 0, None),
+            (4, 2, Some("3.0")),
+            (5, 5, Some("3.2")),
+            (7, 5, Some("4.3")),
+            (8, 0, Some("5.0")),
             (9, 0, Some("6.0")),
             (10, 1, Some("6.4")),
             (12, 8, Some("8.7")),
@@ -307,10 +324,8 @@ mod tests {
     fn newer_ptx_needs_a_newer_driver() {
         let least = |major, minor| for_ptx(CodeVersion { major, minor }).map(|(least, _)| least.to_string());
         assert_eq!(least(8, 3).as_deref(), Some("545.23"));
-        assert_eq!(least(3, 2).as_deref(), Some("384"));
+        assert_eq!(least(3, 2).as_deref(), Some("319"));
         assert_eq!(least(9, 5), None);
-        let first = PTX.iter().find(|row| row.3).map(|row| row.2);
-        assert_eq!(first, Some(FIRST_CHECKED));
         assert!(PTX.is_sorted_by_key(|(major, minor, driver, _)| (*major, *minor, *driver)));
     }
 }

@@ -91,7 +91,7 @@ const OPEN_FEATURE: &str = "the code demands a feature of which the device does 
 const UNDECIDED: &str = "NVIDIA's own tools disagree on code of 10.0 and 10.3 for 10.7";
 const NO_DEVICE_KNOWN: &str = "no device with this processor is known";
 const UNSAID: &str = "the image does not say which GPUs it is for";
-const OLD_DRIVER: &str = "the table of drivers was not checked here";
+const UNCHECKED_PTX: &str = "which driver first compiles this version of PTX was not checked here";
 const NEW_PTX: &str = "this version of PTX is newer than the table of drivers";
 const OLD_ROCM: &str = "which ROCm first loads this version of code objects was not checked here";
 const NEW_CODE_OBJECT: &str = "this version of code objects is newer than the table of ROCm's versions";
@@ -207,13 +207,7 @@ impl DeviceImage<'_> {
         let of_container = is_zstd.then_some(driver::ZSTD);
         let (of_code, doubt) = match (runs, self.code_version) {
             (Run::Compiled, Some(version)) => match driver::for_ptx(version) {
-                Some((least, true)) => (Some(least), None),
-                Some((least, false)) => {
-                    // A driver that is in the checked part of the table takes all that is older.
-                    let is_old = least < driver::FIRST_CHECKED;
-                    let has_newer = has.is_none_or(|has| has.reaches(driver::FIRST_CHECKED));
-                    (Some(least), (!(is_old && has_newer)).then_some(OLD_DRIVER))
-                }
+                Some((least, is_checked)) => (Some(least), (!is_checked).then_some(UNCHECKED_PTX)),
                 None => (driver::of_newest_ptx(), Some(NEW_PTX)),
             },
             // A driver that knows the device at all loads machine code for it.
@@ -343,9 +337,12 @@ mod tests {
         ptx.code_version = Some(CodeVersion { major: 7, minor: 0 });
         assert_eq!(said(&ptx, "8.0", None), "JIT (driver 450.36 or later)");
         assert_eq!(said(&ptx, "8.0", Some("535")), "JIT (driver 450.36 or later)");
+        assert_eq!(said(&ptx, "8.0", Some("470")), "JIT (driver 450.36 or later)");
+        // Which driver first takes the newest was not checked.
+        ptx.code_version = Some(CodeVersion { major: 9, minor: 4 });
         assert_eq!(
-            said(&ptx, "8.0", Some("470")),
-            "probably JIT (driver 450.36 or later)"
+            said(&ptx, "8.0", Some("700")),
+            "probably JIT (driver 616 or later)"
         );
         assert_eq!(said(&ptx, "t4", None), "no: it is for newer processors");
         // Of what is newer than the table only this is known: no driver of the table takes it.
