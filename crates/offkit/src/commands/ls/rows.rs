@@ -314,7 +314,7 @@ impl Targets {
         let names = self.known.iter().map(|target| {
             let text = escape(&target.to_string()).into_owned();
             Name {
-                width: Cell::of(&text).width,
+                width: width(&text),
                 text,
             }
         });
@@ -377,10 +377,10 @@ impl Group {
                     let Columns { place, size } = columns.next().unwrap_or_default();
                     let target = &names[listed.target];
                     text += name.start;
-                    text += take_from(&mut places, place.bytes);
+                    text += take_from(&mut places, listed.place);
                     text += name.end;
                     // No difference is negative: widths are the largest among these very rows.
-                    push_spaces(&mut text, widths.place - place.width + 2);
+                    push_spaces(&mut text, widths.place - place + 2);
                     let format = listed.format.name();
                     text += format;
                     push_spaces(&mut text, widths.format - format.len() + 2);
@@ -423,19 +423,12 @@ struct Cells {
     widths: Widths,
 }
 
-/// The cells of one image.
+/// How many columns the cells of one image fill.
 #[derive(Clone, Copy, Default)]
 struct Columns {
-    place: Cell,
-    /// The bytes of its size, which is plain text.
+    place: usize,
+    /// The bytes of its text as well, which is plain.
     size: usize,
-}
-
-/// A text that may be shown: its bytes, and how many columns it fills.
-#[derive(Clone, Copy, Default)]
-struct Cell {
-    bytes: usize,
-    width: usize,
 }
 
 impl Cells {
@@ -448,8 +441,8 @@ impl Cells {
             if let Content::Image(listed) = &row.content {
                 let place = take_from(&mut places, listed.place);
                 let place = match are_plain {
-                    true => Cell::of_plain(place),
-                    false => Cell::of(place),
+                    true => place.len(),
+                    false => width(place),
                 };
                 cells.add(listed, place, targets[listed.target].width);
             }
@@ -457,7 +450,7 @@ impl Cells {
         cells
     }
 
-    fn add(&mut self, listed: &Listed, place: Cell, target: usize) {
+    fn add(&mut self, listed: &Listed, place: usize, target: usize) {
         let start = self.text.len();
         push_size(&mut self.text, listed.size);
         let columns = Columns {
@@ -465,7 +458,7 @@ impl Cells {
             size: self.text.len() - start,
         };
         let widths = &mut self.widths;
-        widths.place = widths.place.max(columns.place.width);
+        widths.place = widths.place.max(columns.place);
         widths.format = widths.format.max(listed.format.name().len());
         widths.target = widths.target.max(target + listed.host_word().len());
         widths.size = widths.size.max(columns.size);
@@ -473,20 +466,9 @@ impl Cells {
     }
 }
 
-impl Cell {
-    fn of(text: &str) -> Self {
-        Self {
-            bytes: text.len(),
-            width: text.chars().count(),
-        }
-    }
-
-    fn of_plain(text: &str) -> Self {
-        Self {
-            bytes: text.len(),
-            width: text.len(),
-        }
-    }
+/// How many columns a text fills that may be shown.
+fn width(text: &str) -> usize {
+    text.chars().count()
 }
 
 /// The first of texts that follow each other, which has so many bytes.
