@@ -364,6 +364,9 @@ fn code(made: Made, number: usize, options: &CodeOptions) -> Result<Emitted, Err
         assembly,
     } = prepare(made, number, options)?;
     let is_spirv = Family::of(&options.triple).is_spirv();
+    let sizes = is_spirv
+        .then(|| legalise::local_sizes(&module))
+        .unwrap_or_default();
     // LLVM's other back ends write debug information themselves.
     let lines = is_spirv.then(|| Lines::mark(&module)).flatten();
     let (told, mut code) = emit(&machine, &module, &assembly, told)?;
@@ -371,7 +374,7 @@ fn code(made: Made, number: usize, options: &CodeOptions) -> Result<Emitted, Err
         code = lines.put(&code)?;
     }
     match is_spirv {
-        true => Ok((told, legalise::composites::repair(code))),
+        true => Ok((told, legalise::after_back_end(code, &sizes))),
         false => Ok((told, code)),
     }
 }

@@ -11,21 +11,29 @@
 //! | `integers` | integers of 24, 33, … bits |
 //! | `vectors` | vectors of 5, 6, 7, … components |
 //! | `vector_access` | pointers that `vload4` and the like are called with |
-//! | `composites` | constants of SPIR-V with pointers in them |
+//! | `words` | SPIR-V as the back end wrote it |
+//! | `composites` | of it: constants with pointers in them |
+//! | `variables` | of it: arrays in local memory |
 //!
 //! Functions are defined before the optimiser runs, so that they are inlined. The rest comes last: the optimiser
-//! makes what has to be changed. Constants are right only in what the back end wrote.
+//! makes what has to be changed. Constants and variables are changed in what the back end wrote.
 
 mod builder;
-pub(crate) mod composites;
+mod composites;
 mod conversions;
 mod functions;
 mod half_vectors;
 mod integers;
 mod openmp;
 mod relational;
+mod variables;
 mod vector_access;
 mod vectors;
+mod words;
+
+pub(crate) use variables::local_sizes;
+
+use std::collections::HashMap;
 
 use crate::Error;
 use crate::module::Module;
@@ -54,4 +62,19 @@ pub(crate) fn after_optimisation(module: &mut Module) -> Result<(), Error> {
     // Last, for it would be simplified away.
     vector_access::type_pointers(module);
     module.verify()
+}
+
+/// Changes what the back end got wrong in a module of SPIR-V; the sizes are those of [`local_sizes`].
+///
+/// What is no SPIR-V is left as it is.
+pub(crate) fn after_back_end(code: Vec<u8>, sizes: &HashMap<String, u64>) -> Vec<u8> {
+    let words: Vec<u32> = (code.as_chunks().0.iter())
+        .map(|bytes| u32::from_le_bytes(*bytes))
+        .collect();
+    let sized = variables::repaired(&words, sizes);
+    let repaired = composites::repaired(sized.as_deref().unwrap_or(&words)).or(sized);
+    match repaired {
+        Some(words) => words.iter().flat_map(|word| word.to_le_bytes()).collect(),
+        None => code,
+    }
 }

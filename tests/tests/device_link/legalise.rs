@@ -166,6 +166,49 @@ fn halves_lie_where_the_function_says() {
 }
 
 #[test]
+fn arrays_in_local_memory_have_all_their_elements() {
+    need!("clang-22", "llc", "spirv-val");
+    // Where one work-item goes over an array, a pointer walks through it, and the back end took that for all there is:
+    // one `int`, or one byte where functions alone get the pointer.
+    let source = "typedef struct { char a; short b; } pair;
+        kernel void k(global int *a) {
+          local int t[100]; local atomic_int u[100]; local volatile atomic_flag f[100]; local pair p[100];
+          local uchar room[8];
+          for (int i = 0; i < 8; i++) room[i] = i;
+          for (int i = 0; i < 100; i++) t[i] = a[i];
+          for (int i = 0; i < 100; i++) atomic_init(&u[i], a[i]);
+          for (int i = 0; i < 100; i++)
+            if (a[i] & 1) atomic_flag_test_and_set(&f[i]); else atomic_flag_clear(&f[i]);
+          for (int i = 0; i < 100; i++) { p[i].a = a[i]; p[i].b = 3 * a[i]; }
+          barrier(CLK_LOCAL_MEM_FENCE);
+          int x = 0;
+          for (int i = 0; i < 100; i++) x = x * 31 + t[i];
+          for (int i = 0; i < 100; i++) x = x * 31 + atomic_fetch_add(&u[i], 1);
+          for (int i = 0; i < 100; i++) x = x * 31 + atomic_flag_test_and_set(&f[i]);
+          for (int i = 0; i < 100; i++) x = x * 31 + p[i].a + p[i].b;
+          for (int i = 0; i < 8; i++) x = x * 31 + room[i];
+          a[0] = x;
+        }";
+    let input = || (0..100).map(|i| i * 7 % 64);
+    let add = |x: i32, next: i32| x.wrapping_mul(31).wrapping_add(next);
+    let expected = [
+        input().collect::<Vec<_>>(),
+        input().collect(),
+        input().map(|number| number & 1).collect(),
+        input().map(|number| 4 * number).collect(),
+        (0..8).collect(),
+    ];
+    let expected = expected.into_iter().flatten().fold(0, add);
+    for level in [0, 1, 2, 3] {
+        assert_eq!(
+            results("arrays", source, level, input())[0],
+            expected,
+            "-O{level}"
+        );
+    }
+}
+
+#[test]
 fn constants_may_point_to_constants() {
     need!("clang-22", "llc", "spirv-val");
     let source = "constant int x = 5;

@@ -8,61 +8,25 @@
 
 use std::collections::HashMap;
 
-/// How many words come before the first instruction, and which of them is the number of ids.
-const HEADER_WORDS: usize = 5;
-const BOUND: usize = 3;
-
-// The opcodes that matter, as SPIR-V numbers them.
-const TYPE_VECTOR: u32 = 23;
-const TYPE_ARRAY: u32 = 28;
-const TYPE_STRUCT: u32 = 30;
-const TYPE_POINTER: u32 = 32;
-const UNDEF: u32 = 1;
-const CONSTANT_NULL: u32 = 46;
-const CONSTANT_COMPOSITE: u32 = 44;
-const SPEC_CONSTANT_COMPOSITE: u32 = 51;
-const SPEC_CONSTANT_OP: u32 = 52;
-const VARIABLE: u32 = 59;
-const FUNCTION: u32 = 54;
-const IN_BOUNDS_PTR_ACCESS_CHAIN: u32 = 70;
-const BITCAST: u32 = 124;
-
-/// Gives constants the types that they are used with.
-///
-/// What is no SPIR-V is left as it is.
-pub(crate) fn repair(code: Vec<u8>) -> Vec<u8> {
-    let words: Vec<u32> = (code.as_chunks().0.iter())
-        .map(|bytes| u32::from_le_bytes(*bytes))
-        .collect();
-    match repaired(&words) {
-        Some(words) => words.iter().flat_map(|word| word.to_le_bytes()).collect(),
-        None => code,
-    }
-}
+use super::words::{self, *};
 
 /// The module with such constants; `None` if there are none.
-fn repaired(words: &[u32]) -> Option<Vec<u32>> {
+pub(super) fn repaired(words: &[u32]) -> Option<Vec<u32>> {
     let mut repair = Repair {
         written: words.get(..HEADER_WORDS)?.to_vec(),
         next: *words.get(BOUND)?,
         ..Repair::default()
     };
-    let mut rest = words.get(HEADER_WORDS..)?;
-    while let [first, ..] = rest {
-        let (opcode, length) = (first & 0xffff, (first >> 16) as usize);
-        // A length of zero is damage, and would be gone round for ever.
-        let (instruction, after) = rest.split_at_checked(length.max(1))?;
-        // Behind the first function, there are no constants.
-        if opcode == FUNCTION {
-            break;
-        }
+    let mut length = HEADER_WORDS;
+    // Behind the first function, there are no constants.
+    for (opcode, instruction) in words::globals(words) {
         repair.global(opcode, instruction);
-        rest = after;
+        length += instruction.len();
     }
     if repair.converted.is_empty() {
         return None;
     }
-    repair.written.extend_from_slice(rest);
+    repair.written.extend_from_slice(words.get(length..)?);
     *repair.written.get_mut(BOUND)? = repair.next;
     Some(repair.written)
 }
