@@ -122,8 +122,8 @@ fn atomic(name: &str, parameters: &str) -> Option<Imported> {
             Guarantee::Relaxed,
         ),
     };
-    // The pointee is the last letter of the first parameter, before the enumerations of the explicit
-    // forms; the value repeats it.
+    // The pointee is at the end of the first parameter, before the enumerations of the explicit forms; the value repeats
+    // it. It is one letter, but for `half`, which is `Dh`.
     let pointee = || {
         let pointee = parameters
             .strip_prefix('P')?
@@ -133,7 +133,7 @@ fn atomic(name: &str, parameters: &str) -> Option<Imported> {
             Guarantee::Relaxed => after("V").unwrap_or(pointee),
             Guarantee::Sequential | Guarantee::Arguments => after("U7_Atomic")?,
         };
-        number(letters.get(..1)?)
+        number(letters.get(..if letters.starts_with('D') { 2 } else { 1 })?)
     };
     let update = |op| AtomicOperation::Update(op);
     let (operation, operands) = match operation {
@@ -217,6 +217,10 @@ mod tests {
             recognise("_Z16atomic_fetch_maxPU3AS4VU7_Atomicff"),
             update(Op::GroupFMax, Operands::Value, Guarantee::Sequential)
         );
+        assert_eq!(
+            recognise("_Z25atomic_fetch_min_explicitPU3AS3VU7_AtomicDhDh12memory_order12memory_scope"),
+            update(Op::GroupFMin, Operands::Value, Guarantee::Arguments)
+        );
         let operation = AtomicOperation::Exchange;
         assert_eq!(
             recognise("_Z11atomic_xchgPU3AS3Vff"),
@@ -239,6 +243,7 @@ mod tests {
             "_Z11atomic_xchgPU3AS3Vff",
             "_Z16atomic_fetch_maxPU3AS4VU7_Atomicff",
             "_Z25atomic_fetch_min_explicitPU3AS4VU7_Atomicmm12memory_order12memory_scope",
+            "_Z25atomic_fetch_min_explicitPU3AS3VU7_AtomicDhDh12memory_order12memory_scope",
             "_Z9mem_fencej",
             "_Z14read_mem_fencej",
             "_Z15write_mem_fencej",
