@@ -68,6 +68,8 @@ library_tree() {
   install -s -m 755 "$build/release/liboffkit_opencl.so" "$tree/lib/"
   install -D -s -m 755 -t "$tree/lib/offkit" "$build/release/liboffkit_plugin_cuda.so" \
     "$build/release/liboffkit_plugin_opencl.so" "$build/release/liboffkit_plugin_ur.so"
+  # For programs that are linked with the library, and are nowhere near offkit's own.
+  install -D -t "$tree/lib/offkit" "$linked/offkit-probe"
   install -D -m 644 -t "$tree/include" include/offkit.h include/offkit.hpp
   install -D -m 644 -t "$tree/include/offkit" include/offkit/*.hpp include/offkit/device.h
   install -D -m 644 -t "$tree/include/offkit/parallel" include/offkit/parallel/*.hpp

@@ -24,6 +24,23 @@ pub fn own_folder(name: &str) -> Option<PathBuf> {
     places.find(|place| is_program(&place.join(name)))
 }
 
+/// The folders with libraries that were installed with this code: those of the library and of the program that it is in, and
+/// `lib/offkit` beside either.
+pub fn library_folders() -> Vec<PathBuf> {
+    let program = env::current_exe().ok();
+    let files = [own_file(), program.as_deref()].into_iter().flatten();
+    let mut folders: Vec<PathBuf> = Vec::new();
+    for folder in files.filter_map(Path::parent) {
+        let installed = folder.parent().map(|prefix| prefix.join("lib/offkit"));
+        for folder in [Some(folder.to_owned()), installed].into_iter().flatten() {
+            if !folders.contains(&folder) {
+                folders.push(folder);
+            }
+        }
+    }
+    folders
+}
+
 /// The library or program that this code is in.
 fn own_file() -> Option<&'static Path> {
     static FILE: OnceLock<Option<PathBuf>> = OnceLock::new();
@@ -75,6 +92,44 @@ fn is_program(path: &Path) -> bool {
     path.is_file()
 }
 
+/// Has the system end this process when the one that has started it ends. Called before anything else is done.
+#[cfg(target_os = "linux")]
+#[expect(unsafe_code, reason = "the kernel is told")]
+pub fn end_with_parent() {
+    // SAFETY: no pointer is passed.
+    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+}
+
+#[cfg(not(target_os = "linux"))]
+pub fn end_with_parent() {}
+
+/// Ends what is left of a group of processes, by the process that it began with.
+#[cfg(unix)]
+#[expect(unsafe_code, reason = "the kernel is told")]
+pub fn end_group(first: u32) {
+    if let Ok(first) = libc::pid_t::try_from(first) {
+        // SAFETY: no pointer is passed.
+        unsafe { libc::killpg(first, libc::SIGKILL) };
+    }
+}
+
+#[cfg(not(unix))]
+pub fn end_group(_: u32) {}
+
+/// Whether this process has rights that who has started it has not: then nothing is started that is found by variables or
+/// in folders.
+#[cfg(target_os = "linux")]
+#[expect(unsafe_code, reason = "the C library is asked")]
+pub fn is_privileged() -> bool {
+    // SAFETY: it reads a word that the kernel has left at the start.
+    unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
+}
+
+#[cfg(not(target_os = "linux"))]
+pub fn is_privileged() -> bool {
+    false
+}
+
 #[cfg(all(test, unix))]
 mod tests {
     use std::fs;
@@ -88,6 +143,7 @@ mod tests {
         let name = own.file_name().unwrap().to_str().unwrap();
         assert_eq!(own_folder(name).as_deref(), own.parent());
         assert_eq!(own_folder("no-such-program"), None);
+        assert_eq!(library_folders().first().map(PathBuf::as_path), own.parent());
     }
 
     #[test]
@@ -107,18 +163,4 @@ mod tests {
         assert!(elsewhere.is_some_and(|program| !program.starts_with(folder.path())));
         assert_eq!(find("no-such-program", &places, &places), None);
     }
-}
-
-/// Whether this process has rights that who has started it has not: then nothing is started that is found by variables or
-/// in folders.
-#[cfg(target_os = "linux")]
-#[expect(unsafe_code, reason = "the C library is asked")]
-pub fn is_privileged() -> bool {
-    // SAFETY: it reads a word that the kernel has left at the start.
-    unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
-}
-
-#[cfg(not(target_os = "linux"))]
-pub fn is_privileged() -> bool {
-    false
 }

@@ -13,7 +13,8 @@
 //! folder /opt/plugins         a folder of plugins, which bare names are looked for in as well
 //! ```
 //!
-//! The folders of plugins are the program's own, `../lib/offkit` beside it, and those of the configuration file. A bare name
+//! The folders of plugins are those of the library and of the program that offkit is in, `../lib/offkit` beside either, and
+//! those of the configuration file. A bare name
 //! is looked for there, then in the folders of `LD_LIBRARY_PATH`, then where the system looks for libraries. A path with
 //! folders in it counts from the folder of the configuration file.
 //!
@@ -118,6 +119,18 @@ pub enum ConfigError {
         /// Why.
         reason: String,
     },
+    /// A folder of plugins that cannot be listed.
+    #[error("{}:{line}: cannot list the folder {}: {reason}", file.display(), folder.display())]
+    Folder {
+        /// The file.
+        file: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// The folder.
+        folder: PathBuf,
+        /// Why.
+        reason: String,
+    },
     /// A line that says nothing known.
     #[error("{}:{line}: `{text}` is neither `LIBRARY [BACKEND]` nor `folder PATH`", file.display())]
     Line {
@@ -166,7 +179,11 @@ impl Search {
     fn of_program(built_in: &[&'static BuiltIn], is_privileged: bool) -> Search {
         let (folders, config, named) = match is_privileged {
             true => (Vec::new(), Some(PathBuf::from(SYSTEM_CONFIG)), None),
-            false => (own_folders(), config_file(), env::var_os(PLUGINS_VARIABLE)),
+            false => (
+                program::library_folders(),
+                config_file(),
+                env::var_os(PLUGINS_VARIABLE),
+            ),
         };
         let mut search = Search {
             folders,
@@ -281,7 +298,19 @@ impl Search {
             let mut words = text.splitn(2, char::is_whitespace).map(str::trim);
             match (words.next().unwrap_or_default(), words.next()) {
                 ("", _) => {}
-                ("folder", Some(path)) => self.folders.push(folder.join(path)),
+                ("folder", Some(path)) => {
+                    let path = folder.join(path);
+                    if let Err(error) = fs::read_dir(&path) {
+                        let (file, reason) = (file.clone(), error.to_string());
+                        self.problems.push(ConfigError::Folder {
+                            file,
+                            line,
+                            folder: path.clone(),
+                            reason,
+                        });
+                    }
+                    self.folders.push(path);
+                }
                 (library, backend) if library != "folder" && backend.is_none_or(is_word) => {
                     let file = file.clone();
                     let backend = backend.map(str::to_lowercase);
@@ -312,25 +341,18 @@ fn config_file() -> Option<PathBuf> {
     if let Some(named) = env::var_os(CONFIG_VARIABLE).filter(|named| !named.is_empty()) {
         return Some(named.into());
     }
-    let home = env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
-    let home = home.or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".config")));
+    // An empty one would name a file below the current folder, which may be anybody's.
+    let folder = |name| {
+        env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
+    let home = folder("XDG_CONFIG_HOME").or_else(|| Some(folder("HOME")?.join(".config")));
     let users = home.map(|home| home.join("offkit/plugins.conf"));
     users
         .into_iter()
         .chain([PathBuf::from(SYSTEM_CONFIG)])
         .find(|file| file.exists())
-}
-
-/// The folder of the program that offkit is in, and `../lib/offkit` beside it.
-fn own_folders() -> Vec<PathBuf> {
-    let Some(folder) = env::current_exe()
-        .ok()
-        .and_then(|program| Some(program.parent()?.to_owned()))
-    else {
-        return Vec::new();
-    };
-    let installed = folder.parent().map(|prefix| prefix.join("lib/offkit"));
-    [Some(folder), installed].into_iter().flatten().collect()
 }
 
 /// The libraries in a folder that are called as offkit's plugins are.
@@ -374,13 +396,13 @@ mod tests {
 
     #[test]
     fn a_program_with_rights_that_its_user_has_not_loads_nothing_of_the_users() {
-        assert!(!own_folders().is_empty());
+        assert!(!program::library_folders().is_empty());
         let search = Search::of_program(&[], true);
         assert!(
             search
                 .folders
                 .iter()
-                .all(|folder| !own_folders().contains(folder))
+                .all(|folder| !program::library_folders().contains(folder))
         );
         let is_of_system = |config: PathBuf| config == Path::new(SYSTEM_CONFIG);
         assert!(search.config.is_none_or(is_of_system));

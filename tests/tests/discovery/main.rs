@@ -60,7 +60,8 @@ impl Machine {
         }
         command
             .env("HOME", self.folder.path("home"))
-            .env_remove("XDG_CONFIG_HOME")
+            // As if it were not set: what an empty one led to would be below the current folder.
+            .env("XDG_CONFIG_HOME", "")
             // No drivers and adapters but those of the test.
             .env("OCL_ICD_VENDORS", "/nowhere/")
             .env("UR_ADAPTERS_FORCE_LOAD", "");

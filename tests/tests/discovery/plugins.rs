@@ -131,7 +131,17 @@ fn plugins_come_from_the_configuration_too() {
     library(folder, "refuses", &format!("{INIT} {{ return -59; }}"), "");
     folder.write(
         "plugins.conf",
-        "# ours\nlibrefuses.so cuda\nfolder .\nhas too many words\n\n./librefuses.so # again\n",
+        "# ours\nlibrefuses.so cuda\nfolder .\nhas too many words\n\n./librefuses.so # again\nfolder nowhere\n",
+    );
+    // Below the current folder, where an empty `XDG_CONFIG_HOME` would lead.
+    std::fs::create_dir(folder.path("offkit")).unwrap();
+    folder.write("offkit/plugins.conf", "libnever.so\n");
+    let findings = machine.findings("Plugins", &[]);
+    assert!(
+        findings
+            .iter()
+            .all(|finding| !finding.to_string().contains("libnever")),
+        "{findings:#?}"
     );
     let config = folder.path("plugins.conf").display().to_string();
     let with = |more: &[(&'static str, &'static str)]| {
@@ -144,6 +154,12 @@ fn plugins_come_from_the_configuration_too() {
         machine.findings("Plugins", &variables)
     };
     let findings = with(&[]);
+    says(
+        &findings,
+        "plugins.conf:7: cannot list the folder",
+        "problem",
+        &[],
+    );
     says(
         &findings,
         "plugins.conf:4: `has too many words` is neither",
