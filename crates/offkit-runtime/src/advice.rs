@@ -8,6 +8,7 @@ use offkit_pi::host::LoadError;
 use crate::discover::DiscoveryFailure;
 use crate::packages::library_with;
 pub use crate::packages::package_of;
+use crate::probe::Harm;
 
 /// What to do about it, in a sentence.
 pub fn advice(failure: &DiscoveryFailure) -> Option<String> {
@@ -17,7 +18,10 @@ pub fn advice(failure: &DiscoveryFailure) -> Option<String> {
             let advice =
                 advice.unwrap_or_else(|| "Try LD_DEBUG=libs to see what the loader does.".to_owned());
             Some(match path.is_dir() {
-                true => advice + " A folder of plugins is named by a line `folder PATH` of the configuration file.",
+                true => {
+                    advice
+                        + " A folder of plugins is named by a line `folder PATH` of the configuration file."
+                }
                 false => advice,
             })
         }
@@ -31,9 +35,15 @@ pub fn advice(failure: &DiscoveryFailure) -> Option<String> {
             Some(format!("Use a plugin for PI {known}, or a newer offkit."))
         }
         DiscoveryFailure::Load(_) => None,
-        DiscoveryFailure::Harm { .. } => Some(
-            "Take it off the list, or try its driver's own tools; offkit tries it again whenever the file changes.".to_owned(),
-        ),
+        DiscoveryFailure::Harm { harm, .. } => {
+            const REMEDY: &str = "Take it off the list, or try its driver's own tools";
+            Some(match harm {
+                Harm::Untried { .. } => "Install offkit's programs again.".to_owned(),
+                // It says itself when it is tried again.
+                Harm::Hang { ago: Some(_), .. } => format!("{REMEDY}."),
+                _ => format!("{REMEDY}; offkit tries it again whenever it starts."),
+            })
+        }
         // A plugin that says why knows better.
         DiscoveryFailure::Devices { source, .. } | DiscoveryFailure::Platform { source, .. }
             if source.message().is_some() =>
@@ -59,6 +69,7 @@ pub fn opening(library: &str, reason: &str) -> Option<String> {
     // file that may not be read, and of one for another architecture, as well.
     Some(match missing {
         _ if has("Permission denied") => format!("This user may not read it: chmod a+r {library}"),
+        _ if has("Too many levels of symbolic links") => "Its links lead to each other: install it again.".to_owned(),
         _ if has("it is a folder, and no library") => {
             "Name the library in it.".to_owned()
         }
@@ -129,6 +140,10 @@ mod tests {
             "another architecture",
         );
         says("/opt/libpi_level_zero.so: invalid ELF header", "damaged");
+        says(
+            "/opt/libpi_level_zero.so: cannot open shared object file: Too many levels of symbolic links",
+            "lead to each other",
+        );
         says(
             "/opt/libpi_level_zero.so: undefined symbol: zeInit",
             "none has zeInit, which is a function of libze_loader.so.1: install or update Debian's package libze1",

@@ -14,7 +14,8 @@
 //! would wait for it again. Other harm shows at once and is looked for each time, since what caused it may be gone.
 //!
 //! The helper has [`PATIENCE`] (or as many seconds as [`PATIENCE_VARIABLE`] says) and [`MEMORY`] of resident memory. Where
-//! it is missing, as inside a program that only links offkit, plugins are loaded untried.
+//! it is missing, as inside a program that only links offkit, plugins are loaded untried; where it is there and cannot be
+//! started, none is loaded that is not known.
 
 mod child;
 mod hang;
@@ -29,6 +30,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use offkit_cache::{Cache, Key, Kind};
+use offkit_host::program;
 use offkit_pi::below;
 
 pub use self::child::attempt;
@@ -85,7 +87,7 @@ pub enum Harm {
         code: i32,
     },
     /// It did not come back.
-    #[error("it has not come back after {} seconds, while {stage}{}", .after.as_secs(), hang::ago(.ago.as_ref()))]
+    #[error("it has not come back after {}, while {stage}{}", hang::seconds(.after), hang::ago(.ago.as_ref()))]
     Hang {
         /// What it is doing.
         stage: String,
@@ -101,6 +103,14 @@ pub enum Harm {
         stage: String,
         /// What it had when it was stopped.
         bytes: u64,
+    },
+    /// What it does could not be found out.
+    #[error("it could not be tried by {}: {reason}", .helper.display())]
+    Untried {
+        /// The program that tries plugins.
+        helper: PathBuf,
+        /// Why that did not go.
+        reason: String,
     },
 }
 
@@ -210,8 +220,10 @@ pub fn check(place: &Place) -> Result<Trial, Harm> {
     };
     let trials = Trials { helper, library, key };
     trials.all(place, kept == Some(APART)).unwrap_or_else(|error| {
-        tracing::warn!(helper = %trials.helper.display(), %error, "plugins cannot be tried");
-        Ok(Trust::NotProbed.into())
+        Err(Harm::Untried {
+            helper: trials.helper.clone(),
+            reason: error.to_string(),
+        })
     })
 }
 
@@ -387,17 +399,23 @@ fn keep_hang(key: Option<&Key>, harm: &Harm) {
     }
 }
 
-/// The helper beside this program.
+/// The helper that was installed with this code: with its programs, or with its libraries.
 fn helper() -> Option<PathBuf> {
-    let program = env::current_exe().ok()?;
     let name = format!("{HELPER}{}", env::consts::EXE_SUFFIX);
-    Some(program.parent()?.join(name)).filter(|helper| helper.is_file())
+    let folders = program::own_folder(&name)
+        .into_iter()
+        .chain(program::library_folders());
+    // Also one that cannot be started: that is said then.
+    folders
+        .map(|folder| folder.join(&name))
+        .find(|helper| helper.is_file())
 }
 
 /// What a trial's outcome depends on.
 fn key(library: &Path) -> Key {
     let mut key = Key::new(Kind::Plugin, library.display().to_string())
         .text("offkit", env!("CARGO_PKG_VERSION"))
+        .text("trial", child::REVISION)
         .file("plugin", library);
     // A plugin that lists devices opens what is below it, so that a trial is about that as well.
     // Which of these a plugin of somebody else opens is not known: they count for every plugin.

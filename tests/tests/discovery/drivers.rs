@@ -1,7 +1,7 @@
 //! OpenCL's drivers: each that is listed is named with what became of it, and none hides the others.
 
 use super::*;
-use offkit_cache::Kind;
+use offkit_cache::{Cache, Kind, Limits};
 use offkit_tests::{kept, programs, root};
 use std::fs;
 
@@ -61,6 +61,25 @@ impl Vendors {
 
     fn run(&self, line: &str) -> Outcome {
         self.with(&[], |machine, variables| machine.run(line, variables))
+    }
+
+    /// Has what is remembered of hangs be as if each had been waited for as long as is usual.
+    fn have_hung_for_30_seconds(&self) {
+        let cache = Cache::at(
+            self.machine.folder.path("cache").join("offkit"),
+            Limits::default(),
+        );
+        let keys = cache
+            .entries()
+            .into_iter()
+            .filter_map(|entry| Some(entry.header?.key));
+        for key in keys.filter(|key| key.kind == Kind::Plugin) {
+            let kept = cache.get(&key).unwrap();
+            let kept = std::str::from_utf8(&kept).unwrap();
+            if let Some(rest) = kept.strip_prefix("hang 5 ") {
+                cache.put(&key, &[], format!("hang 30 {rest}").as_bytes());
+            }
+        }
     }
 }
 
@@ -361,8 +380,9 @@ fn a_driver_that_hangs_is_left_out() {
     );
     says(&findings, "libgood.so", "ok", &["1 device"]);
     // The next program does not wait for it again, unless it is asked to.
+    vendors.have_hung_for_30_seconds();
     let findings = vendors.with(&[], |machine, variables| machine.findings(ABOUT, variables));
-    let said = "it has not come back after 5 seconds, while it is loaded (";
+    let said = "it has not come back after 30 seconds, while it is loaded (";
     says(
         &findings,
         "libhangs.so",
@@ -377,14 +397,11 @@ fn the_only_driver_is_left_out_again_and_not_its_plugin() {
     need!("cc");
     let vendors = Vendors::new();
     vendors.driver("hangs", HANGS, "");
-    for patience in [&[("OFFKIT_PROBE_SECONDS", "5")][..], &[]] {
+    for (patience, seconds) in [(&[("OFFKIT_PROBE_SECONDS", "5")][..], 5), (&[], 30)] {
         let findings = vendors.with(patience, |machine, variables| machine.findings(ABOUT, variables));
-        says(
-            &findings,
-            "libhangs.so",
-            "problem",
-            &["left out: it has not come back after 5 seconds, while it is loaded"],
-        );
+        let said = format!("left out: it has not come back after {seconds} seconds, while it is loaded");
+        says(&findings, "libhangs.so", "problem", &[&said]);
+        vendors.have_hung_for_30_seconds();
     }
 }
 
@@ -427,6 +444,17 @@ fn without_the_helper_plugins_are_not_probed_and_say_so() {
     assert!(
         doctor.contains("1 device; not probed, as offkit-probe is missing"),
         "{doctor}"
+    );
+    // One that is there and cannot be started is no reason to load what may do harm.
+    folder.write("bin/offkit-probe", "no program");
+    let findings = vendors.with(&[], |machine, variables| {
+        machine
+            .run_program(&folder.path("bin/offkit"), "doctor", variables)
+            .stdout
+    });
+    assert!(
+        findings.contains("it could not be tried by") && findings.contains("Permission denied"),
+        "{findings}"
     );
     // What it is tried by is beside the other one.
     let lines = vendors.run("devices --json").json();

@@ -133,6 +133,15 @@ fn harm_is_found_wherever_it_is_done() {
             "hang piDeviceGetInfo",
             &["it has not come back after 5 seconds, while it lists its devices"],
         ),
+        // Behind the name, which is asked for first: the size of the answer, and the answer.
+        (
+            "crash piDeviceGetInfo#3",
+            &["it crashes while it lists its devices (signal 6"],
+        ),
+        (
+            "crash piPlatformGetInfo",
+            &["it crashes while it lists its devices (signal 6"],
+        ),
         (
             "fail piDevicesGet PI_OUT_OF_RESOURCES",
             &["does not list its devices", "PI_OUT_OF_RESOURCES"],

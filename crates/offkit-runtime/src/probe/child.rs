@@ -3,13 +3,18 @@
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io::{self, Read, Seek, SeekFrom, Write as _};
+use std::io::{self, Read, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use offkit_pi::host::{Plugin, trace};
+use offkit_host::program;
+use offkit_pi::ffi::*;
+use offkit_pi::host::{Device, Partition, Platform, Plugin, trace};
+use offkit_sync::{Mutex, PoisonError};
 
 use super::{Harm, MEMORY, PATIENCE, PATIENCE_VARIABLE};
 
@@ -23,8 +28,6 @@ pub(super) fn run(
     left_out: &[&Path],
     drivers: Option<&Path>,
 ) -> io::Result<Result<(), Harm>> {
-    // A file takes whatever the plugin prints; a pipe that nobody reads would stop it.
-    let mut report = tempfile::tempfile()?;
     let mut command = Command::new(helper);
     command
         .arg(library)
@@ -35,8 +38,11 @@ pub(super) fn run(
                 .flat_map(|library| [OsStr::new(WITHOUT), library.as_os_str()]),
         )
         .stdin(Stdio::null())
-        .stdout(report.try_clone()?)
+        .stdout(Stdio::piped())
         .stderr(Stdio::null());
+    // What a plugin starts is ended with it.
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
     // Calls that are traced are printed to the standard output, where the report is looked for.
     for name in trace::VARIABLES {
         command.env_remove(name);
@@ -48,12 +54,11 @@ pub(super) fn run(
             .env_remove("OCL_ICD_FILENAMES");
     }
     let mut child = command.spawn()?;
-    let ended = wait(&mut child)?;
-    let mut text = Vec::new();
-    // How far it came is at the end, however much the plugin has printed before.
-    let size = report.seek(SeekFrom::End(0))?;
-    report.seek(SeekFrom::Start(size.saturating_sub(MOST_READ)))?;
-    report.take(MOST_READ).read_to_end(&mut text)?;
+    let printed = child.stdout.take().map(Printed::of);
+    let ended = wait(&mut child);
+    program::end_group(child.id());
+    let ended = ended?;
+    let text = printed.map(|printed| printed.last()).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
     let mut stages = text.lines().filter_map(|line| line.strip_prefix(MARK));
     let stage = stages.next_back().unwrap_or(LOADING);
@@ -76,6 +81,41 @@ pub(super) fn run(
         }),
         Ended::Large(bytes) => Err(Harm::Memory { stage, bytes }),
     })
+}
+
+/// What is printed. All is read, for a pipe that nobody reads stops who writes; and the last of it is kept, for how far a
+/// plugin came is at the end, however much it has printed before.
+struct Printed {
+    last: Arc<Mutex<Vec<u8>>>,
+    /// Told when there is no more.
+    ended: Receiver<()>,
+}
+
+impl Printed {
+    fn of(mut output: impl Read + Send + 'static) -> Printed {
+        let last = Arc::new(Mutex::new(Vec::new()));
+        let (sender, ended) = channel();
+        let kept = Arc::clone(&last);
+        thread::spawn(move || {
+            let mut piece = vec![0; 1 << 16];
+            while let Ok(count @ 1..) = output.read(&mut piece) {
+                let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+                kept.extend_from_slice(&piece[..count]);
+                let more = kept.len().saturating_sub(MOST_READ);
+                if more > MOST_READ {
+                    kept.drain(..more);
+                }
+            }
+            let _nobody_waits = sender.send(());
+        });
+        Printed { last, ended }
+    }
+
+    fn last(&self) -> Vec<u8> {
+        // A process of the plugin's that has left the group keeps the pipe open for as long as it likes.
+        let _is_open = self.ended.recv_timeout(Duration::from_secs(1));
+        self.last.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
 }
 
 enum Ended {
@@ -133,7 +173,7 @@ fn signal(_: ExitStatus) -> Option<i32> {
 }
 
 /// How much of what was printed is looked at, in bytes.
-const MOST_READ: u64 = 1 << 20;
+const MOST_READ: usize = 1 << 20;
 
 /// What the helper's own lines begin with, among whatever a plugin prints.
 const MARK: &str = "offkit-probe: ";
@@ -156,6 +196,7 @@ const WITHOUT: &str = "--without";
 /// What the helper does, told by its arguments: loads a library and lists its devices, saying on the standard output how far
 /// it is. `None` if they make no sense.
 pub fn attempt(arguments: impl IntoIterator<Item = OsString>) -> Option<()> {
+    program::end_with_parent();
     let mut arguments = arguments.into_iter();
     let library = arguments.next()?;
     let (mut is_below, mut left_out) = (false, Vec::new());
@@ -174,11 +215,9 @@ pub fn attempt(arguments: impl IntoIterator<Item = OsString>) -> Option<()> {
         let platforms = plugin.platforms().unwrap_or_default();
         says(LISTING);
         for platform in platforms {
-            for device in platform
-                .devices(offkit_pi::ffi::PI_DEVICE_TYPE_ALL)
-                .unwrap_or_default()
-            {
-                let _unnamed = device.name();
+            ask_platform(&platform);
+            for device in platform.devices(PI_DEVICE_TYPE_ALL).unwrap_or_default() {
+                ask_device(&device);
             }
         }
         says("it is torn down");
@@ -187,6 +226,45 @@ pub fn attempt(arguments: impl IntoIterator<Item = OsString>) -> Option<()> {
     // Handlers of the plugin's that run at exit can still crash, which the exit status tells.
     says(DONE);
     Some(())
+}
+
+/// What a trial asks, by number: one that was good when less was asked may do harm now.
+pub(super) const REVISION: &str = "2";
+
+/// Asks a platform what it is asked wherever devices are listed; any answer will do, and an error.
+fn ask_platform(platform: &Platform) {
+    let _ = platform.backend();
+    let _ = platform.name();
+    let _ = platform.vendor();
+    let _ = platform.version();
+}
+
+/// The same of a device.
+fn ask_device(device: &Device) {
+    let _ = device.name();
+    let _ = device.device_type();
+    let _ = device.vendor();
+    let _ = device.driver_version();
+    let _ = device.info(PI_DEVICE_INFO_VERSION);
+    let _ = device.max_compute_units();
+    let _ = device.max_work_group_size();
+    let _ = device.max_work_item_sizes();
+    let _ = device.global_memory_size();
+    let _ = device.local_memory_size();
+    let _ = device.il_version();
+    let _ = device.extensions();
+    for name in [
+        PI_DEVICE_INFO_SUB_GROUP_SIZES_INTEL,
+        PI_DEVICE_INFO_COMPILER_AVAILABLE,
+        PI_DEVICE_INFO_LINKER_AVAILABLE,
+        PI_DEVICE_INFO_USM_DEVICE_SUPPORT,
+        PI_DEVICE_INFO_USM_HOST_SUPPORT,
+        PI_DEVICE_INFO_USM_SINGLE_SHARED_SUPPORT,
+        PI_DEVICE_INFO_USM_SYSTEM_SHARED_SUPPORT,
+    ] {
+        let _ = device.info(name);
+    }
+    let _ = device.partition(&Partition::NEXT);
 }
 
 fn says(stage: &str) {

@@ -4,7 +4,7 @@
 use std::env;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::{Harm, MEMORY_OF_HANGS, PATIENCE_VARIABLE};
+use super::{Harm, MEMORY_OF_HANGS, PATIENCE, PATIENCE_VARIABLE};
 
 const WORD: &str = "hang";
 
@@ -33,13 +33,23 @@ fn at(kept: &[u8], now: u64) -> Option<Harm> {
     let (WORD, after, when, stage) = (words.next()?, words.next()?, words.next()?, words.next()?) else {
         return None;
     };
+    let after = Duration::from_secs(after.parse().ok()?);
     // One from the future is of a clock that was set back.
     let ago = Duration::from_secs(now.checked_sub(when.parse().ok()?)?);
-    (ago < MEMORY_OF_HANGS).then_some(Harm::Hang {
+    // One that was not waited for as long may be slow and no more.
+    (ago < MEMORY_OF_HANGS && after >= PATIENCE).then_some(Harm::Hang {
         stage: stage.to_owned(),
-        after: Duration::from_secs(after.parse().ok()?),
+        after,
         ago: Some(ago),
     })
+}
+
+/// How long it was waited for.
+pub(super) fn seconds(after: &Duration) -> String {
+    match after.as_secs() {
+        1 => "1 second".to_owned(),
+        seconds => format!("{seconds} seconds"),
+    }
 }
 
 /// How a message ends about one that was not tried this time.
@@ -73,6 +83,8 @@ mod tests {
         assert!(at(kept, 5000 + seconds - 1).is_some());
         assert_eq!(at(kept, 5000 + seconds), None);
         assert_eq!(at(kept, 4999), None);
+        // Somebody was not that patient.
+        assert_eq!(at(b"hang 1 5000 it is loaded", 5130), None);
     }
 
     #[test]
@@ -87,7 +99,7 @@ mod tests {
         ] {
             assert_eq!(at(kept.as_bytes(), 5001), None, "{kept}");
         }
-        let kept = record("it lists its devices", Duration::from_secs(5));
+        let kept = record("it lists its devices", PATIENCE);
         assert!(at(kept.as_bytes(), now()).is_some(), "{kept}");
     }
 }
