@@ -137,7 +137,11 @@ impl Rights<'_> {
             }
             false => "",
         };
-        format!("Only its owner may open it (mode {mode:04o}, group {group}){made}.")
+        let who = match mode & GROUP == GROUP {
+            true => "its owner and the superuser's group",
+            false => "its owner",
+        };
+        format!("Only {who} may open it (mode {mode:04o}, group {group}){made}.")
     }
 }
 
@@ -236,11 +240,15 @@ mod tests {
         // What NVIDIA's driver does without options, in a container that has the node and not the device.
         assert!(says(0o666, "root", true).contains("`--gpus all`"));
         assert!(says(0o666, "root", false).contains("`--device /dev/node`"));
-        for (mode, group) in [(0o660, "root"), (0o600, "video"), (0o000, "0")] {
+        for (mode, group, who) in [
+            (0o660, "root", "its owner and the superuser's group"),
+            (0o600, "video", "its owner"),
+            (0o000, "0", "its owner"),
+        ] {
             let words = says(mode, group, true);
             assert!(
                 words.starts_with(&format!(
-                    "Only its owner may open it (mode {mode:04o}, group {group})"
+                    "Only {who} may open it (mode {mode:04o}, group {group})"
                 )) && words.contains("NVreg_DeviceFileMode"),
                 "{words}"
             );

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::fmt::Write;
 
 use offkit_pi::ffi::*;
-use offkit_pi::host::{Device, DeviceType};
+use offkit_pi::host::{Device, DeviceType, Partition};
 use offkit_runtime::{FoundDevice, Runtime};
 
 use crate::failure::Failure;
@@ -37,6 +37,9 @@ pub(crate) fn run(arguments: Vec<OsString>) -> Result<String, Failure> {
     }
     for ignored in &runtime.environment().ignored {
         say!("WARNING: {ignored}");
+    }
+    for problem in &runtime.search().problems {
+        say!("WARNING: {problem}");
     }
     let found = runtime.found().to_vec();
     if is_verbose || found.is_empty() {
@@ -136,6 +139,7 @@ fn describe(out: &mut String, device: &Device) -> std::fmt::Result {
         .0
         .iter()
         .map(|size| usize::from_ne_bytes(*size).to_string());
+    let parts = parts_of(device);
     let architecture = match kind(device) {
         "cpu" => env::consts::ARCH,
         _ => "unknown",
@@ -146,8 +150,11 @@ fn describe(out: &mut String, device: &Device) -> std::fmt::Result {
         ("Name", text(device.name())),
         ("Vendor", text(device.vendor())),
         ("Driver", text(device.driver_version())),
-        ("Num SubDevices", "0".to_owned()),
-        ("Num SubSubDevices", "0".to_owned()),
+        ("Num SubDevices", parts.len().to_string()),
+        (
+            "Num SubSubDevices",
+            parts.first().map_or(0, |part| parts_of(part).len()).to_string(),
+        ),
         ("Aspects", aspects(device).join(" ")),
     ] {
         writeln!(out, "        {name:<17} : {value}")?;
@@ -155,6 +162,11 @@ fn describe(out: &mut String, device: &Device) -> std::fmt::Result {
     let sizes = sizes.collect::<Vec<_>>().join(" ");
     writeln!(out, "        info::device::sub_group_sizes: {sizes}")?;
     writeln!(out, "        Architecture: {architecture}")
+}
+
+/// The parts of a device, as selectors count them.
+fn parts_of(device: &Device) -> Vec<Device> {
+    device.partition(&Partition::NEXT).unwrap_or_default()
 }
 
 /// What SYCL calls the things that a device can do; of its long list, what PI has queries for.

@@ -44,7 +44,12 @@ pub(super) fn findings(runtime: &Runtime) -> Vec<Finding> {
 ///
 /// Why it says nothing.
 fn told(runtime: &Runtime, kind: Kind) -> Result<Vec<Below>, String> {
-    let mut why = "offkit's plugin for it is not there".to_owned();
+    let library = match kind {
+        Kind::UnifiedRuntime => "liboffkit_plugin_ur.so",
+        _ => "liboffkit_plugin_opencl.so",
+    };
+    let mut why =
+        format!("offkit's plugin for it, {library}, is in none of the folders of plugins (see Plugins)");
     for (candidate, outcome) in runtime.considered() {
         if candidate.below() != Some(kind) {
             continue;

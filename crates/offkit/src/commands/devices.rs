@@ -129,7 +129,7 @@ fn facts(device: &Device, compiler: CompilerOf<'_>, untried: &[Plugin]) -> Vec<S
     let described = described(device).map(|known| known.target.processor().to_owned());
     let processor = described.filter(|processor| !processor.is_empty());
     let driver = device.driver_version().ok().filter(|version| !version.is_empty());
-    let version = driver.map(|version| format!("driver {version}"));
+    let version = driver.map(|version| format!("driver {}", escape(&version)));
     [
         Some(kind(device).to_owned()),
         processor,

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use offkit_host::causes;
+use offkit_inventory::count;
 use offkit_llvm::{WORKER_PROGRAM, WORKER_VARIABLE};
 use offkit_plugin_cpu::{COMPILE_VARIABLE, Compiler};
 use offkit_runtime::advice::{advice, package_of};
@@ -106,6 +107,9 @@ pub(super) fn plugins(runtime: &Runtime) -> Vec<Finding> {
         .iter()
         .map(|problem| Finding::new(ABOUT, "problem", problem.to_string()))
         .collect();
+    let folders = search.folders.iter().map(|folder| folder.display().to_string());
+    let folders = folders.collect::<Vec<_>>().join(", ");
+    findings.push(Finding::new(ABOUT, "info", format!("looked for in {folders}")));
     if let Some(config) = &search.config {
         findings.push(Finding::new(
             ABOUT,
@@ -136,8 +140,8 @@ pub(super) fn plugins(runtime: &Runtime) -> Vec<Finding> {
             } => {
                 let counted = match (devices, hidden) {
                     (0, 0) => "it found no device".to_owned(),
-                    (shown, 0) => format!("{shown} {}", if *shown == 1 { "device" } else { "devices" }),
-                    (shown, hidden) => format!("{shown} devices, {hidden} hidden"),
+                    (shown, 0) => count(*shown, "device"),
+                    (shown, hidden) => format!("{}, {hidden} hidden", count(*shown, "device")),
                 };
                 // Nothing is wrong with a plugin whose devices are in other machines.
                 let state = if *devices > 0 { "ok" } else { "info" };
