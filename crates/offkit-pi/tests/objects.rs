@@ -150,7 +150,7 @@ macro_rules! machine_plugin {
                 None
             }
 
-            fn wait(&self) {
+            fn wait(&self) -> Result<()> {
                 if let Some(gate) = self.behind.get() {
                     return Event::<$name>::wait(&**gate);
                 }
@@ -160,6 +160,7 @@ macro_rules! machine_plugin {
                         .wait_while(status, |status| status.is_none())
                         .unwrap(),
                 );
+                Ok(())
             }
 
             fn set_status(&self, status: pi_event_status) -> Result<()> {

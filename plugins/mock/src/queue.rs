@@ -113,8 +113,9 @@ impl Event<Mock> for MockEvent {
         self.state.progress().words.clone()
     }
 
-    fn wait(&self) {
+    fn wait(&self) -> Result<()> {
         self.state.wait();
+        Ok(())
     }
 
     fn profiling(&self, name: pi_profiling_info) -> Result<u64> {

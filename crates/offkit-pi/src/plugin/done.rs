@@ -12,5 +12,7 @@ impl<P: Plugin> Event<P> for Done {
         Ok(PI_EVENT_COMPLETE)
     }
 
-    fn wait(&self) {}
+    fn wait(&self) -> Result<()> {
+        Ok(())
+    }
 }

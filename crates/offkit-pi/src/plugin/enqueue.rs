@@ -1,7 +1,7 @@
 //! The functions that submit commands.
 
 use super::command::{Command, Mapping};
-use super::event::failure;
+use super::event::wait;
 use super::host_memory::{HostSource, HostTarget};
 use super::memory::{buffer_record, check_range};
 use super::shim::{array, give, non_null, with_each};
@@ -137,11 +137,8 @@ unsafe fn submit<P: Registered, R>(
     }
     let record = made.ok_or_else(|| Error::new(PI_ERROR_UNKNOWN, "the plugin has made no event"))?;
     if blocking {
-        record.object().wait();
-        // The result tells it then, and the host gets no event that it would have to release.
-        if let Some(failure) = failure::<P>(record.object()) {
-            return Err(failure);
-        }
+        // The result tells of a failure, and the host gets no event then that it would have to release.
+        wait::<P>(record.object())?;
     }
     if !event.is_null() {
         // SAFETY: not null, so valid for writing.

@@ -29,7 +29,12 @@ pub trait Event<P: Plugin>: Send + Sync + 'static {
     }
 
     /// Waits until the command is done, or has failed.
-    fn wait(&self);
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if it has failed, or if waiting has. The host gets the [`status`](Self::status) where that is a
+    /// failure, so a plugin whose status always tells may answer [`Ok`] to every command that is over.
+    fn wait(&self) -> Result<()>;
 
     /// When things happened to the command (`PI_PROFILING_INFO_*`), in nanoseconds.
     ///
@@ -78,6 +83,17 @@ pub(super) fn failure<P: Plugin>(event: &P::Event) -> Option<Error> {
     match event.status() {
         Ok(status) => of_status::<P>(event, status),
         Err(error) => Some(error),
+    }
+}
+
+/// Waits for a command; the error of one that has failed, or of which the driver does not tell whether it has.
+pub(super) fn wait<P: Plugin>(event: &P::Event) -> Result<()> {
+    let waited = event.wait();
+    // The status says what happened, the wait perhaps only that something did. But a status of success does not
+    // outweigh a wait that has failed: Intel's driver answers both for a command that it has not executed.
+    match failure::<P>(event) {
+        Some(failure) => Err(failure),
+        None => waited,
     }
 }
 
@@ -132,14 +148,14 @@ pub(super) unsafe fn piEventsWait<P: Registered>(
     let find = |handle: &pi_event| state::event::<P>(*handle);
     with_each(handles, find, |events| {
         // For all of them, as OpenCL has it, also where one has failed.
-        events.iter().for_each(|event| event.object().wait());
-        match events.iter().find_map(|event| failure::<P>(event.object())) {
-            Some(failure) => Err(Error {
-                code: PI_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST,
-                ..failure
-            }),
-            None => Ok(()),
+        let mut waited = Ok(());
+        for event in events {
+            waited = waited.and(wait::<P>(event.object()));
         }
+        waited.map_err(|failure| Error {
+            code: PI_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST,
+            ..failure
+        })
     })
 }
 

@@ -59,7 +59,7 @@ impl<P: Plugin> Event<P> for Unsupported {
         match *self {}
     }
 
-    fn wait(&self) {
+    fn wait(&self) -> Result<()> {
         match *self {}
     }
 }

@@ -392,7 +392,9 @@ impl Event<Adder> for MockEvent {
         self.0.get()?.clone().err()
     }
 
-    fn wait(&self) {}
+    fn wait(&self) -> Result<()> {
+        Ok(())
+    }
 
     fn set_status(&self, _: pi_event_status) -> Result<()> {
         self.0

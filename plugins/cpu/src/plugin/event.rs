@@ -19,8 +19,9 @@ impl Event<Cpu> for CpuEvent {
         Node::failure(self).map(|failure| failure.text.clone())
     }
 
-    fn wait(&self) {
+    fn wait(&self) -> Result<()> {
         Node::wait(self);
+        Ok(())
     }
 
     fn profiling(&self, name: pi_profiling_info) -> Result<u64> {

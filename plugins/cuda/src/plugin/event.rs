@@ -77,12 +77,10 @@ impl Event<Cuda> for CudaEvent {
             .map(|error| format!("the command failed: {error}"))
     }
 
-    fn wait(&self) {
-        if let Err(error) = self.end.wait() {
-            // The status says it as well.
-            tracing::debug!(%error, "waiting for an event");
-        }
+    fn wait(&self) -> Result<()> {
+        let waited = self.end.wait();
         self.tell();
+        Ok(waited.clone()?)
     }
 
     fn profiling(&self, name: pi_profiling_info) -> Result<u64> {

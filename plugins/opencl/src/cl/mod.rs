@@ -18,7 +18,7 @@ mod table;
 mod usm;
 
 pub(crate) use context::Buffer;
-pub(crate) use event::Event;
+pub(crate) use event::{Event, is_called_back};
 pub(crate) use image::HostSide;
 pub(crate) use object::Owned;
 pub(crate) use open::open;

@@ -1,8 +1,7 @@
 //! Unified shared memory, which drivers have as an extension.
 
-use super::event::is_called_back;
 use super::queue::submit;
-use super::{DeviceId, Event, Order, Owned, Result, ask, call, create};
+use super::{DeviceId, Event, Order, Owned, Result, ask, call, create, is_called_back};
 use core::ffi::c_void;
 use core::ptr::{null, null_mut};
 use offkit_opencl::*;

@@ -1,11 +1,12 @@
 //! Events.
 
+use offkit_opencl::CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
 use offkit_pi::ffi::*;
 use offkit_pi::plugin::{Event, Result, StatusCallback};
 use offkit_sync::{AtomicI32, Ordering};
 
 use super::OpenCl;
-use crate::cl::{self, Code};
+use crate::cl::{self, Code, is_called_back};
 
 /// The progress of a command of a driver, or an event of the host's own.
 pub(crate) struct ClEvent {
@@ -25,6 +26,12 @@ impl ClEvent {
     pub(super) fn object(&self) -> &cl::Event {
         &self.object
     }
+
+    /// Notes how the command has ended.
+    fn end(&self, status: pi_event_status) {
+        // Another thread that reads it there sees what the command wrote, as it would after a call of the driver.
+        self.end.store(status, Ordering::Release);
+    }
 }
 
 impl Event<OpenCl> for ClEvent {
@@ -33,12 +40,25 @@ impl Event<OpenCl> for ClEvent {
         if end <= PI_EVENT_COMPLETE {
             return Ok(end);
         }
-        let status = self.object.status()?;
-        if status <= PI_EVENT_COMPLETE {
-            // Another thread that reads it here sees what the command wrote, as it would after a call of the driver.
-            self.end.store(status, Ordering::Release);
+        match self.object.status()? {
+            // Intel's driver says so of a command that it has not executed, too, because one that it waits for has
+            // failed. Waiting, which is over at once, tells.
+            PI_EVENT_COMPLETE if !is_called_back() => match self.wait() {
+                Ok(()) => Ok(PI_EVENT_COMPLETE),
+                Err(error) => match self.end.load(Ordering::Acquire) {
+                    end if end < 0 => Ok(end),
+                    _ => Err(error),
+                },
+            },
+            // To be asked again: a function that the driver calls cannot find out.
+            PI_EVENT_COMPLETE => Ok(PI_EVENT_COMPLETE),
+            status => {
+                if status < 0 {
+                    self.end(status);
+                }
+                Ok(status)
+            }
         }
-        Ok(status)
     }
 
     fn failure(&self) -> Option<String> {
@@ -46,12 +66,19 @@ impl Event<OpenCl> for ClEvent {
         (status < 0).then(|| format!("the command failed with {}", Code(status)))
     }
 
-    fn wait(&self) {
-        match self.object.wait() {
-            Ok(()) => self.end.store(PI_EVENT_COMPLETE, Ordering::Release),
-            // The status says it as well.
-            Err(error) => tracing::debug!(%error, "waiting for an event"),
+    fn wait(&self) -> Result<()> {
+        let waited = self.object.wait();
+        match &waited {
+            Ok(()) => self.end(PI_EVENT_COMPLETE),
+            // The command is over. What it failed with the driver may know as well, or take it for complete.
+            Err(error) if error.code == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST => {
+                let status = self.object.status().unwrap_or(error.code);
+                self.end(if status < 0 { status } else { error.code });
+            }
+            // It may still run: what has failed is the wait.
+            Err(_) => {}
         }
+        Ok(waited?)
     }
 
     fn profiling(&self, name: pi_profiling_info) -> Result<u64> {

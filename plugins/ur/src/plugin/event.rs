@@ -34,11 +34,8 @@ impl Event<UnifiedRuntime> for UrEvent {
         })
     }
 
-    fn wait(&self) {
-        if let Err(error) = self.0.wait() {
-            // The status says it as well.
-            tracing::debug!(%error, "waiting for an event");
-        }
+    fn wait(&self) -> Result<()> {
+        Ok(self.0.wait()?)
     }
 
     fn profiling(&self, name: pi_profiling_info) -> Result<u64> {
