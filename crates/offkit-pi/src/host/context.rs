@@ -215,8 +215,13 @@ impl Context {
     ///
     /// [`PiError`] if the plugin does not take it.
     pub fn program_with_source(&self, source: &str) -> Result<Program> {
-        let (mut text, length) = (source.as_ptr().cast(), source.len());
-        // SAFETY: one text, which has as many bytes as the length says.
+        // To plugins, as to OpenCL, a text of length 0 is one that ends with a NUL.
+        let start = match source {
+            "" => c"".as_ptr(),
+            source => source.as_ptr().cast(),
+        };
+        let (mut text, length) = (start, source.len());
+        // SAFETY: one text, which has as many bytes as the length says, or none and a NUL.
         let handle = unsafe {
             create!(
                 self.plugin(),

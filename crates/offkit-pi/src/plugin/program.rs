@@ -148,6 +148,9 @@ pub(super) unsafe fn piclProgramCreateWithSource<P: Registered>(
     lengths: *const usize,
 ) -> Result<ProgramRecord<P>> {
     let context = state::context::<P>(context)?;
+    if count == 0 {
+        return Err(Error::new(PI_INVALID_VALUE, "a program of no texts"));
+    }
     let mut source = Vec::new();
     // SAFETY: the host passes `count` texts, and as many lengths or null. A text without a length, or of length 0, ends
     // with a NUL.

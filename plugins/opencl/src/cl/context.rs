@@ -122,8 +122,13 @@ impl Owned<_cl_context> {
     /// A program in OpenCL C.
     pub(crate) fn create_program_with_source(&self, source: &[u8]) -> Result<Owned<_cl_program>> {
         let driver = self.driver();
-        let (mut start, size) = (source.as_ptr().cast(), source.len());
-        // SAFETY: one text of that size.
+        // To OpenCL a text of length 0 is one that ends with a NUL.
+        let text = match source {
+            [] => c"".to_bytes_with_nul(),
+            source => source,
+        };
+        let (mut start, size) = (text.as_ptr().cast(), source.len());
+        // SAFETY: one text of that size, or of no size and with a NUL.
         unsafe {
             let program = create!(
                 driver.table,

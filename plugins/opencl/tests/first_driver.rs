@@ -1,0 +1,85 @@
+//! What a host may ask for in OpenCL's ways, on the first driver that is found.
+
+use offkit_pi::ffi::*;
+use offkit_pi::host::Plugin;
+use std::ptr::{null, null_mut};
+
+/// Calls a function of the interface.
+macro_rules! call {
+    ($api:expr, $function:ident($($argument:expr),* $(,)?)) => {{
+        let function = $api.$function.expect(stringify!($function));
+        // SAFETY: handles as they are wanted, and memory as large as it is said to be.
+        unsafe { function($($argument),*) }
+    }};
+}
+
+/// The same, which must succeed.
+macro_rules! done {
+    ($api:expr, $function:ident($($argument:expr),* $(,)?)) => {
+        assert_eq!(call!($api, $function($($argument),*)), PI_SUCCESS, stringify!($function))
+    };
+}
+
+/// A context of the first device. Nothing here is released: each test has one of its own.
+struct Machine {
+    api: offkit_pi::host::Api,
+    device: pi_device,
+    context: pi_context,
+}
+
+impl Machine {
+    /// `None` if there is no driver.
+    #[expect(clippy::print_stderr, reason = "why nothing was tested")]
+    fn new() -> Option<Machine> {
+        let plugin = Plugin::built_in(&offkit_plugin_opencl::BUILT_IN).unwrap();
+        if plugin.platforms().map_or(true, |platforms| platforms.is_empty()) {
+            assert!(
+                std::env::var_os("OFFKIT_REQUIRE_TOOLS").is_none_or(|required| required != "1"),
+                "no OpenCL driver is installed"
+            );
+            eprintln!("skipped: no OpenCL driver is installed");
+            return None;
+        }
+        let api = *plugin.api();
+        let (mut platform, mut device, mut context) = (null_mut(), null_mut(), null_mut());
+        done!(api, piPlatformsGet(1, &raw mut platform, null_mut()));
+        done!(
+            api,
+            piDevicesGet(platform, PI_DEVICE_TYPE_ALL, 1, &raw mut device, null_mut())
+        );
+        done!(
+            api,
+            piContextCreate(null(), 1, &raw const device, None, null_mut(), &raw mut context)
+        );
+        Some(Machine { api, device, context })
+    }
+
+    /// What making a program of so many texts, all of them this one, comes to.
+    fn of_texts(&self, count: u32, text: &str, length: Option<usize>) -> (pi_result, pi_program) {
+        let text = std::ffi::CString::new(text).unwrap();
+        let (mut start, mut program) = (text.as_ptr(), null_mut());
+        let lengths = length.as_ref().map_or(null(), |length| &raw const *length);
+        let result = call!(
+            self.api,
+            piclProgramCreateWithSource(self.context, count, &raw mut start, lengths, &raw mut program)
+        );
+        (result, program)
+    }
+}
+
+#[test]
+fn empty_texts_are_programs_and_no_texts_are_none() {
+    let Some(machine) = Machine::new() else { return };
+    for length in [None, Some(0)] {
+        let (result, program) = machine.of_texts(1, "", length);
+        assert_eq!(result, PI_SUCCESS);
+        done!(machine.api, piProgramRelease(program));
+    }
+    assert_eq!(machine.of_texts(0, "", None).0, PI_INVALID_VALUE);
+    // The host of this project, which has texts without a NUL.
+    let plugin = Plugin::built_in(&offkit_plugin_opencl::BUILT_IN).unwrap();
+    let platform = plugin.platforms().unwrap().remove(0);
+    let device = platform.devices(PI_DEVICE_TYPE_ALL).unwrap().remove(0);
+    let context = offkit_pi::host::Context::new(&[&device]).unwrap();
+    drop(context.program_with_source("").unwrap());
+}
