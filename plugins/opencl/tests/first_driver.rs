@@ -22,7 +22,7 @@ macro_rules! done {
 
 /// A context of the first device. Nothing here is released: each test has one of its own.
 struct Machine {
-    api: offkit_pi::host::Api,
+    api: offkit_pi::table::Api,
     device: pi_device,
     context: pi_context,
 }
@@ -82,4 +82,59 @@ fn empty_texts_are_programs_and_no_texts_are_none() {
     let device = platform.devices(PI_DEVICE_TYPE_ALL).unwrap().remove(0);
     let context = offkit_pi::host::Context::new(&[&device]).unwrap();
     drop(context.program_with_source("").unwrap());
+}
+
+#[test]
+fn a_handle_is_a_value_that_sets_a_buffer() {
+    let Some(machine) = Machine::new() else { return };
+    let Machine { api, device, context } = machine;
+    let source = "kernel void k(global ulong *out, ulong number) { out[0] = number + 1; }";
+    let (result, program) = machine.of_texts(1, source, None);
+    assert_eq!(result, PI_SUCCESS);
+    // So that the driver knows what the second argument is.
+    let options = c"-cl-kernel-arg-info".as_ptr();
+    done!(api, piProgramBuild(program, 0, null(), options, None, null_mut()));
+    let (mut kernel, mut memory, mut queue) = (null_mut(), null_mut(), null_mut());
+    done!(api, piKernelCreate(program, c"k".as_ptr(), &raw mut kernel));
+    let access = PI_MEM_FLAGS_ACCESS_RW;
+    done!(
+        api,
+        piMemBufferCreate(context, access, 8, null_mut(), &raw mut memory, null())
+    );
+    done!(api, piQueueCreate(context, device, 0, &raw mut queue));
+    let handle = memory.addr().to_ne_bytes();
+    // The same bytes, once a buffer and once a number.
+    for index in 0..2 {
+        done!(api, piKernelSetArg(kernel, index, 8, handle.as_ptr().cast()));
+    }
+    let (one, mut out) = (1_usize, [0_u8; 8]);
+    done!(
+        api,
+        piEnqueueKernelLaunch(
+            queue,
+            kernel,
+            1,
+            null(),
+            &raw const one,
+            null(),
+            0,
+            null(),
+            null_mut()
+        )
+    );
+    done!(
+        api,
+        piEnqueueMemBufferRead(
+            queue,
+            memory,
+            PI_TRUE,
+            0,
+            8,
+            out.as_mut_ptr().cast(),
+            0,
+            null(),
+            null_mut()
+        )
+    );
+    assert_eq!(usize::from_ne_bytes(out), memory.addr() + 1);
 }

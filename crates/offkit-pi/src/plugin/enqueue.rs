@@ -7,7 +7,7 @@ use super::memory::{buffer_record, check_range};
 use super::shim::{array, give, non_null, with_each};
 use super::slab::Ref;
 use super::state::{self, ContextRecord, MemoryRecord, QueueRecord, Registered};
-use super::{Error, Event, NewEvent, Queue, Result};
+use super::{Error, NewEvent, Queue, Result};
 use crate::NdRange;
 use crate::ffi::*;
 use core::ffi::c_void;

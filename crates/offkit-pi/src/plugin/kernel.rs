@@ -3,7 +3,7 @@
 use super::context::device_of;
 use super::shim::{array, non_null, text};
 use super::slab::Ref;
-use super::state::{self, KernelDetails, KernelRecord, Registered};
+use super::state::{self, KernelDetails, KernelRecord, MemoryRecord, Registered, SamplerRecord};
 use super::{Error, Info, Plugin, Program, Result};
 use crate::ffi::*;
 use core::ffi::{c_char, c_void};
@@ -67,6 +67,14 @@ pub trait Kernel<P: Plugin>: Send + Sync + 'static {
     /// [`Error`] if there is no such argument ([`PI_INVALID_ARG_INDEX`]), or it is of another kind
     /// ([`PI_INVALID_ARG_VALUE`]) or size ([`PI_INVALID_ARG_SIZE`]).
     fn set_argument(&self, index: u32, value: Argument<'_, P>) -> Result<()>;
+
+    /// Whether an argument is passed by value, as numbers and structures are; `None` if the plugin cannot tell.
+    ///
+    /// In OpenCL's way the value of a memory object or a sampler is its handle, which is only a number to those who do not
+    /// know the kernel. Asked where a host sets an argument to such a number, and there is an object of that handle.
+    fn is_value(&self, index: u32) -> Option<bool> {
+        None
+    }
 
     /// Answers a query about the kernel on a device (`PI_KERNEL_GROUP_INFO_*`).
     ///
@@ -134,28 +142,71 @@ pub(super) unsafe fn piKernelSetArg<P: Registered>(
     value: *const c_void,
 ) -> Result<()> {
     let record = state::kernel::<P>(kernel)?;
-    let argument = if value.is_null() {
+    if value.is_null() {
         // `clSetKernelArg` takes no value for local memory, which has a size alone, and for a null
         // pointer. Which of them is meant only the kernel knows.
-        Argument::Local(size)
-    } else {
-        // SAFETY: the host passes `size` bytes.
-        Argument::Bytes(unsafe { array(value.cast::<u8>(), size, "arg_value") }?)
-    };
-    // As a value first: many values have as many bytes as a handle.
-    let set = record.object().set_argument(index, argument);
-    let is_handle = !value.is_null() && size == size_of::<pi_mem>();
-    match set {
-        // In OpenCL's way a memory object is a value, too: its handle. Hosts that take the plugin for OpenCL's do so.
-        Err(error) if error.code == PI_INVALID_ARG_VALUE && is_handle => {
-            // SAFETY: the host passes `size` bytes, which are as many as a handle has.
-            let memory = unsafe { value.cast::<pi_mem>().read_unaligned() };
-            // SAFETY: there is a handle.
-            let set = unsafe { piextKernelSetArgMemObj::<P>(kernel, index, &raw const memory) };
-            set.map_err(|_| error)
-        }
-        set => set,
+        return record.object().set_argument(index, Argument::Local(size));
     }
+    // SAFETY: the host passes `size` bytes.
+    let bytes = unsafe { array(value.cast::<u8>(), size, "arg_value") }?;
+    let as_value = || record.object().set_argument(index, Argument::Bytes(bytes));
+    let Ok(handle) = bytes.try_into().map(usize::from_ne_bytes) else {
+        return as_value();
+    };
+    // In OpenCL's way an object is a value, too: its handle. Hosts that take the plugin for OpenCL's do so. Plugins are not
+    // asked first whether they take the bytes: PoCL follows any that are as many as a handle has.
+    let object = object_of(&record, handle);
+    match object {
+        Some(object) if record.object().is_value(index) != Some(true) => {
+            match object.and_then(|object| record.object().set_argument(index, object)) {
+                // The plugin knows better: it is a number that is the address of an object.
+                Err(error) if error.code == PI_INVALID_ARG_VALUE => as_value(),
+                set => set,
+            }
+        }
+        _ => match as_value() {
+            // As for a buffer, the handle of none is a null pointer.
+            Err(error) if error.code == PI_INVALID_ARG_VALUE && handle == 0 => {
+                let set = record.object().set_argument(index, Argument::Memory(None));
+                set.map_err(|_| error)
+            }
+            set => set,
+        },
+    }
+}
+
+/// The memory object or sampler of a handle, if there is one, as an argument for a kernel.
+fn object_of<P: Registered>(kernel: &KernelRecord<P>, handle: usize) -> Option<Result<Argument<'_, P>>> {
+    let state = P::state();
+    if let Ok(memory) = state.memories.get(handle) {
+        return Some(memory_argument(kernel, memory));
+    }
+    let sampler = state.samplers.get(handle).ok()?;
+    Some(sampler_argument(kernel, sampler))
+}
+
+/// A memory object as an argument for a kernel, whose context must be its own.
+fn memory_argument<'a, P: Registered>(
+    kernel: &KernelRecord<P>,
+    memory: MemoryRecord<P>,
+) -> Result<Argument<'a, P>> {
+    if memory.details().context != kernel.details().program.details().context {
+        let message = "the memory object is of another context than the kernel";
+        return Err(Error::new(PI_INVALID_CONTEXT, message));
+    }
+    Ok(Argument::Memory(Some(memory.into_object())))
+}
+
+/// A sampler as an argument for a kernel, whose context must be its own.
+fn sampler_argument<'a, P: Registered>(
+    kernel: &KernelRecord<P>,
+    sampler: SamplerRecord<P>,
+) -> Result<Argument<'a, P>> {
+    if sampler.details().context != kernel.details().program.details().context {
+        let message = "the sampler is of another context than the kernel";
+        return Err(Error::new(PI_INVALID_CONTEXT, message));
+    }
+    Ok(Argument::Sampler(sampler.into_object()))
 }
 
 pub(super) unsafe fn piextKernelSetArgMemObj<P: Registered>(
@@ -169,19 +220,11 @@ pub(super) unsafe fn piextKernelSetArgMemObj<P: Registered>(
     let handle = unsafe { value.as_ref() }
         .copied()
         .unwrap_or(core::ptr::null_mut());
-    let memory = if handle.is_null() {
-        None
-    } else {
-        let memory = state::memory::<P>(handle)?;
-        if memory.details().context != kernel.details().program.details().context {
-            return Err(Error::new(
-                PI_INVALID_CONTEXT,
-                "the memory object is of another context than the kernel",
-            ));
-        }
-        Some(memory.into_object())
+    let argument = match handle.is_null() {
+        true => Argument::Memory(None),
+        false => memory_argument(&kernel, state::memory::<P>(handle)?)?,
     };
-    kernel.object().set_argument(index, Argument::Memory(memory))
+    kernel.object().set_argument(index, argument)
 }
 
 pub(super) unsafe fn piextKernelSetArgSampler<P: Registered>(
@@ -193,11 +236,7 @@ pub(super) unsafe fn piextKernelSetArgSampler<P: Registered>(
     non_null(value.cast_mut(), "arg_value")?;
     // SAFETY: not null, so the host passes a pointer to a handle.
     let sampler = state::sampler::<P>(unsafe { value.read() })?;
-    if sampler.details().context != kernel.details().program.details().context {
-        let message = "the sampler is of another context than the kernel";
-        return Err(Error::new(PI_INVALID_CONTEXT, message));
-    }
-    let argument = Argument::Sampler(sampler.into_object());
+    let argument = sampler_argument(&kernel, sampler)?;
     kernel.object().set_argument(index, argument)
 }
 

@@ -1,7 +1,7 @@
 //! Kernels. Setting an argument is the one thing that OpenCL does not let several threads do at a time: whoever does it
 //! sees to that.
 
-use super::{DeviceId, Owned, Result, ask, call};
+use super::{DeviceId, Owned, Result, ask, call, text, words};
 use core::ffi::c_void;
 use core::ptr::{null, null_mut};
 use offkit_opencl::*;
@@ -102,6 +102,19 @@ impl Owned<_cl_kernel> {
     pub(crate) fn info(&self, name: cl_kernel_info) -> Result<Vec<u8>> {
         // SAFETY: the kernel is the driver's.
         ask!(self.driver().table, unsafe clGetKernelInfo(self.handle(), name))
+    }
+
+    /// Whether an argument is passed by value. Drivers need not know, but for programs built from source on demand.
+    pub(crate) fn is_value(&self, index: u32) -> Option<bool> {
+        let table = &self.driver().table;
+        // SAFETY: the kernel is the driver's.
+        let ask = |name| ask!(table, unsafe clGetKernelArgInfo(self.handle(), index, name)).ok();
+        let space = u32::from_ne_bytes(words(&ask(CL_KERNEL_ARG_ADDRESS_QUALIFIER)?).next()?);
+        if space != CL_KERNEL_ARG_ADDRESS_PRIVATE {
+            return Some(false);
+        }
+        // Samplers are private, too.
+        Some(text(ask(CL_KERNEL_ARG_TYPE_NAME)?) != "sampler_t")
     }
 
     /// The program that it is of.

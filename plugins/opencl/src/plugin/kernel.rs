@@ -96,7 +96,7 @@ impl Kernel<OpenCl> for ClKernel {
         };
         let set = self.unless_taken(|| self.arguments.try_write(), set)?;
         set.map_err(|error| match (error.code, &value) {
-            // Drivers take such bytes for a handle, which the interface knows better: it is one of its own.
+            // Some drivers see that such bytes are no handle of theirs.
             (CL_INVALID_MEM_OBJECT, Argument::Bytes(_)) => Error::new(PI_INVALID_ARG_VALUE, error),
             (CL_INVALID_ARG_INDEX | CL_INVALID_ARG_VALUE | CL_INVALID_ARG_SIZE, value) => Error::new(
                 error.result(),
@@ -107,6 +107,10 @@ impl Kernel<OpenCl> for ClKernel {
             ),
             _ => error.into(),
         })
+    }
+
+    fn is_value(&self, index: u32) -> Option<bool> {
+        self.object.is_value(index)
     }
 
     fn group_info(&self, device: &Arc<ClDevice>, name: pi_kernel_group_info) -> Result<Info> {
