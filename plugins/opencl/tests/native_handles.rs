@@ -185,6 +185,21 @@ fn references_to_native_objects_are_those_of_the_interface() {
     let native = Native { table, objects };
     let at_first = native.counts();
 
+    // What the host has let go of and finds again by a query is counted as what it has been given.
+    done!(api, piProgramRelease(program));
+    let (name, size, to) = (
+        PI_KERNEL_INFO_PROGRAM,
+        size_of::<pi_program>(),
+        (&raw mut program).cast(),
+    );
+    done!(api, piKernelGetInfo(kernel, name, size, to, null_mut()));
+    for references in [0, 1] {
+        done!(api, piProgramRetain(program));
+        assert_eq!(more(native.counts(), at_first), [0, 0, 0, references, 0, 0]);
+    }
+    done!(api, piProgramRelease(program));
+    assert_eq!(more(native.counts(), at_first), [0; 6]);
+
     // A runtime of SYCL retains the plugin's object and gives the native one to the user, who releases it.
     let retain_all = || {
         done!(api, piContextRetain(context));

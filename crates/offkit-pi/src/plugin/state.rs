@@ -85,12 +85,12 @@ impl<T: Send + Sync + 'static, D: Send + Sync + 'static> Lasting<T, D> {
         self.slab.release(handle)
     }
 
-    fn release_one(&self, handle: usize) -> Result<u32, Refusal> {
-        self.slab.release_one(handle)
+    fn retain_one(&self, handle: usize) -> Result<u32, Refusal> {
+        self.slab.retain_one(handle)
     }
 
-    fn references(&self, handle: usize) -> u32 {
-        self.slab.references(handle)
+    fn release_one(&self, handle: usize) -> Result<u32, Refusal> {
+        self.slab.release_one(handle)
     }
 
     fn get(&self, handle: usize) -> Result<Record<Arc<T>, D>, Refusal> {
@@ -272,29 +272,36 @@ macro_rules! handles {
 
         $(
             pub(super) fn $retain<P: Registered>(handle: $handle) -> Result<()> {
-                // What is below first: where it cannot be counted, the host gets no reference.
-                if P::COUNTS_ALONG {
-                    let record = $function::<P>(handle)?;
-                    P::count_along(Counted::$kind(&**record.object()), Count::Up)?;
+                let refused = |refusal| refused::<P>($invalid, $what, handle.addr(), refusal);
+                if !P::COUNTS_ALONG {
+                    return P::state().$slab.retain(handle.addr()).map_err(refused);
                 }
-                let retained = P::state().$slab.retain(handle.addr());
-                retained.map_err(|refusal| refused::<P>($invalid, $what, handle.addr(), refusal))
+                // What is below first: where it cannot be counted, the host gets no reference, and another thread that
+                // releases this one counts down what has been counted up.
+                let record = $function::<P>(handle)?;
+                let below = || Counted::$kind(&**record.object());
+                P::count_along(below(), Count::Up)?;
+                let before = P::state().$slab.retain_one(handle.addr());
+                if !matches!(before, Ok(1..)) {
+                    // The host's first reference is the one that the object was made with: it had let go of that, and has
+                    // found the object again by a query.
+                    P::count_along(below(), Count::Down)?;
+                }
+                before.map(drop).map_err(refused)
             }
 
             pub(super) fn $release<P: Registered>(handle: $handle) -> Result<()> {
-                if P::COUNTS_ALONG && P::state().$slab.references(handle.addr()) > 1 {
-                    // Keeps the object until what is below is counted, whoever else releases it.
-                    let record = $function::<P>(handle)?;
-                    let left = P::state().$slab.release_one(handle.addr());
-                    let left = left.map_err(|refusal| refused::<P>($invalid, $what, handle.addr(), refusal))?;
-                    return match left {
-                        // Another thread was faster, and this was the reference that the object was made with.
-                        0 => Ok(()),
-                        _ => P::count_along(Counted::$kind(&**record.object()), Count::Down),
-                    };
+                let refused = |refusal| refused::<P>($invalid, $what, handle.addr(), refusal);
+                if !P::COUNTS_ALONG {
+                    return P::state().$slab.release(handle.addr()).map_err(refused);
                 }
-                let released = P::state().$slab.release(handle.addr());
-                released.map_err(|refusal| refused::<P>($invalid, $what, handle.addr(), refusal))
+                // Keeps the object until what is below is counted, whoever else releases it.
+                let record = $function::<P>(handle)?;
+                match P::state().$slab.release_one(handle.addr()).map_err(refused)? {
+                    // This was the reference that the object was made with.
+                    0 => Ok(()),
+                    _ => P::count_along(Counted::$kind(&**record.object()), Count::Down),
+                }
             }
         )?
     )*};

@@ -188,10 +188,15 @@ impl<T: Send + Sync + 'static, D: Send + Sync + 'static> Slab<T, D> {
     ///
     /// [`Refusal`] if there is none.
     pub fn retain(&self, handle: usize) -> Result<(), Refusal> {
+        self.retain_one(handle).map(drop)
+    }
+
+    /// The same; tells how many references the host had.
+    pub(crate) fn retain_one(&self, handle: usize) -> Result<u32, Refusal> {
         let slot = self.find(handle).ok_or(Refusal::Foreign)?;
         // SAFETY: slots are valid for good.
-        let retained = unsafe { slot.as_ref() }.front.head.retain();
-        if retained { Ok(()) } else { Err(Refusal::Released) }
+        let before = unsafe { slot.as_ref() }.front.head.retain();
+        before.ok_or(Refusal::Released)
     }
 
     /// Takes one of the host's references to the object of a handle back.
@@ -214,13 +219,6 @@ impl<T: Send + Sync + 'static, D: Send + Sync + 'static> Slab<T, D> {
             }
             Ok(left)
         }
-    }
-
-    /// How many references the host has at this moment; 0 where there is no object.
-    pub(crate) fn references(&self, handle: usize) -> u32 {
-        // SAFETY: slots are valid for good.
-        self.find(handle)
-            .map_or(0, |slot| unsafe { slot.as_ref() }.front.head.references())
     }
 
     /// Whether there is an object of that handle here, at this moment.

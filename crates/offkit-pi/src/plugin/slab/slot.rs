@@ -84,23 +84,24 @@ impl Head {
     /// Adds a reference if there is an object.
     #[inline]
     pub(super) fn acquire(&self) -> bool {
-        self.add(USE)
+        self.add(USE).is_some()
     }
 
-    /// Adds a reference of the host's if there is an object.
+    /// Adds a reference of the host's if there is an object: how many the host had.
     #[inline]
-    pub(super) fn retain(&self) -> bool {
-        self.add(HOST)
+    pub(super) fn retain(&self) -> Option<u32> {
+        self.add(HOST).map(|before| (before >> 32) as u32)
     }
 
+    /// The counts as they were; `None` if there is no object.
     #[inline]
-    fn add(&self, amount: u64) -> bool {
+    fn add(&self, amount: u64) -> Option<u64> {
         let more = |counts: u64| {
             let uses = counts as u32;
             // With none the object is gone or going, and whoever took the last one drops it.
             (1..MAX_USES).contains(&uses).then(|| counts + amount)
         };
-        self.counts.fetch_update(Acquire, Relaxed, more).is_ok()
+        self.counts.fetch_update(Acquire, Relaxed, more).ok()
     }
 
     /// Adds a reference for somebody who has one.
