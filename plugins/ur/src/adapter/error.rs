@@ -148,6 +148,8 @@ fn result(code: ur_result_t) -> pi_result {
         | UR_RESULT_ERROR_DEVICE_REQUIRES_RESET
         | UR_RESULT_ERROR_DEVICE_IN_LOW_POWER_STATE
         | UR_RESULT_ERROR_DEVICE_NOT_AVAILABLE => PI_DEVICE_NOT_AVAILABLE,
+        UR_RESULT_ERROR_DEVICE_PARTITION_FAILED => PI_DEVICE_PARTITION_FAILED,
+        UR_RESULT_ERROR_INVALID_DEVICE_PARTITION_COUNT => PI_INVALID_DEVICE_PARTITION_COUNT,
         UR_RESULT_ERROR_INVALID_WORK_ITEM_SIZE => PI_INVALID_WORK_ITEM_SIZE,
         UR_RESULT_ERROR_INVALID_WORK_DIMENSION => PI_INVALID_WORK_DIMENSION,
         UR_RESULT_ERROR_INVALID_KERNEL_ARGS => PI_INVALID_KERNEL_ARGS,
@@ -156,6 +158,9 @@ fn result(code: ur_result_t) -> pi_result {
         UR_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_INDEX => PI_INVALID_ARG_INDEX,
         UR_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE => PI_INVALID_ARG_SIZE,
         UR_RESULT_ERROR_INVALID_KERNEL_ATTRIBUTE_VALUE => PI_INVALID_ARG_VALUE,
+        UR_RESULT_ERROR_INVALID_IMAGE_SIZE => PI_INVALID_IMAGE_SIZE,
+        UR_RESULT_ERROR_INVALID_IMAGE_FORMAT_DESCRIPTOR => PI_INVALID_IMAGE_FORMAT_DESCRIPTOR,
+        UR_RESULT_ERROR_UNSUPPORTED_IMAGE_FORMAT => PI_IMAGE_FORMAT_NOT_SUPPORTED,
         UR_RESULT_ERROR_MEM_OBJECT_ALLOCATION_FAILURE
         | UR_RESULT_ERROR_OBJECT_ALLOCATION_FAILURE
         | UR_RESULT_ERROR_OUT_OF_DEVICE_MEMORY => PI_MEM_OBJECT_ALLOCATION_FAILURE,
@@ -181,5 +186,30 @@ fn result(code: ur_result_t) -> pi_result {
         | UR_RESULT_ERROR_INVALID_ENUMERATION
         | UR_RESULT_ERROR_UNSUPPORTED_ENUMERATION => PI_INVALID_VALUE,
         _ => PI_ERROR_UNKNOWN,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_that_the_plugin_interface_has_too_keep_their_meaning() {
+        // The adapters' numbers, and OpenCL's, which are the interface's.
+        let pairs = [
+            (7, -42),
+            (23, -18),
+            (24, -68),
+            (33, -40),
+            (34, -39),
+            (35, -4),
+            (41, -11),
+            (55, -10),
+            (62, -8),
+        ];
+        for (theirs, ours) in pairs {
+            assert_eq!(result(theirs), pi_result(ours), "{:?}", result_name(theirs));
+        }
+        assert_eq!(result(UR_RESULT_ERROR_UNKNOWN), PI_ERROR_UNKNOWN);
     }
 }

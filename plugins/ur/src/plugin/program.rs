@@ -114,7 +114,14 @@ impl Program<UnifiedRuntime> for UrProgram {
         }
         let options = self::options(options)?;
         let compiled = self.context.object().compile(&self.object, &options);
-        compiled.map_err(|error| self.explained(error))
+        compiled.map_err(|error| match self.explained(error) {
+            // Adapters have one code for both.
+            Error {
+                code: PI_BUILD_PROGRAM_FAILURE,
+                message,
+            } => Error::new(PI_COMPILE_PROGRAM_FAILURE, message),
+            error => error,
+        })
     }
 
     fn build(&self, options: &str) -> Result<()> {
