@@ -15,12 +15,13 @@ pub const SEARCH_PATH: &str = "UR_ADAPTERS_SEARCH_PATH";
 
 /// What vendors have adapters for, in the order in which they are looked for. The last one is taken only where a variable
 /// says where it is: offkit's own plugin reaches OpenCL's devices already.
-const NAMES: [&str; 6] = [
+const NAMES: [&str; 7] = [
     "level_zero",
     "level_zero_v2",
     "cuda",
     "hip",
     "native_cpu",
+    "offload",
     "opencl",
 ];
 
@@ -75,7 +76,7 @@ pub fn adapters() -> Vec<Adapter> {
         .collect();
     for folder in folders() {
         // Without OpenCL's, the last of the names.
-        found.extend(in_folder(&folder, &NAMES[..5], &NamedBy::Folder(folder.clone())));
+        found.extend(in_folder(&folder, &NAMES[..6], &NamedBy::Folder(folder.clone())));
     }
     // Of several of one name the first counts, as for a loader.
     let mut known = HashSet::new();
@@ -106,9 +107,14 @@ pub fn looked_in() -> Option<Vec<PathBuf>> {
     Some(folders.filter(|folder| known.insert(folder.clone())).collect())
 }
 
-/// The parts of a variable, of which any may be in quotes.
+/// The parts of a variable, of which any may be in quotes, and may have commas there.
 fn parts(text: &str) -> impl Iterator<Item = PathBuf> {
-    let parts = text.split(',').map(|part| part.trim().trim_matches('"'));
+    let mut is_quoted = false;
+    let parts = text.split(move |character| {
+        is_quoted ^= character == '"';
+        character == ',' && !is_quoted
+    });
+    let parts = parts.map(|part| part.trim().trim_matches('"'));
     parts.filter(|part| !part.is_empty()).map(PathBuf::from)
 }
 
@@ -144,8 +150,11 @@ mod tests {
 
     #[test]
     fn an_adapter_that_is_named_twice_is_there_once() {
-        let forced = forced("/a/one.so, \"/b/two.so\",/a/one.so,,/b/one.so");
+        let forced = forced("/a/one.so, \"/b/two,2.so\",/a/one.so,,/b/one.so");
         let libraries: Vec<_> = forced.iter().map(|adapter| &*adapter.library).collect();
-        assert_eq!(libraries, ["/a/one.so", "/b/two.so", "/b/one.so"].map(Path::new));
+        assert_eq!(
+            libraries,
+            ["/a/one.so", "/b/two,2.so", "/b/one.so"].map(Path::new)
+        );
     }
 }
