@@ -2,6 +2,7 @@
 
 use offkit_pi::ffi::*;
 use offkit_pi::host::Plugin;
+use offkit_pi::table::{Api, Layout, Slot};
 use std::ptr::{null, null_mut};
 
 /// Calls a function of the interface.
@@ -22,7 +23,7 @@ macro_rules! done {
 
 /// A context of the first device. Nothing here is released: each test has one of its own.
 struct Machine {
-    api: offkit_pi::table::Api,
+    api: Api,
     device: pi_device,
     context: pi_context,
 }
@@ -65,6 +66,22 @@ impl Machine {
         );
         (result, program)
     }
+}
+
+/// The plugin's functions in the newest version of the interface.
+fn newest() -> Api {
+    let layout = &Layout::V15_47;
+    let mut record: Vec<Slot> = vec![None; layout.record_size().div_ceil(size_of::<Slot>())];
+    let version = layout.version().as_bytes();
+    // SAFETY: the version fits into the record, which is zeroed and as large as that version's is.
+    let result = unsafe {
+        let start = record.as_mut_ptr().cast::<u8>();
+        start.copy_from_nonoverlapping(version.as_ptr(), version.len());
+        offkit_plugin_opencl::BUILT_IN.init()(start.cast())
+    };
+    assert_eq!(result, PI_SUCCESS);
+    // SAFETY: the plugin has filled in the table of that version.
+    unsafe { Api::from_slots(layout, &record[layout.table_offset() / size_of::<Slot>()..]) }
 }
 
 #[test]
@@ -137,4 +154,43 @@ fn a_handle_is_a_value_that_sets_a_buffer() {
         )
     );
     assert_eq!(usize::from_ne_bytes(out), memory.addr() + 1);
+}
+
+#[test]
+fn an_event_of_a_native_one_knows_what_its_command_does() {
+    let Some(machine) = Machine::new() else { return };
+    let Machine { api, device, context } = machine;
+    let newest = newest();
+    let (mut queue, mut memory, mut fill, mut user) = (null_mut(), null_mut(), null_mut(), null_mut());
+    done!(api, piQueueCreate(context, device, 0, &raw mut queue));
+    let access = PI_MEM_FLAGS_ACCESS_RW;
+    done!(
+        api,
+        piMemBufferCreate(context, access, 4, null_mut(), &raw mut memory, null())
+    );
+    let byte = 1_u8;
+    let pattern = (&raw const byte).cast();
+    done!(
+        api,
+        piEnqueueMemBufferFill(queue, memory, pattern, 1, 0, 4, 0, null(), &raw mut fill)
+    );
+    done!(api, piEventCreate(context, &raw mut user));
+    for (event, expected) in [
+        (fill, PI_COMMAND_TYPE_MEM_BUFFER_FILL),
+        (user, PI_COMMAND_TYPE_USER),
+    ] {
+        let (mut native, mut again) = (0, null_mut());
+        done!(api, piextEventGetNativeHandle(event, &raw mut native));
+        done!(
+            newest,
+            piextEventCreateWithNativeHandle_b(native, context, false.into(), &raw mut again)
+        );
+        let (mut command_type, mut queue) = (0_u32, 1_usize);
+        let (name, to) = (PI_EVENT_INFO_COMMAND_TYPE, (&raw mut command_type).cast());
+        done!(api, piEventGetInfo(again, name, 4, to, null_mut()));
+        assert_eq!(command_type, expected);
+        let (name, to) = (PI_EVENT_INFO_COMMAND_QUEUE, (&raw mut queue).cast());
+        done!(api, piEventGetInfo(again, name, 8, to, null_mut()));
+        assert_eq!(queue, 0);
+    }
 }

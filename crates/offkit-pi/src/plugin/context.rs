@@ -201,12 +201,12 @@ pub trait Context<P: Plugin>: Sized + Send + Sync + 'static {
         Err(Error::unsupported("a kernel from a native handle"))
     }
 
-    /// An event of a native one.
+    /// An event of a native one, and the type of the command that it is of: [`PI_COMMAND_TYPE_USER`] of none.
     ///
     /// # Errors
     ///
     /// [`Error`] if the plugin does not take any.
-    fn event_from_native(context: &Ref<Self>, native: NativeHandle) -> Result<P::Event> {
+    fn event_from_native(context: &Ref<Self>, native: NativeHandle) -> Result<(P::Event, pi_command_type)> {
         Err(Error::unsupported("an event from a native handle"))
     }
 }

@@ -377,6 +377,7 @@ pub(super) fn piextEventCreateWithNativeHandle_b<P: Registered>(
     let context = state::context::<P>(context)?;
     // SAFETY: the host vouches for it.
     let native = unsafe { NativeHandle::new(native, own_native_handle.into()) };
-    let event = P::Context::event_from_native(context.object(), native)?;
-    state::insert(&P::state().events, event, EventDetails::Host(context))
+    let (event, command_type) = P::Context::event_from_native(context.object(), native)?;
+    let details = EventDetails::Native(context, command_type);
+    state::insert(&P::state().events, event, details)
 }

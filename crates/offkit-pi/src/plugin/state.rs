@@ -206,12 +206,14 @@ pub(crate) enum EventDetails<P: Plugin> {
     Command(QueueRecord<P>, pi_command_type),
     /// Something of the host's own, in a context.
     Host(ContextRecord<P>),
+    /// A command of that type that the host has submitted to the driver itself, to a queue that is not known here.
+    Native(ContextRecord<P>, pi_command_type),
 }
 
 impl<P: Plugin> EventDetails<P> {
     pub(crate) fn command_type(&self) -> pi_command_type {
         match self {
-            EventDetails::Command(_, command_type) => *command_type,
+            EventDetails::Command(_, command_type) | EventDetails::Native(_, command_type) => *command_type,
             EventDetails::Host(_) => PI_COMMAND_TYPE_USER,
         }
     }
@@ -219,14 +221,14 @@ impl<P: Plugin> EventDetails<P> {
     pub(crate) fn queue(&self) -> Option<&QueueRecord<P>> {
         match self {
             EventDetails::Command(queue, _) => Some(queue),
-            EventDetails::Host(_) => None,
+            EventDetails::Host(_) | EventDetails::Native(..) => None,
         }
     }
 
     pub(crate) fn context(&self) -> &ContextRecord<P> {
         match self {
             EventDetails::Command(queue, _) => &queue.details().context,
-            EventDetails::Host(context) => context,
+            EventDetails::Host(context) | EventDetails::Native(context, _) => context,
         }
     }
 }

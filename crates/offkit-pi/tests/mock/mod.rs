@@ -154,7 +154,7 @@ impl Context<Adder> for MockContext {
         Err(arrived(&native))
     }
 
-    fn event_from_native(_: &Ref<Self>, native: NativeHandle) -> Result<MockEvent> {
+    fn event_from_native(_: &Ref<Self>, native: NativeHandle) -> Result<(MockEvent, pi_command_type)> {
         Err(arrived(&native))
     }
 

@@ -261,9 +261,10 @@ impl Context<Cuda> for CudaContext {
         Ok(CudaProgram::loaded(context, place, module))
     }
 
-    fn event_from_native(context: &Ref<Self>, native: NativeHandle) -> Result<CudaEvent> {
+    fn event_from_native(context: &Ref<Self>, native: NativeHandle) -> Result<(CudaEvent, pi_command_type)> {
         let event = Event::of_host(&context.first().primary, handle(&native), native.is_owned());
-        Ok(CudaEvent::of(Arc::new(event)))
+        // CUDA's events are between commands, and of none.
+        Ok((CudaEvent::of(Arc::new(event)), PI_COMMAND_TYPE_USER))
     }
 }
 

@@ -13,22 +13,32 @@ pub(crate) type Event = Owned<_cl_event>;
 impl Event {
     /// How far the command is, or the error that it failed with.
     pub(crate) fn status(&self) -> Result<cl_int> {
-        // Not by `ask!`, which calls twice and allocates: hosts may ask this over and over.
-        let mut status = CL_COMPLETE;
+        self.info(CL_EVENT_COMMAND_EXECUTION_STATUS)
+    }
+
+    /// What kind of command it is of (`CL_COMMAND_*`).
+    pub(crate) fn command_type(&self) -> Result<cl_command_type> {
+        self.info(CL_EVENT_COMMAND_TYPE).map(cl_int::cast_unsigned)
+    }
+
+    /// The answer to a query, of one word.
+    fn info(&self, name: cl_event_info) -> Result<cl_int> {
+        // Not by `ask!`, which calls twice and allocates: hosts may ask for the status over and over.
+        let mut answer = CL_COMPLETE;
         // SAFETY: the event is the driver's, and the answer has that size.
         unsafe {
             call!(
                 self.driver().table,
                 clGetEventInfo(
                     self.handle(),
-                    CL_EVENT_COMMAND_EXECUTION_STATUS,
+                    name,
                     size_of::<cl_int>(),
-                    (&raw mut status).cast(),
+                    (&raw mut answer).cast(),
                     null_mut()
                 )
             )
         }?;
-        Ok(status)
+        Ok(answer)
     }
 
     /// Waits until the command is done; an error if it has failed.

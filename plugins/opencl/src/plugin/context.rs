@@ -16,7 +16,7 @@ use super::kernel::ClKernel;
 use super::memory::{ClMemory, ClSampler};
 use super::program::ClProgram;
 use super::queue::ClQueue;
-use crate::cl::{Driver, Owned};
+use crate::cl::{self, Driver, Owned};
 
 /// A context of a driver.
 pub(crate) struct ClContext {
@@ -224,11 +224,11 @@ impl Context<OpenCl> for ClContext {
         Ok((ClKernel::new(kernel), context.program(program)))
     }
 
-    fn event_from_native(context: &Ref<Self>, native: NativeHandle) -> Result<ClEvent> {
-        Ok(ClEvent::new(Owned::from_native(
-            context.object.driver(),
-            &native,
-        )?))
+    fn event_from_native(context: &Ref<Self>, native: NativeHandle) -> Result<(ClEvent, pi_command_type)> {
+        let event: cl::Event = Owned::from_native(context.object.driver(), &native)?;
+        // OpenCL's numbers.
+        let command_type = event.command_type()?;
+        Ok((ClEvent::new(event), command_type))
     }
 
     fn native_handle(&self) -> Result<pi_native_handle> {

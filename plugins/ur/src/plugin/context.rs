@@ -252,8 +252,10 @@ impl Context<UnifiedRuntime> for UrContext {
         Ok((UrKernel::new(kernel, &[], ""), program))
     }
 
-    fn event_from_native(context: &Ref<Self>, native: NativeHandle) -> Result<UrEvent> {
-        Ok(UrEvent::new(context.object.event_from_native(&native)?))
+    fn event_from_native(context: &Ref<Self>, native: NativeHandle) -> Result<(UrEvent, pi_command_type)> {
+        let event = UrEvent::new(context.object.event_from_native(&native)?);
+        // Adapters have numbers of their own for what it is of, and not all answer.
+        Ok((event, PI_COMMAND_TYPE_USER))
     }
 
     fn native_handle(&self) -> Result<pi_native_handle> {
