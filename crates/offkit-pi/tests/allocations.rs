@@ -44,7 +44,7 @@ macro_rules! call {
 }
 
 #[test]
-fn launches_and_their_events_allocate_nothing() {
+fn commands_and_their_events_allocate_nothing() {
     let api = *Plugin::built_in(&ADDER).unwrap().api();
     let (mut platform, mut device, mut context) = (null_mut(), null_mut(), null_mut());
     let (mut queue, mut program, mut kernel, mut memory) = (null_mut(), null_mut(), null_mut(), null_mut());
@@ -90,13 +90,24 @@ fn launches_and_their_events_allocate_nothing() {
         );
         event
     };
-    let round = || {
+    let mut bytes = [0u8; 4];
+    let mut round = || {
         let one = 1u8;
         call!(api, piextKernelSetArgMemObj(kernel, 0, &raw const memory));
         call!(api, piKernelSetArg(kernel, 1, 1, (&raw const one).cast()));
         let first = launch(&[]);
-        let second = launch(&[first, first, first, first]);
-        call!(api, piEventsWait(1, &raw const second));
+        let second = launch(&[first; 16]);
+        call!(api, piEventsWait(16, [second; 16].as_ptr()));
+        let (pattern, no_list) = ([1u8; 4].as_ptr().cast(), null());
+        call!(
+            api,
+            piEnqueueMemBufferFill(queue, memory, pattern, 4, 0, 4, 0, no_list, null_mut())
+        );
+        let allocation = (&raw mut bytes).cast();
+        call!(
+            api,
+            piextUSMEnqueueMemset(queue, allocation, 1, 4, 0, no_list, null_mut())
+        );
         call!(api, piEventRetain(second));
         for event in [first, second, second] {
             call!(api, piEventRelease(event));

@@ -3,6 +3,7 @@
 use super::Plugin;
 use super::host_memory::{HostSource, HostTarget};
 use super::image::{ImageBox, Pitches};
+use super::pattern::Pattern;
 use super::rect::BufferRect;
 use super::slab::Ref;
 use crate::NdRange;
@@ -86,7 +87,7 @@ pub enum Command<P: Plugin> {
         /// The buffer.
         buffer: Ref<P::Memory>,
         /// What to repeat.
-        pattern: Vec<u8>,
+        pattern: Pattern,
         /// First byte.
         offset: usize,
         /// Number of bytes.
@@ -159,7 +160,7 @@ pub enum Command<P: Plugin> {
         /// First byte.
         address: usize,
         /// What to repeat.
-        pattern: Vec<u8>,
+        pattern: Pattern,
         /// Number of bytes.
         size: usize,
     },

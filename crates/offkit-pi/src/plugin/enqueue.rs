@@ -311,9 +311,8 @@ pub(super) unsafe fn piEnqueueMemBufferFill<P: Registered>(
         let message = "the pattern must have 1, 2, 4, … 128 bytes, and offset and size be multiples of that";
         return Err(Error::new(PI_INVALID_VALUE, message));
     }
-    // A copy, as the host may use the pattern for something else once this has returned.
     // SAFETY: the host passes `pattern_size` bytes.
-    let pattern = unsafe { array(pattern.cast::<u8>(), pattern_size, "pattern") }?.to_vec();
+    let pattern = unsafe { array(pattern.cast::<u8>(), pattern_size, "pattern") }?.into();
     let queue = queue_in(queue, &memory.details().context)?;
     let command = Command::FillBuffer {
         buffer: memory.into_object(),

@@ -128,19 +128,40 @@ pub(super) unsafe fn give_list<H>(
     Ok(())
 }
 
-/// Calls a function with what is found for each handle of a list. Up to four are on the stack.
+/// [`with_each`] for lists of these lengths, each as many names, without an allocation.
+macro_rules! on_the_stack {
+    ($handles:ident, $find:ident, $body:ident: $([$($handle:ident)*])*) => {
+        match $handles {
+            $([$($handle),*] => $body(&[$($find($handle)?),*]),)*
+            more => $body(&more.iter().map($find).collect::<Result<Vec<_>>>()?),
+        }
+    };
+}
+
+/// Calls a function with what is found for each handle of a list. Up to 16 are on the stack.
 pub(super) fn with_each<H, T, R>(
     handles: &[H],
     find: impl Fn(&H) -> Result<T>,
     body: impl FnOnce(&[T]) -> Result<R>,
 ) -> Result<R> {
     // Most wait lists are that short, and a vector would cost each command an allocation.
-    match handles {
-        [] => body(&[]),
-        [a] => body(&[find(a)?]),
-        [a, b] => body(&[find(a)?, find(b)?]),
-        [a, b, c] => body(&[find(a)?, find(b)?, find(c)?]),
-        [a, b, c, d] => body(&[find(a)?, find(b)?, find(c)?, find(d)?]),
-        more => body(&more.iter().map(find).collect::<Result<Vec<_>>>()?),
+    on_the_stack! { handles, find, body:
+        []
+        [a]
+        [a b]
+        [a b c]
+        [a b c d]
+        [a b c d e]
+        [a b c d e f]
+        [a b c d e f g]
+        [a b c d e f g h]
+        [a b c d e f g h i]
+        [a b c d e f g h i j]
+        [a b c d e f g h i j k]
+        [a b c d e f g h i j k l]
+        [a b c d e f g h i j k l m]
+        [a b c d e f g h i j k l m n]
+        [a b c d e f g h i j k l m n o]
+        [a b c d e f g h i j k l m n o p]
     }
 }

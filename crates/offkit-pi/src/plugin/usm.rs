@@ -153,7 +153,7 @@ pub(super) fn piextUSMEnqueueMemset<P: Registered>(
     // The interface takes the lowest byte.
     let command = Command::FillUsm {
         address: pointer.expose_provenance(),
-        pattern: vec![value as u8],
+        pattern: [value as u8].as_slice().into(),
         size: count,
     };
     Ok(Submission::new(state::queue(queue)?, command))
@@ -180,7 +180,7 @@ pub(super) unsafe fn piextUSMEnqueueFill2D<P: Registered>(
         Error::new(PI_INVALID_VALUE, message)
     })?;
     // SAFETY: the host passes `pattern_size` bytes.
-    let pattern = unsafe { array(pattern.cast::<u8>(), pattern_size, "pattern") }?.to_vec();
+    let pattern = unsafe { array(pattern.cast::<u8>(), pattern_size, "pattern") }?.into();
     let address = pointer.expose_provenance();
     let command = Command::FillUsm {
         address,

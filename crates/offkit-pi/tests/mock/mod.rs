@@ -339,7 +339,19 @@ impl Queue<Adder> for MockQueue {
                 source.read(0, &mut buffer.0.lock().unwrap()[offset..offset + source.size()]);
                 Ok(())
             }
-            Command::Marker => Ok(()),
+            Command::FillBuffer {
+                buffer,
+                pattern,
+                offset,
+                size,
+            } => {
+                for part in buffer.0.lock().unwrap()[offset..offset + size].chunks_mut(pattern.len()) {
+                    part.copy_from_slice(&pattern);
+                }
+                Ok(())
+            }
+            // There are no allocations to fill.
+            Command::Marker | Command::FillUsm { .. } => Ok(()),
             // Refused, so that tests see what has arrived.
             Command::AdviseUsm { advice, .. } => {
                 return Err(Error::new(PI_INVALID_VALUE, format_args!("advice {advice:#x}")));

@@ -16,9 +16,11 @@ use crate::adapter::{Event, Order, Owned, number, text};
 /// An argument of a kernel.
 type Held = crate::adapter::Held<Ref<UrMemory>, Ref<UrSampler>>;
 
-/// The objects among the arguments of a launch.
+/// What a command uses besides what it says: the objects among the arguments of a launch, or the bytes of a fill.
 #[derive(Default)]
 pub(super) struct Used {
+    /// In a place of their own, which adapters may read until the command is done.
+    pub(super) _pattern: Option<Box<[u8]>>,
     pub(super) memory: Vec<Ref<UrMemory>>,
     pub(super) samplers: Vec<Ref<UrSampler>>,
 }

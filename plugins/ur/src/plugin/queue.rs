@@ -11,7 +11,7 @@ use super::UnifiedRuntime;
 use super::context::UrContext;
 use super::event::UrEvent;
 use super::kernel::Used;
-use crate::adapter::{Event, HostSide, Order, Owned, Transfer};
+use crate::adapter::{self, Event, HostSide, Order, Owned, Transfer};
 
 /// A queue of an adapter. Dropped with commands in it, it stays until they are done.
 pub(crate) struct UrQueue(Arc<Shared>);
@@ -88,6 +88,17 @@ fn advice(pi: pi_mem_advice) -> u32 {
     }
 }
 
+/// Submits a fill with bytes that stay where they are.
+fn filled(pattern: &[u8], submit: impl FnOnce(&[u8]) -> adapter::Result<Event>) -> Result<(Event, Used)> {
+    let pattern: Box<[u8]> = pattern.into();
+    let event = submit(&pattern)?;
+    let used = Used {
+        _pattern: Some(pattern),
+        ..Used::default()
+    };
+    Ok((event, used))
+}
+
 impl UrQueue {
     pub(super) fn new(object: Owned<_ur_queue>, context: &Ref<UrContext>) -> UrQueue {
         UrQueue(Arc::new(Shared {
@@ -107,7 +118,7 @@ impl UrQueue {
         Ok(Order::new(events.iter().map(|event| event.object())))
     }
 
-    /// Submits a command: its event, and the objects among a kernel's arguments.
+    /// Submits a command: its event, and what it uses besides.
     fn submit(&self, command: &Command<UnifiedRuntime>, order: &Order<'_>) -> Result<(Event, Used)> {
         let queue = &self.0.object;
         let event = match command {
@@ -151,7 +162,11 @@ impl UrQueue {
                 pattern,
                 offset,
                 size,
-            } => queue.fill(buffer.object(), pattern, *offset, *size, order),
+            } => {
+                return filled(pattern, |pattern| {
+                    queue.fill(buffer.object(), pattern, *offset, *size, order)
+                });
+            }
             Command::ReadImage {
                 image,
                 area,
@@ -180,7 +195,7 @@ impl UrQueue {
                 address,
                 pattern,
                 size,
-            } => queue.fill_usm(*address, pattern, *size, order),
+            } => return filled(pattern, |pattern| queue.fill_usm(*address, pattern, *size, order)),
             Command::CopyUsm { source, target, size } => queue.copy_usm(*source, *target, *size, order),
             Command::PrefetchUsm { address, size } => queue.prefetch_usm(*address, *size, order),
             Command::AdviseUsm {
