@@ -85,12 +85,18 @@ pub trait Kernel<P: Plugin>: Send + Sync + 'static {
         Err(Error::unknown_query(name))
     }
 
-    /// Answers a query about sub-groups with a `u32` (`PI_KERNEL_MAX_SUB_GROUP_SIZE` and the like).
+    /// Answers a query about sub-groups with a `u32` (`PI_KERNEL_MAX_SUB_GROUP_SIZE` and the like): of a work-group of
+    /// that many work-items in each dimension, or without one of the largest that the device has.
     ///
     /// # Errors
     ///
     /// [`Error::unknown_query`] for one that is not known.
-    fn sub_group_info(&self, device: &Arc<P::Device>, name: pi_kernel_sub_group_info) -> Result<u32> {
+    fn sub_group_info(
+        &self,
+        device: &Arc<P::Device>,
+        name: pi_kernel_sub_group_info,
+        local: Option<[usize; 3]>,
+    ) -> Result<u32> {
         Err(Error::unknown_query(name))
     }
 
@@ -308,15 +314,45 @@ pub(super) fn piKernelGetGroupInfo<P: Registered>(
     Ok(info)
 }
 
-pub(super) fn piKernelGetSubGroupInfo<P: Registered>(
+pub(super) unsafe fn piKernelGetSubGroupInfo<P: Registered>(
     kernel: pi_kernel,
     device: pi_device,
     name: pi_kernel_sub_group_info,
-    _input_value_size: usize,
-    _input_value: *const c_void,
+    input_value_size: usize,
+    input_value: *const c_void,
 ) -> Result<Info> {
     let kernel = state::kernel::<P>(kernel)?;
     let device = device_of(&kernel.details().program.details().context, device)?;
-    let info = kernel.object().sub_group_info(device.object(), name)?.into();
-    Ok(info)
+    // SAFETY: the host passes so many bytes, or null.
+    let local = unsafe { local_size(input_value.cast(), input_value_size) }?;
+    let info = kernel.object().sub_group_info(device.object(), name, local)?;
+    Ok(info.into())
+}
+
+/// How many work-items a work-group of a size has, or as many as can be said.
+pub fn work_items(local: [usize; 3]) -> u32 {
+    let items = local.into_iter().fold(1, usize::saturating_mul);
+    items.try_into().unwrap_or(u32::MAX)
+}
+
+/// The size of a work-group, of one to three dimensions; `None` for a null pointer.
+///
+/// # Safety
+///
+/// `sizes` must be null or valid for reading `size` bytes.
+unsafe fn local_size(sizes: *const u8, size: usize) -> Result<Option<[usize; 3]>> {
+    if sizes.is_null() || size == 0 {
+        return Ok(None);
+    }
+    // SAFETY: by the caller's promise.
+    let (sizes, rest) = unsafe { array(sizes, size, "input_value") }?.as_chunks();
+    if !rest.is_empty() || sizes.len() > 3 {
+        let message = format_args!("the size of a work-group has one to three numbers, not {size} bytes");
+        return Err(Error::new(PI_INVALID_VALUE, message));
+    }
+    let mut local = [1; 3];
+    for (place, size) in local.iter_mut().zip(sizes) {
+        *place = usize::from_ne_bytes(*size);
+    }
+    Ok(Some(local))
 }

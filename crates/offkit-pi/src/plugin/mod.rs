@@ -62,7 +62,7 @@ pub use global::GlobalVariable;
 pub use host_memory::{HostSource, HostTarget};
 pub use image::{ImageBox, ImageRequest, Pitches, Sampler, SamplerRequest};
 pub use info::Info;
-pub use kernel::{Argument, Kernel};
+pub use kernel::{Argument, Kernel, work_items};
 pub use memory::{BufferRequest, Memory};
 pub use native::{Count, Counted, NativeHandle, NativeMemory};
 pub use pattern::Pattern;

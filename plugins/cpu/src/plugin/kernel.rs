@@ -2,7 +2,7 @@
 
 use offkit_pi::NdRange;
 use offkit_pi::ffi::*;
-use offkit_pi::plugin::{Argument, Error, Info, Kernel, Ref, Result};
+use offkit_pi::plugin::{Argument, Error, Info, Kernel, Ref, Result, work_items};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -245,11 +245,18 @@ impl Kernel<Cpu> for CpuKernel {
         })
     }
 
-    fn sub_group_info(&self, _: &Arc<CpuDevice>, name: pi_kernel_sub_group_info) -> Result<u32> {
+    fn sub_group_info(
+        &self,
+        _: &Arc<CpuDevice>,
+        name: pi_kernel_sub_group_info,
+        local: Option<[usize; 3]>,
+    ) -> Result<u32> {
         let size = self.info().sub_group_size;
+        let items = local.map_or(MAX_WORK_GROUP_SIZE as u32, work_items);
         Ok(match name {
-            PI_KERNEL_MAX_SUB_GROUP_SIZE => size,
-            PI_KERNEL_MAX_NUM_SUB_GROUPS => (MAX_WORK_GROUP_SIZE as u32).div_ceil(size.max(1)),
+            // A group of fewer work-items is one sub-group.
+            PI_KERNEL_MAX_SUB_GROUP_SIZE => size.min(items.max(1)),
+            PI_KERNEL_MAX_NUM_SUB_GROUPS => items.div_ceil(size.max(1)),
             // Neither is asked for by the kernel, as far as is known here.
             PI_KERNEL_COMPILE_NUM_SUB_GROUPS | PI_KERNEL_COMPILE_SUB_GROUP_SIZE_INTEL => 0,
             name => return Err(Error::unknown_query(name)),

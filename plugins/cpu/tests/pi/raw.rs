@@ -320,3 +320,60 @@ fn an_allocation_is_the_devices_that_it_was_made_for() {
         call!(raw, piContextRelease(raw.context));
     });
 }
+
+#[test]
+fn the_largest_sub_group_is_that_of_the_work_group_that_is_asked_for() {
+    let il = crate::support::spirv!(
+        "kernel void k(global uint *out) {
+            if (get_local_id(0) == 0) out[get_group_id(0)] = get_max_sub_group_size();
+        }"
+    );
+    with_both(|machine| {
+        let raw = Raw::new(machine.device.plugin().api());
+        let (mut program, mut kernel, mut device): (_, _, pi_device) = (null_mut(), null_mut(), null_mut());
+        let (start, size) = (il.as_ptr().cast(), il.len());
+        call!(raw, piProgramCreate(raw.context, start, size, &raw mut program));
+        call!(raw, piProgramBuild(program, 0, null(), null(), None, null_mut()));
+        call!(raw, piKernelCreate(program, c"k".as_ptr(), &raw mut kernel));
+        let (name, to) = (PI_CONTEXT_INFO_DEVICES, (&raw mut device).cast());
+        call!(raw, piContextGetInfo(raw.context, name, 8, to, null_mut()));
+        let memory = raw.buffer(PI_MEM_FLAGS_ACCESS_RW, 4, null_mut());
+        call!(raw, piextKernelSetArgMemObj(kernel, 0, &raw const memory));
+        let ask = |name, local: &[usize]| {
+            let (mut answer, size) = (0_u32, size_of_val(local));
+            let local = match local {
+                [] => null(),
+                local => local.as_ptr().cast(),
+            };
+            let to = (&raw mut answer).cast();
+            call!(
+                raw,
+                piKernelGetSubGroupInfo(kernel, device, name, size, local, 4, to, null_mut())
+            );
+            answer
+        };
+        let most = ask(PI_KERNEL_MAX_SUB_GROUP_SIZE, &[]);
+        for local in [1, 2, 8, 64] {
+            let mut seen = [0u8; 4];
+            let (sizes, queue) = ([local, 1, 1], raw.queue);
+            let to = seen.as_mut_ptr().cast();
+            let range = sizes.as_ptr();
+            call!(
+                raw,
+                piEnqueueKernelLaunch(queue, kernel, 1, null(), range, range, 0, null(), null_mut())
+            );
+            call!(
+                raw,
+                piEnqueueMemBufferRead(queue, memory, PI_TRUE, 0, 4, to, 0, null(), null_mut())
+            );
+            let answer = ask(PI_KERNEL_MAX_SUB_GROUP_SIZE, &sizes);
+            assert_eq!(answer, u32::from_ne_bytes(seen), "{local}");
+            assert_eq!(answer, most.min(local as u32));
+            let count = ask(PI_KERNEL_MAX_NUM_SUB_GROUPS, &sizes);
+            assert_eq!(count, (local as u32).div_ceil(most));
+        }
+        call!(raw, piKernelRelease(kernel));
+        call!(raw, piProgramRelease(program));
+        raw.release(memory);
+    });
+}

@@ -4,7 +4,7 @@ use core::ffi::c_void;
 use offkit_llvm::WITH_OFFSET;
 use offkit_pi::NdRange;
 use offkit_pi::ffi::*;
-use offkit_pi::plugin::{Argument, Error, Info, Kernel, Ref, Result};
+use offkit_pi::plugin::{Argument, Error, Info, Kernel, Ref, Result, work_items};
 use offkit_sync::{Arc, Mutex, PoisonError, TryLockError};
 use std::ffi::CString;
 
@@ -405,12 +405,20 @@ impl Kernel<Cuda> for CudaKernel {
         })
     }
 
-    fn sub_group_info(&self, device: &Arc<CudaDevice>, name: pi_kernel_sub_group_info) -> Result<u32> {
+    fn sub_group_info(
+        &self,
+        device: &Arc<CudaDevice>,
+        name: pi_kernel_sub_group_info,
+        local: Option<[usize; 3]>,
+    ) -> Result<u32> {
         let on = self.on(device)?;
         let warp = device.id.attribute(CU_DEVICE_ATTRIBUTE_WARP_SIZE)?.max(1);
+        let items = local.map_or(on.most as u32, work_items);
         match name {
-            PI_KERNEL_MAX_SUB_GROUP_SIZE | PI_KERNEL_COMPILE_SUB_GROUP_SIZE_INTEL => Ok(warp),
-            PI_KERNEL_MAX_NUM_SUB_GROUPS => Ok((on.most as u32).div_ceil(warp)),
+            // Of a group of fewer work-items the rest of the warp does nothing.
+            PI_KERNEL_MAX_SUB_GROUP_SIZE => Ok(warp.min(items.max(1))),
+            PI_KERNEL_COMPILE_SUB_GROUP_SIZE_INTEL => Ok(warp),
+            PI_KERNEL_MAX_NUM_SUB_GROUPS => Ok(items.div_ceil(warp)),
             PI_KERNEL_COMPILE_NUM_SUB_GROUPS => Ok(0),
             name => Err(Error::unknown_query(name)),
         }

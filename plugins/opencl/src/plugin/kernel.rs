@@ -118,10 +118,25 @@ impl Kernel<OpenCl> for ClKernel {
         Ok(self.object.group_info(device.id, name)?.into())
     }
 
-    fn sub_group_info(&self, device: &Arc<ClDevice>, name: pi_kernel_sub_group_info) -> Result<u32> {
-        // The largest sub-group is asked for a work-group, of which the interface does not say how large it is.
-        let local = match name {
-            PI_KERNEL_MAX_SUB_GROUP_SIZE | PI_KERNEL_MAX_NUM_SUB_GROUPS => device.max_work_item_sizes(),
+    fn sub_group_info(
+        &self,
+        device: &Arc<ClDevice>,
+        name: pi_kernel_sub_group_info,
+        local: Option<[usize; 3]>,
+    ) -> Result<u32> {
+        // OpenCL knows how many there are of a work-group by another query.
+        let name = match (name, local) {
+            (PI_KERNEL_MAX_NUM_SUB_GROUPS, Some(_)) => CL_KERNEL_SUB_GROUP_COUNT_FOR_NDRANGE,
+            (name, _) => name,
+        };
+        let local = match (name, local) {
+            (PI_KERNEL_MAX_SUB_GROUP_SIZE | CL_KERNEL_SUB_GROUP_COUNT_FOR_NDRANGE, Some(local)) => {
+                local.to_vec()
+            }
+            // The largest sub-group is asked for a work-group, of which the host does not say how large it is.
+            (PI_KERNEL_MAX_SUB_GROUP_SIZE | PI_KERNEL_MAX_NUM_SUB_GROUPS, None) => {
+                device.max_work_item_sizes()
+            }
             _ => Vec::new(),
         };
         let bytes = self.object.sub_group_info(device.id, name, &local)?;

@@ -2,7 +2,7 @@
 
 use offkit_pi::NdRange;
 use offkit_pi::ffi::*;
-use offkit_pi::plugin::{Argument, Error, Info, Kernel, Ref, Result};
+use offkit_pi::plugin::{Argument, Error, Info, Kernel, Ref, Result, work_items};
 use offkit_sync::{Arc, Mutex, PoisonError, TryLockError};
 use offkit_ur::*;
 
@@ -176,7 +176,17 @@ impl Kernel<UnifiedRuntime> for UrKernel {
         Ok(self.object.group_info(device.id, name)?.into())
     }
 
-    fn sub_group_info(&self, device: &Arc<UrDevice>, name: pi_kernel_sub_group_info) -> Result<u32> {
+    fn sub_group_info(
+        &self,
+        device: &Arc<UrDevice>,
+        name: pi_kernel_sub_group_info,
+        local: Option<[usize; 3]>,
+    ) -> Result<u32> {
+        // Adapters are not told of a work-group, and answer for the largest.
+        let most = match (name, local) {
+            (PI_KERNEL_MAX_SUB_GROUP_SIZE, Some(local)) => work_items(local).max(1),
+            _ => u32::MAX,
+        };
         let name = match name {
             PI_KERNEL_MAX_SUB_GROUP_SIZE => UR_KERNEL_SUB_GROUP_INFO_MAX_SUB_GROUP_SIZE,
             PI_KERNEL_MAX_NUM_SUB_GROUPS => UR_KERNEL_SUB_GROUP_INFO_MAX_NUM_SUB_GROUPS,
@@ -185,7 +195,7 @@ impl Kernel<UnifiedRuntime> for UrKernel {
             name => return Err(Error::unknown_query(name)),
         };
         let bytes = self.object.sub_group_info(device.id, name)?;
-        Ok(number(&bytes).unwrap_or(0))
+        Ok(number(&bytes).unwrap_or(0).min(most))
     }
 
     fn set_indirect_access(&self, indirect: bool) -> Result<()> {
