@@ -324,7 +324,19 @@ fn a_driver_with_everything_is_used_for_everything() {
     let (before, _) = device.timers().unwrap();
     assert!(device.timers().unwrap().0 >= before);
 
+    what_never_ran_is_not_read(&machine);
     programs_are_built(&machine);
+}
+
+/// Intel's driver says of a command behind one that has failed that it is complete. (PoCL 3.1 never ends it.)
+fn what_never_ran_is_not_read(machine: &Machine) {
+    let Machine { context, queue, .. } = machine;
+    let buffer = context.buffer(4).unwrap();
+    let gate = context.user_event().unwrap();
+    let failed = gate.event().try_clone().unwrap();
+    drop(gate);
+    let mut out = [9; 4];
+    queue.read_buffer(&buffer, 0, &mut out, &[&failed]).unwrap_err();
 }
 
 fn programs_are_built(machine: &Machine) {

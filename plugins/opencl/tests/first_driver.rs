@@ -1,9 +1,11 @@
 //! What a host may ask for in OpenCL's ways, on the first driver that is found.
 
 use offkit_pi::ffi::*;
-use offkit_pi::host::Plugin;
+use offkit_pi::host::{CommandStatus, Context, Plugin, QueueProperties};
 use offkit_pi::table::{Api, Layout, Slot};
 use std::ptr::{null, null_mut};
+use std::sync::mpsc::channel;
+use std::time::Duration;
 
 /// Calls a function of the interface.
 macro_rules! call {
@@ -97,7 +99,7 @@ fn empty_texts_are_programs_and_no_texts_are_none() {
     let plugin = Plugin::built_in(&offkit_plugin_opencl::BUILT_IN).unwrap();
     let platform = plugin.platforms().unwrap().remove(0);
     let device = platform.devices(PI_DEVICE_TYPE_ALL).unwrap().remove(0);
-    let context = offkit_pi::host::Context::new(&[&device]).unwrap();
+    let context = Context::new(&[&device]).unwrap();
     drop(context.program_with_source("").unwrap());
 }
 
@@ -193,4 +195,35 @@ fn an_event_of_a_native_one_knows_what_its_command_does() {
         done!(api, piEventGetInfo(again, name, 8, to, null_mut()));
         assert_eq!(queue, 0);
     }
+}
+
+#[test]
+fn what_waits_for_an_event_that_fails_is_said_to_have_failed() {
+    if Machine::new().is_none() {
+        return;
+    }
+    let plugin = Plugin::built_in(&offkit_plugin_opencl::BUILT_IN).unwrap();
+    let platform = plugin.platforms().unwrap().remove(0);
+    let device = platform.devices(PI_DEVICE_TYPE_ALL).unwrap().remove(0);
+    let context = Context::new(&[&device]).unwrap();
+    let queue = context.queue(&device, QueueProperties::default()).unwrap();
+    let buffer = context.buffer(4).unwrap();
+    let gate = context.user_event().unwrap();
+    let fill = || queue.fill_buffer(&buffer, &[1], 0, 4, &[gate.event()]).unwrap();
+    let (first, second) = (fill(), fill());
+    // Long enough for a test that would otherwise hang.
+    let limit = Duration::from_secs(60);
+    // PoCL calls back nobody who has asked for it before a command fails.
+    let waiting = std::thread::spawn(move || first.wait_for(limit).unwrap_err());
+    std::thread::sleep(Duration::from_millis(50));
+    drop(gate);
+    waiting.join().unwrap();
+    let (sender, receiver) = channel();
+    second
+        .on_completion(move |status| sender.send(status).unwrap_or(()))
+        .unwrap();
+    let told = receiver.recv_timeout(limit).unwrap();
+    assert!(matches!(told, CommandStatus::Failed(_)), "{told:?}");
+    assert!(matches!(second.status().unwrap(), CommandStatus::Failed(_)));
+    second.wait().unwrap_err();
 }

@@ -84,6 +84,9 @@ pub struct Profile {
     pub ended: u64,
 }
 
+/// How often a wait that hears nothing looks whether the command is over.
+const LOOK: Duration = Duration::from_millis(100);
+
 impl Event {
     pub(crate) fn new(handle: Owned<pi_event>, in_use: Weak<Shared>) -> Event {
         Event { handle, in_use }
@@ -181,8 +184,17 @@ impl Event {
             let _ = sender.send(());
         });
         if told.is_ok() {
-            if receiver.recv_timeout(most) == Err(RecvTimeoutError::Timeout) {
-                return Ok(false);
+            // With a look at the status in between: PoCL calls nobody back when a command fails.
+            loop {
+                let left = most.saturating_sub(start.elapsed());
+                if receiver.recv_timeout(left.min(LOOK)) != Err(RecvTimeoutError::Timeout)
+                    || self.status()?.is_over()
+                {
+                    break;
+                }
+                if start.elapsed() >= most {
+                    return Ok(false);
+                }
             }
         } else {
             // The plugin has no callbacks.

@@ -1,6 +1,6 @@
 //! Events.
 
-use super::{Owned, Result, ask, call, words};
+use super::{Driver, Owned, Result, ask, call, words};
 use core::cell::Cell;
 use core::ffi::c_void;
 use core::ptr::null_mut;
@@ -23,22 +23,8 @@ impl Event {
 
     /// The answer to a query, of one word.
     fn info(&self, name: cl_event_info) -> Result<cl_int> {
-        // Not by `ask!`, which calls twice and allocates: hosts may ask for the status over and over.
-        let mut answer = CL_COMPLETE;
-        // SAFETY: the event is the driver's, and the answer has that size.
-        unsafe {
-            call!(
-                self.driver().table,
-                clGetEventInfo(
-                    self.handle(),
-                    name,
-                    size_of::<cl_int>(),
-                    (&raw mut answer).cast(),
-                    null_mut()
-                )
-            )
-        }?;
-        Ok(answer)
+        // SAFETY: the event is the driver's.
+        unsafe { info(self.driver(), self.handle(), name) }
     }
 
     /// Waits until the command is done; an error if it has failed.
@@ -63,7 +49,8 @@ impl Event {
 
     /// Has a function called when a status is reached.
     pub(crate) fn on_status(&self, status: cl_int, callback: StatusCallback) -> Result<()> {
-        let data = Box::into_raw(Box::new(callback));
+        let driver = self.driver();
+        let data = Box::into_raw(Box::new(Waiting { callback, driver }));
         // SAFETY: the function takes such data, and the driver calls it once.
         let set = unsafe {
             call!(
@@ -79,6 +66,30 @@ impl Event {
     }
 }
 
+/// The answer to a query, of one word.
+///
+/// # Safety
+///
+/// The event is the driver's, and is there.
+unsafe fn info(driver: &Driver, event: cl_event, name: cl_event_info) -> Result<cl_int> {
+    // Not by `ask!`, which calls twice and allocates: hosts may ask for the status over and over.
+    let (mut answer, size) = (CL_COMPLETE, size_of::<cl_int>());
+    // SAFETY: by the caller's promise; the answer has that size.
+    unsafe {
+        call!(
+            driver.table,
+            clGetEventInfo(event, name, size, (&raw mut answer).cast(), null_mut())
+        )
+    }?;
+    Ok(answer)
+}
+
+/// What a callback is given: the function to call, and whose event it is.
+struct Waiting {
+    callback: StatusCallback,
+    driver: &'static Driver,
+}
+
 thread_local! {
     /// Whether this thread is the driver's, and in a function that it has called.
     static CALLED_BACK: Cell<bool> = const { Cell::new(false) };
@@ -91,11 +102,20 @@ pub(crate) fn is_called_back() -> bool {
 }
 
 /// What drivers call when an event reaches a status.
-unsafe extern "C" fn call_back(_: cl_event, status: cl_int, data: *mut c_void) {
+unsafe extern "C" fn call_back(event: cl_event, status: cl_int, data: *mut c_void) {
     // SAFETY: the data is that of `on_status`, which is used once.
-    let callback = unsafe { Box::from_raw(data.cast::<StatusCallback>()) };
+    let Waiting { callback, driver } = *unsafe { Box::from_raw(data.cast::<Waiting>()) };
     // A driver may call from within a call of the host's, and from within another callback.
     let outer = CALLED_BACK.replace(true);
+    let status = match status {
+        // PoCL says so of commands that have failed, too.
+        // SAFETY: the event is the driver's, and is there as long as it calls.
+        CL_COMPLETE => match unsafe { info(driver, event, CL_EVENT_COMMAND_EXECUTION_STATUS) } {
+            Ok(failure @ ..0) => failure,
+            _ => CL_COMPLETE,
+        },
+        status => status,
+    };
     callback(status);
     CALLED_BACK.set(outer);
 }

@@ -91,7 +91,12 @@ impl Event<OpenCl> for ClEvent {
     }
 
     fn on_status(&self, status: pi_event_status, callback: StatusCallback) -> Result<()> {
-        Ok(self.object.on_status(status, callback)?)
+        // Known to have failed, which a driver may not say when it calls.
+        match self.end.load(Ordering::Acquire) {
+            end if end < 0 => callback(end),
+            _ => self.object.on_status(status, callback)?,
+        }
+        Ok(())
     }
 
     fn native_handle(&self) -> Result<pi_native_handle> {
