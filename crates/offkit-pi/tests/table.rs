@@ -442,3 +442,64 @@ fn libraries_that_are_no_plugins_are_named() {
         );
     }
 }
+
+#[test]
+fn a_program_is_for_its_own_devices() {
+    let api = api();
+    let (platform, _) = first_device(&api);
+    let (mut devices, mut context, mut program) = ([null_mut(); 2], null_mut(), null_mut());
+    let list = devices.as_mut_ptr();
+    let done = |result| assert_eq!(result, PI_SUCCESS);
+    done(call!(
+        api,
+        piDevicesGet(platform, PI_DEVICE_TYPE_ALL, 2, list, null_mut())
+    ));
+    let [first, second] = devices;
+    done(call!(
+        api,
+        piContextCreate(null(), 2, devices.as_ptr(), None, null_mut(), &raw mut context)
+    ));
+    let (length, mut start) = (3, c"add".as_ptr().cast());
+    done(call!(
+        api,
+        piProgramCreateWithBinary(
+            context,
+            1,
+            &raw const second,
+            &raw const length,
+            &raw mut start,
+            null_mut(),
+            &raw mut program
+        )
+    ));
+    let mut count = 0_u32;
+    let (name, to) = (PI_PROGRAM_INFO_NUM_DEVICES, (&raw mut count).cast());
+    done(call!(api, piProgramGetInfo(program, name, 4, to, null_mut())));
+    assert_eq!(count, 1);
+    let mut only: pi_device = null_mut();
+    let (name, to) = (PI_PROGRAM_INFO_DEVICES, (&raw mut only).cast());
+    done(call!(api, piProgramGetInfo(program, name, 8, to, null_mut())));
+    assert_eq!(only, second);
+
+    let build = |device: pi_device| {
+        let (list, options) = (&raw const device, c"-g".as_ptr());
+        call!(api, piProgramBuild(program, 1, list, options, None, null_mut()))
+    };
+    assert_eq!(build(first), PI_INVALID_DEVICE);
+    assert_eq!(build(second), PI_SUCCESS);
+    let options = |device| {
+        let mut text = [0_u8; 64];
+        let (name, to) = (PI_PROGRAM_BUILD_INFO_OPTIONS, text.as_mut_ptr().cast());
+        let result = call!(
+            api,
+            piProgramGetBuildInfo(program, device, name, 64, to, null_mut())
+        );
+        let text = std::ffi::CStr::from_bytes_until_nul(&text).unwrap();
+        (result, text.to_str().unwrap().to_owned())
+    };
+    assert_eq!(options(first).0, PI_INVALID_DEVICE);
+    // The device's native handle: it is the one that the plugin is told of.
+    assert_eq!(options(second), (PI_SUCCESS, "-g for 3".to_owned()));
+    done(call!(api, piProgramRelease(program)));
+    done(call!(api, piContextRelease(context)));
+}

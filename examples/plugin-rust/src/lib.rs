@@ -124,7 +124,7 @@ impl Memory<Example> for HostBuffer {}
 struct HostProgram(bool);
 
 impl Program<Example> for HostProgram {
-    fn build(&self, _: &str) -> Result<()> {
+    fn build(&self, _: &[Arc<HostDevice>], _: &str) -> Result<()> {
         let error = || Error::new(PI_BUILD_PROGRAM_FAILURE, "there is no saxpy in it");
         self.0.then_some(()).ok_or_else(error)
     }

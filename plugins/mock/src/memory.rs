@@ -72,7 +72,12 @@ impl Context<Mock> for MockContext {
         Ok(MockProgram::new())
     }
 
-    fn link(_: &Ref<Self>, _: &[Ref<MockProgram>], options: &str) -> Result<MockProgram> {
+    fn link(
+        _: &Ref<Self>,
+        _: &[Arc<MockDevice>],
+        _: &[Ref<MockProgram>],
+        options: &str,
+    ) -> Result<MockProgram> {
         let program = MockProgram::new();
         // A link that fails is a program as well, which says so.
         let _said = program.link(options);

@@ -69,7 +69,7 @@ impl MockProgram {
 }
 
 impl Program<Mock> for MockProgram {
-    fn compile(&self, options: &str) -> Result<()> {
+    fn compile(&self, _: &[Arc<MockDevice>], options: &str) -> Result<()> {
         *lock(&self.build) = Build {
             status: PI_PROGRAM_BUILD_STATUS_SUCCESS,
             binary_type: PI_PROGRAM_BINARY_TYPE_COMPILED_OBJECT,
@@ -79,11 +79,11 @@ impl Program<Mock> for MockProgram {
         Ok(())
     }
 
-    fn build(&self, options: &str) -> Result<()> {
+    fn build(&self, _: &[Arc<MockDevice>], options: &str) -> Result<()> {
         self.link(options)
     }
 
-    fn build_info(&self) -> Build {
+    fn build_info(&self, _: &Arc<MockDevice>) -> Build {
         lock(&self.build).clone()
     }
 

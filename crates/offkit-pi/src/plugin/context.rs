@@ -95,13 +95,18 @@ pub trait Context<P: Plugin>: Sized + Send + Sync + 'static {
         Err(Error::unsupported("a program from machine code"))
     }
 
-    /// Links compiled programs. A link that fails is a program as well: one whose [`Build`](super::Build)
+    /// Links compiled programs, for some devices of the context, or without any for all. A link that fails is a program as well: one whose [`Build`](super::Build)
     /// says so.
     ///
     /// # Errors
     ///
     /// [`Error`] if linking cannot even begin.
-    fn link(context: &Ref<Self>, programs: &[Ref<P::Program>], options: &str) -> Result<P::Program> {
+    fn link(
+        context: &Ref<Self>,
+        devices: &[Arc<P::Device>],
+        programs: &[Ref<P::Program>],
+        options: &str,
+    ) -> Result<P::Program> {
         Err(Error::unsupported("linking"))
     }
 

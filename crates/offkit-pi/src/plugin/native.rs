@@ -320,7 +320,7 @@ fn program_of<P: Registered>(
     // SAFETY: the host vouches for it.
     let native = unsafe { NativeHandle::new(native, owned) };
     let program = P::Context::program_from_native(context.object(), native)?;
-    state::insert(&P::state().programs, program, ProgramDetails { context })
+    state::insert(&P::state().programs, program, ProgramDetails::new(context))
 }
 
 pub(super) fn piextProgramCreateWithNativeHandle<P: Registered>(
@@ -364,7 +364,7 @@ pub(super) fn piextKernelCreateWithNativeHandle<P: Registered>(
     // A host that has the program compares what a kernel says of it with the handle that it knows.
     let program = match program {
         Some(program) => program,
-        None => state::insert(&P::state().programs, its_program, ProgramDetails { context })?,
+        None => state::insert(&P::state().programs, its_program, ProgramDetails::new(context))?,
     };
     state::insert(&P::state().kernels, kernel, KernelDetails { program })
 }

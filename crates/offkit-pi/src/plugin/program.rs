@@ -4,7 +4,7 @@ use super::context::device_of;
 use super::info::answer;
 use super::shim::{array, give, non_null, options};
 use super::slab::Ref;
-use super::state::{self, ContextRecord, ProgramDetails, ProgramRecord, Registered};
+use super::state::{self, ContextRecord, DeviceRecord, ProgramDetails, ProgramRecord, Registered};
 use super::{Context, Error, GlobalVariable, Info, Plugin, Result};
 use crate::ffi::*;
 use core::ffi::{CStr, c_char, c_void};
@@ -51,26 +51,27 @@ pub trait Program<P: Plugin>: Sized + Send + Sync + 'static {
         Err(Error::unsupported("a specialization constant"))
     }
 
-    /// Compiles the program, to be linked.
+    /// Compiles the program, to be linked, for some of its devices, or without any for all. Plugins that do not compile
+    /// for one without the others need not tell.
     ///
     /// # Errors
     ///
     /// [`Error`] if it does not compile ([`PI_COMPILE_PROGRAM_FAILURE`]); [`build_info`](Self::build_info)
     /// has the details.
-    fn compile(&self, options: &str) -> Result<()> {
+    fn compile(&self, devices: &[Arc<P::Device>], options: &str) -> Result<()> {
         Err(Error::unsupported("compiling without linking"))
     }
 
-    /// Compiles and links the program.
+    /// Compiles and links the program, for some devices as [`compile`](Self::compile) does.
     ///
     /// # Errors
     ///
     /// [`Error`] if it does not build ([`PI_BUILD_PROGRAM_FAILURE`]); [`build_info`](Self::build_info) has
     /// the details.
-    fn build(&self, options: &str) -> Result<()>;
+    fn build(&self, devices: &[Arc<P::Device>], options: &str) -> Result<()>;
 
-    /// How the last compile, link or build went.
-    fn build_info(&self) -> Build {
+    /// How the last compile, link or build went for one of the program's devices.
+    fn build_info(&self, device: &Arc<P::Device>) -> Build {
         Build::default()
     }
 
@@ -105,7 +106,7 @@ pub trait Program<P: Plugin>: Sized + Send + Sync + 'static {
         Err(Error::unsupported("access to the variables of a program"))
     }
 
-    /// The machine code for each device, in the context's order; empty for one that the program is not built for.
+    /// The machine code for each of the program's devices, in their order; empty for one that the program is not built for.
     ///
     /// # Errors
     ///
@@ -124,8 +125,10 @@ pub trait Program<P: Plugin>: Sized + Send + Sync + 'static {
     }
 }
 
+/// A program for all devices of its context.
 fn insert<P: Registered>(context: ContextRecord<P>, program: P::Program) -> Result<ProgramRecord<P>> {
-    state::insert(&P::state().programs, program, ProgramDetails { context })
+    let details = ProgramDetails::new(context);
+    state::insert(&P::state().programs, program, details)
 }
 
 pub(super) unsafe fn piProgramCreate<P: Registered>(
@@ -202,25 +205,40 @@ pub(super) unsafe fn piProgramCreateWithBinary<P: Registered>(
         // SAFETY: not null, and there is one status for each device.
         unsafe { binary_status.write(status.0) };
     }
-    insert(context, program?)
+    let details = ProgramDetails {
+        context,
+        devices: vec![device],
+    };
+    state::insert(&P::state().programs, program?, details)
 }
 
-/// Checks that devices to compile or link for are of the context; naming none means all.
+/// Which of some devices a handle is of, or of a part of which: what is compiled for a device is for its parts.
+fn device_among<P: Registered>(devices: &[DeviceRecord<P>], device: pi_device) -> Result<DeviceRecord<P>> {
+    let device = state::device::<P>(device)?;
+    let whole = |device: &DeviceRecord<P>| device.details().parent.clone();
+    let mut wholes = core::iter::successors(Some(device), whole);
+    let none = || Error::new(PI_INVALID_DEVICE, "the device is none of the program's");
+    wholes.find(|device| devices.contains(device)).ok_or_else(none)
+}
+
+/// The devices to compile or link for, which must be among some; none means all.
 ///
 /// # Safety
 ///
-/// `devices` must be null or have `count` handles.
-unsafe fn check_devices<P: Registered>(
-    context: &ContextRecord<P>,
+/// `list` must be null or have `count` handles.
+unsafe fn devices_among<P: Registered>(
+    devices: &[DeviceRecord<P>],
     count: pi_uint32,
-    devices: *const pi_device,
-) -> Result<()> {
-    // They are not handed on: plugins build a program for all devices of its context at once.
+    list: *const pi_device,
+) -> Result<Vec<DeviceRecord<P>>> {
     // SAFETY: by the caller's promise.
-    let devices = unsafe { array(devices, count as usize, "device_list") }?;
-    devices
-        .iter()
-        .try_for_each(|device| device_of(context, *device).map(drop))
+    let list = unsafe { array(list, count as usize, "device_list") }?;
+    list.iter().map(|device| device_among(devices, *device)).collect()
+}
+
+/// As plugins want them.
+fn objects<P: Registered>(devices: &[DeviceRecord<P>]) -> Vec<Arc<P::Device>> {
+    devices.iter().map(|device| Arc::clone(device.object())).collect()
 }
 
 /// Tells the host that a compile, link or build is over. They are done before their functions return, so this
@@ -253,8 +271,9 @@ pub(super) unsafe fn piProgramCompile<P: Registered>(
     }
     // SAFETY: the host passes as many devices as it says, and options that are null or NUL-terminated.
     let compiled = unsafe {
-        check_devices(&record.details().context, num_devices, device_list)?;
-        record.object().compile(options(compile_options)?)
+        let devices = devices_among(&record.details().devices, num_devices, device_list)?;
+        let devices = objects::<P>(&devices);
+        record.object().compile(&devices, options(compile_options)?)
     };
     // Also where it has failed: a host that passes a function waits until it is called.
     // SAFETY: the host's own function and data.
@@ -273,8 +292,9 @@ pub(super) unsafe fn piProgramBuild<P: Registered>(
     let record = state::program::<P>(program)?;
     // SAFETY: the host passes as many devices as it says, and options that are null or NUL-terminated.
     let built = unsafe {
-        check_devices(&record.details().context, num_devices, device_list)?;
-        record.object().build(options(build_options)?)
+        let devices = devices_among(&record.details().devices, num_devices, device_list)?;
+        let devices = objects::<P>(&devices);
+        record.object().build(&devices, options(build_options)?)
     };
     // SAFETY: the host's own function and data.
     unsafe { notify(pfn_notify, program, user_data) };
@@ -298,9 +318,9 @@ pub(super) unsafe fn piProgramLink<P: Registered>(
     let context = state::context::<P>(context)?;
     // SAFETY: the host passes as many devices and programs as it says, and options that are null or
     // NUL-terminated.
-    let (handles, options) = unsafe {
-        check_devices(&context, num_devices, device_list)?;
+    let (devices, handles, options) = unsafe {
         (
+            devices_among(&context.details().devices, num_devices, device_list)?,
             array(input_programs, num_input_programs as usize, "input_programs")?,
             options(link_options)?,
         )
@@ -317,19 +337,23 @@ pub(super) unsafe fn piProgramLink<P: Registered>(
         }
     };
     let programs: Vec<Ref<P::Program>> = handles.iter().map(of_the_context).collect::<Result<_>>()?;
-    let program = P::Context::link(context.object(), &programs, options)?;
-    let record = insert(context, program)?;
+    let program = P::Context::link(context.object(), &objects::<P>(&devices), &programs, options)?;
+    let details = match devices.is_empty() {
+        true => ProgramDetails::new(context),
+        false => ProgramDetails { context, devices },
+    };
+    let record = state::insert(&P::state().programs, program, details)?;
     // Also after a link that has failed: its log is asked of the program.
     // SAFETY: not null, so valid for writing, and written before it is read; the callback is the host's own.
     unsafe {
         give(ret_program, record.clone());
         notify(pfn_notify, ret_program.read(), user_data);
     }
-    let Build { status, log, .. } = record.object().build_info();
-    if status == PI_PROGRAM_BUILD_STATUS_ERROR {
-        Err(Error::new(PI_LINK_PROGRAM_FAILURE, log))
-    } else {
-        Ok(())
+    let devices = record.details().devices.iter();
+    let mut builds = devices.map(|device| record.object().build_info(device.object()));
+    match builds.find(|build| build.status == PI_PROGRAM_BUILD_STATUS_ERROR) {
+        Some(Build { log, .. }) => Err(Error::new(PI_LINK_PROGRAM_FAILURE, log)),
+        None => Ok(()),
     }
 }
 
@@ -339,8 +363,8 @@ pub(super) fn piProgramGetBuildInfo<P: Registered>(
     name: pi_program_build_info,
 ) -> Result<Info> {
     let program = state::program::<P>(program)?;
-    device_of(&program.details().context, device)?;
-    let build = program.object().build_info();
+    let device = device_among(&program.details().devices, device)?;
+    let build = program.object().build_info(device.object());
     Ok(match name {
         PI_PROGRAM_BUILD_INFO_STATUS => build.status.into(),
         PI_PROGRAM_BUILD_INFO_OPTIONS => build.options.into(),
@@ -405,7 +429,7 @@ unsafe fn give_binaries<P: Registered>(
 }
 
 fn info<P: Registered>(program: &ProgramRecord<P>, name: pi_program_info) -> Result<Info> {
-    let devices = &program.details().context.details().devices;
+    let devices = &program.details().devices;
     Ok(match name {
         PI_PROGRAM_INFO_REFERENCE_COUNT => program.references().into(),
         PI_PROGRAM_INFO_CONTEXT => program.details().context.handle().into(),

@@ -193,6 +193,16 @@ pub(crate) struct SamplerDetails<P: Plugin> {
 /// What a program was made from.
 pub(crate) struct ProgramDetails<P: Plugin> {
     pub(crate) context: ContextRecord<P>,
+    /// The devices it is for: all of the context's, or fewer of them.
+    pub(crate) devices: Vec<DeviceRecord<P>>,
+}
+
+impl<P: Plugin> ProgramDetails<P> {
+    /// Of a program for all devices of its context.
+    pub(crate) fn new(context: ContextRecord<P>) -> Self {
+        let devices = context.details().devices.clone();
+        ProgramDetails { context, devices }
+    }
 }
 
 /// What a kernel was made from.

@@ -4,6 +4,7 @@ use super::{
     Argument, Command, Event, Kernel, Memory, NewEvent, Plugin, Program, Queue, Ref, Result, Sampler,
 };
 use crate::ffi::*;
+use std::sync::Arc;
 
 /// The type of a kind of object that a plugin does not have. There are no values of it; the functions of
 /// [`Context`] that would make one are left out.
@@ -27,7 +28,7 @@ impl<P: Plugin> Memory<P> for Unsupported {}
 impl<P: Plugin> Sampler<P> for Unsupported {}
 
 impl<P: Plugin> Program<P> for Unsupported {
-    fn build(&self, _: &str) -> Result<()> {
+    fn build(&self, _: &[Arc<P::Device>], _: &str) -> Result<()> {
         match *self {}
     }
 

@@ -162,7 +162,12 @@ impl Context<Adder> for MockContext {
         Ok(MockEvent(OnceLock::new()))
     }
 
-    fn link(_: &Ref<Self>, programs: &[Ref<MockProgram>], _: &str) -> Result<MockProgram> {
+    fn link(
+        _: &Ref<Self>,
+        _: &[Arc<MockDevice>],
+        programs: &[Ref<MockProgram>],
+        _: &str,
+    ) -> Result<MockProgram> {
         let texts: Vec<&str> = programs.iter().map(|program| program.text.as_str()).collect();
         let program = MockProgram {
             text: texts.join(" "),
@@ -241,12 +246,14 @@ impl MockProgram {
 }
 
 impl Program<Adder> for MockProgram {
-    fn compile(&self, options: &str) -> Result<()> {
-        self.build(options)
+    fn compile(&self, devices: &[Arc<MockDevice>], options: &str) -> Result<()> {
+        self.build(devices, options)
     }
 
-    fn build(&self, options: &str) -> Result<()> {
-        self.build.lock().unwrap().options = options.to_owned();
+    fn build(&self, devices: &[Arc<MockDevice>], options: &str) -> Result<()> {
+        // So that tests see what has arrived.
+        let only = devices.iter().map(|device| format!(" for {}", device.native));
+        self.build.lock().unwrap().options = options.to_owned() + &only.collect::<String>();
         let wrong = self.text.contains('!').then(|| "no ! in names\n".to_owned());
         self.set_build(wrong.clone());
         wrong.map_or(Ok(()), |_| {
@@ -254,7 +261,7 @@ impl Program<Adder> for MockProgram {
         })
     }
 
-    fn build_info(&self) -> Build {
+    fn build_info(&self, _: &Arc<MockDevice>) -> Build {
         self.build.lock().unwrap().clone()
     }
 

@@ -60,7 +60,12 @@ impl Context<Cpu> for CpuContext {
         CpuProgram::new(&context.memory, il, context.compiles)
     }
 
-    fn link(context: &Ref<Self>, programs: &[Ref<CpuProgram>], options: &str) -> Result<CpuProgram> {
+    fn link(
+        context: &Ref<Self>,
+        _: &[Arc<CpuDevice>],
+        programs: &[Ref<CpuProgram>],
+        options: &str,
+    ) -> Result<CpuProgram> {
         CpuProgram::link(&context.memory, programs, options, context.compiles)
     }
 

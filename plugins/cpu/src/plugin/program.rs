@@ -253,14 +253,14 @@ impl Program<Cpu> for CpuProgram {
         Ok(())
     }
 
-    fn compile(&self, options: &str) -> Result<()> {
+    fn compile(&self, _: &[Arc<CpuDevice>], options: &str) -> Result<()> {
         self.make(options, PI_COMPILE_PROGRAM_FAILURE, |module, state| {
             state.object = Some(Arc::new(module));
             Ok(PI_PROGRAM_BINARY_TYPE_COMPILED_OBJECT)
         })
     }
 
-    fn build(&self, options: &str) -> Result<()> {
+    fn build(&self, _: &[Arc<CpuDevice>], options: &str) -> Result<()> {
         if let Source::Native(table) = &self.source {
             let mut state = self.state();
             state.executable = Some(kernels_of(table));
@@ -282,7 +282,7 @@ impl Program<Cpu> for CpuProgram {
     }
 
     // The log grows: why a kernel isn't compiled is known when it is launched.
-    fn build_info(&self) -> Build {
+    fn build_info(&self, _: &Arc<CpuDevice>) -> Build {
         let state = self.state();
         let mut build = state.build.clone();
         let kernels = state

@@ -156,7 +156,12 @@ impl Context<Cuda> for CudaContext {
         Ok(CudaProgram::new(context, place, code))
     }
 
-    fn link(context: &Ref<Self>, programs: &[Ref<CudaProgram>], options: &str) -> Result<CudaProgram> {
+    fn link(
+        context: &Ref<Self>,
+        _: &[Arc<CudaDevice>],
+        programs: &[Ref<CudaProgram>],
+        options: &str,
+    ) -> Result<CudaProgram> {
         CudaProgram::link(context, programs, options)
     }
 

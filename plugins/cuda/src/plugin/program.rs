@@ -346,7 +346,7 @@ impl Program<Cuda> for CudaProgram {
 
     /// What the driver takes is compiled when it is loaded or linked: until then nothing is to be done. SPIR-V gets the
     /// values of its constants, and is compiled when it is linked.
-    fn compile(&self, options: &str) -> Result<()> {
+    fn compile(&self, _: &[Arc<CudaDevice>], options: &str) -> Result<()> {
         jit_options(options)?;
         let object = match &self.source {
             Source::SpirV(program) => {
@@ -365,11 +365,11 @@ impl Program<Cuda> for CudaProgram {
         Ok(())
     }
 
-    fn build(&self, options: &str) -> Result<()> {
+    fn build(&self, _: &[Arc<CudaDevice>], options: &str) -> Result<()> {
         self.build_with(options, "")
     }
 
-    fn build_info(&self) -> Build {
+    fn build_info(&self, _: &Arc<CudaDevice>) -> Build {
         self.state().build.clone()
     }
 

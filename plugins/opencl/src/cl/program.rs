@@ -8,16 +8,36 @@ use std::ffi::{CStr, CString};
 /// What compiles and links programs.
 type Objects<'a> = &'a [&'a Owned<_cl_program>];
 
+/// A list of devices, as C has it.
+struct Devices(Vec<cl_device_id>);
+
+impl Devices {
+    fn new(devices: &[DeviceId]) -> Devices {
+        Devices(devices.iter().map(|device| device.handle()).collect())
+    }
+
+    /// Count and pointer; the pointer is null where there are none, which means all.
+    fn list(&self) -> (cl_uint, *const cl_device_id) {
+        match self.0.as_slice() {
+            [] => (0, null()),
+            devices => (devices.len() as cl_uint, devices.as_ptr()),
+        }
+    }
+}
+
 impl Owned<_cl_program> {
-    pub(crate) fn compile(&self, options: &CStr) -> Result<()> {
-        // SAFETY: for all devices of the context, without headers, and waiting for it.
+    /// Compiles the program for some devices, or without any for all.
+    pub(crate) fn compile(&self, devices: &[DeviceId], options: &CStr) -> Result<()> {
+        let devices = Devices::new(devices);
+        let (count, list) = devices.list();
+        // SAFETY: so many devices, without headers, and waiting for it.
         unsafe {
             call!(
                 self.driver().table,
                 clCompileProgram(
                     self.handle(),
-                    0,
-                    null(),
+                    count,
+                    list,
                     options.as_ptr(),
                     0,
                     null(),
@@ -29,12 +49,15 @@ impl Owned<_cl_program> {
         }
     }
 
-    pub(crate) fn build(&self, options: &CStr) -> Result<()> {
-        // SAFETY: for all devices of the context, and waiting for it.
+    /// Builds the program for some devices, or without any for all.
+    pub(crate) fn build(&self, devices: &[DeviceId], options: &CStr) -> Result<()> {
+        let devices = Devices::new(devices);
+        let (count, list) = devices.list();
+        // SAFETY: so many devices, and waiting for it.
         unsafe {
             call!(
                 self.driver().table,
-                clBuildProgram(self.handle(), 0, null(), options.as_ptr(), None, null_mut())
+                clBuildProgram(self.handle(), count, list, options.as_ptr(), None, null_mut())
             )
         }
     }
@@ -130,9 +153,10 @@ impl Owned<_cl_program> {
 }
 
 impl Owned<_cl_context> {
-    /// Links programs of the context. A link that fails may leave a program with a log: [`Ok`] with the error beside it.
+    /// Links programs of the context for some devices, or without any for all. A link that fails may leave a program with a log: [`Ok`] with the error beside it.
     pub(crate) fn link(
         &self,
+        devices: &[DeviceId],
         programs: Objects<'_>,
         options: &CStr,
     ) -> Result<(Owned<_cl_program>, Option<Error>)> {
@@ -142,13 +166,15 @@ impl Owned<_cl_context> {
         // which has to be released.
         let function = driver.table.clLinkProgram.ok_or(Error::missing(FUNCTION))?;
         let handles: Vec<cl_program> = programs.iter().map(|program| program.handle()).collect();
+        let devices = Devices::new(devices);
+        let (count, list) = devices.list();
         let mut code = CL_SUCCESS;
-        // SAFETY: as many programs as are said, which are the driver's, for all devices of the context; waiting for it.
+        // SAFETY: as many devices and programs as are said, which are the driver's; waiting for it.
         unsafe {
             let program = function(
                 self.handle(),
-                0,
-                null(),
+                count,
+                list,
                 options.as_ptr(),
                 handles.len() as cl_uint,
                 handles.as_ptr(),

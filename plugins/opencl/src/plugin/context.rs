@@ -10,7 +10,7 @@ use offkit_pi::plugin::{
 use offkit_sync::Arc;
 
 use super::OpenCl;
-use super::device::ClDevice;
+use super::device::{ClDevice, ids};
 use super::event::ClEvent;
 use super::kernel::ClKernel;
 use super::memory::{ClMemory, ClSampler};
@@ -69,9 +69,8 @@ fn driver_of(devices: &[Arc<ClDevice>]) -> Result<&'static Driver> {
 impl Context<OpenCl> for ClContext {
     fn create(devices: &[Arc<ClDevice>]) -> Result<ClContext> {
         let driver = driver_of(devices)?;
-        let ids: Vec<_> = devices.iter().map(|device| device.id).collect();
         Ok(ClContext {
-            object: Owned::create(driver, &ids)?,
+            object: Owned::create(driver, &ids(devices))?,
             devices: devices.to_vec(),
         })
     }
@@ -124,15 +123,22 @@ impl Context<OpenCl> for ClContext {
         Ok(ClProgram::new(object, std::slice::from_ref(device)))
     }
 
-    fn link(context: &Ref<Self>, programs: &[Ref<ClProgram>], options: &str) -> Result<ClProgram> {
+    fn link(
+        context: &Ref<Self>,
+        devices: &[Arc<ClDevice>],
+        programs: &[Ref<ClProgram>],
+        options: &str,
+    ) -> Result<ClProgram> {
         let objects: Vec<_> = programs.iter().map(|program| program.object()).collect();
-        let (linked, error) = context
-            .object
-            .link(&objects, &super::program::options(options)?)?;
+        let (linked, error) =
+            context
+                .object
+                .link(&ids(devices), &objects, &super::program::options(options)?)?;
         match error {
             // The program says why.
             Some(error) if error.code != CL_LINK_PROGRAM_FAILURE => Err(error.into()),
-            _ => Ok(context.program(linked)),
+            _ if devices.is_empty() => Ok(context.program(linked)),
+            _ => Ok(ClProgram::new(linked, devices)),
         }
     }
 

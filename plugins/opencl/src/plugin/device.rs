@@ -29,6 +29,11 @@ pub(crate) struct ClDevice {
     part: Option<Owned<_cl_device_id>>,
 }
 
+/// What the driver knows devices by.
+pub(super) fn ids(devices: &[Arc<ClDevice>]) -> Vec<DeviceId> {
+    devices.iter().map(|device| device.id).collect()
+}
+
 impl ClPlatform {
     pub(super) fn new(driver: &'static cl::Driver) -> ClPlatform {
         ClPlatform {

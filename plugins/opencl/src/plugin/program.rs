@@ -7,7 +7,7 @@ use offkit_sync::Arc;
 use std::ffi::CString;
 
 use super::OpenCl;
-use super::device::ClDevice;
+use super::device::{ClDevice, ids};
 use super::kernel::ClKernel;
 use crate::cl::{self, DeviceId, Owned, text, words};
 
@@ -48,8 +48,11 @@ impl ClProgram {
 
     /// An error of a compile or a build, with the driver's log.
     fn explained(&self, error: cl::Error) -> Error {
-        // The code only says that something is wrong with the program.
-        let Build { log, .. } = self.build_info();
+        // The code only says that something is wrong with the program. The log is of the first device that has failed, or of
+        // the first.
+        let failed = |device: &&Arc<ClDevice>| self.status(device.id) == PI_PROGRAM_BUILD_STATUS_ERROR;
+        let device = self.devices.iter().find(failed).or(self.devices.first());
+        let Build { log, .. } = device.map(|device| self.build_info(device)).unwrap_or_default();
         match log.trim() {
             "" => error.into(),
             log => Error::new(error.result(), log),
@@ -62,22 +65,17 @@ impl Program<OpenCl> for ClProgram {
         Ok(self.object.set_specialization_constant(id, value)?)
     }
 
-    fn compile(&self, options: &str) -> Result<()> {
-        let compiled = self.object.compile(&self::options(options)?);
+    fn compile(&self, devices: &[Arc<ClDevice>], options: &str) -> Result<()> {
+        let compiled = self.object.compile(&ids(devices), &self::options(options)?);
         compiled.map_err(|error| self.explained(error))
     }
 
-    fn build(&self, options: &str) -> Result<()> {
-        let built = self.object.build(&self::options(options)?);
+    fn build(&self, devices: &[Arc<ClDevice>], options: &str) -> Result<()> {
+        let built = self.object.build(&ids(devices), &self::options(options)?);
         built.map_err(|error| self.explained(error))
     }
 
-    // Of the first device that has failed, or of the first.
-    fn build_info(&self) -> Build {
-        let failed = |device: &&Arc<ClDevice>| self.status(device.id) == PI_PROGRAM_BUILD_STATUS_ERROR;
-        let Some(device) = self.devices.iter().find(failed).or(self.devices.first()) else {
-            return Build::default();
-        };
+    fn build_info(&self, device: &Arc<ClDevice>) -> Build {
         let ask = |name| self.object.build_info(device.id, name).unwrap_or_default();
         Build {
             status: self.status(device.id),

@@ -148,7 +148,12 @@ impl Context<UnifiedRuntime> for UrContext {
         Ok(program.of_code([code]))
     }
 
-    fn link(context: &Ref<Self>, programs: &[Ref<UrProgram>], options: &str) -> Result<UrProgram> {
+    fn link(
+        context: &Ref<Self>,
+        _: &[Arc<UrDevice>],
+        programs: &[Ref<UrProgram>],
+        options: &str,
+    ) -> Result<UrProgram> {
         let objects: Vec<_> = programs.iter().map(|program| program.object()).collect();
         let linked = context.object.link(&objects, &super::program::options(options)?);
         let (linked, error) = linked.map_err(|error| match missing(programs) {

@@ -92,8 +92,11 @@ impl UrProgram {
 
     /// An error of a compile or a build, with the driver's log.
     fn explained(&self, error: adapter::Error) -> Error {
-        // The adapter's code alone does not say what is wrong with the program.
-        let Build { log, .. } = self.build_info();
+        // The adapter's code alone does not say what is wrong with the program. The log is of the first device that has
+        // failed, or of the first.
+        let failed = |device: &&Arc<UrDevice>| self.status(device.id) == PI_PROGRAM_BUILD_STATUS_ERROR;
+        let device = self.devices.iter().find(failed).or(self.devices.first());
+        let Build { log, .. } = device.map(|device| self.build_info(device)).unwrap_or_default();
         match log.trim() {
             "" => error.into(),
             log => Error::new(error.result(), log),
@@ -106,7 +109,7 @@ impl Program<UnifiedRuntime> for UrProgram {
         Ok(self.object.set_specialization_constant(id, value)?)
     }
 
-    fn compile(&self, options: &str) -> Result<()> {
+    fn compile(&self, _: &[Arc<UrDevice>], options: &str) -> Result<()> {
         // It is as it is linked. The adapter for CUDA would load it, and end the process with an exception where a function
         // is missing.
         if !self.code.is_empty() {
@@ -124,18 +127,14 @@ impl Program<UnifiedRuntime> for UrProgram {
         })
     }
 
-    fn build(&self, options: &str) -> Result<()> {
+    // Adapters take no list of devices.
+    fn build(&self, _: &[Arc<UrDevice>], options: &str) -> Result<()> {
         let options = self::options(options)?;
         let built = self.context.object().build(&self.object, &options);
         built.map_err(|error| self.explained(error))
     }
 
-    // Of the first device that has failed, or of the first.
-    fn build_info(&self) -> Build {
-        let failed = |device: &&Arc<UrDevice>| self.status(device.id) == PI_PROGRAM_BUILD_STATUS_ERROR;
-        let Some(device) = self.devices.iter().find(failed).or(self.devices.first()) else {
-            return Build::default();
-        };
+    fn build_info(&self, device: &Arc<UrDevice>) -> Build {
         let words = |name| {
             let bytes = self.object.build_info(device.id, name);
             bytes.map(text).unwrap_or_default()
