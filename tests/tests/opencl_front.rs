@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use offkit_cache::Kind;
 use offkit_tests::{Folder, Outcome, kept, need, offkit, opencl_driver, programs, root, skip, tool};
 
-/// The driver, a program that uses OpenCL, and the folder that names the driver to loaders.
+/// The driver, programs that use OpenCL, and the folder that names the driver to loaders.
 struct Front {
     library: PathBuf,
     folder: Folder,
@@ -28,13 +28,15 @@ impl Front {
         }
         let (library, folder) = (opencl_driver(), Folder::new());
         folder.drivers(&library);
-        let source = root().join("tests/opencl/front.c");
-        let mut compile = Command::new(compiler);
-        compile
-            .args(["-O1", "-Wall", "-o", "front"])
-            .arg(source)
-            .arg("-l:libOpenCL.so.1");
-        folder.run_command(&mut compile).ok();
+        for program in ["front", "rules"] {
+            let source = root().join(format!("tests/opencl/{program}.c"));
+            let mut compile = Command::new(&compiler);
+            compile
+                .args(["-O1", "-Wall", "-pthread", "-o", program])
+                .arg(source)
+                .arg("-l:libOpenCL.so.1");
+            folder.run_command(&mut compile).ok();
+        }
         Some(Front { library, folder })
     }
 
@@ -50,7 +52,18 @@ impl Front {
     /// Does a check of the program.
     #[track_caller]
     fn check(&self, words: &[&str]) -> String {
-        let printed = self.run(Command::new(self.folder.path("front")).args(words)).ok();
+        self.check_by("front", words)
+    }
+
+    /// Checks a rule of the specification.
+    #[track_caller]
+    fn check_rule(&self, rule: &str) {
+        self.check_by("rules", &[rule]);
+    }
+
+    #[track_caller]
+    fn check_by(&self, program: &str, words: &[&str]) -> String {
+        let printed = self.run(Command::new(self.folder.path(program)).args(words)).ok();
         assert!(printed.ends_with("done\n"), "{printed}");
         printed
     }
@@ -194,6 +207,12 @@ fn queues_run_out_of_order_and_wait_for_the_users_events() {
 fn events_tell_when_things_happened() {
     let Some(front) = Front::get() else { return };
     front.check(&["profiling"]);
+}
+
+#[test]
+fn commands_without_work_have_times_too() {
+    let Some(front) = Front::get() else { return };
+    front.check_rule("times");
 }
 
 #[test]

@@ -191,6 +191,9 @@ impl<W: Work> Fallout<W> {
             } else {
                 Ok(())
             };
+            // It is submitted and starts when nothing keeps it waiting any more, and that is when it is over.
+            node.stamp(1);
+            node.stamp(2);
             self.over(&node, outcome, Node::leave);
         }
         if self.has_callbacks {
