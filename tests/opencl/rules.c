@@ -34,12 +34,95 @@ static void times(void) {
     }
 }
 
+static cl_program unbuilt(const char *source) {
+    cl_int error;
+    cl_program program = clCreateProgramWithSource(context, 1, &source, NULL, &error);
+    OK(error);
+    return program;
+}
+
+static cl_program with_options(const char *source, const char *options) {
+    cl_program program = unbuilt(source);
+    OK(clBuildProgram(program, 1, &device, options, NULL, NULL));
+    return program;
+}
+
+static cl_program compiled(const char *source, const char *options) {
+    cl_program program = unbuilt(source);
+    OK(clCompileProgram(program, 1, &device, options, 0, NULL, NULL, NULL, NULL));
+    return program;
+}
+
+static cl_program linked(cl_uint count, cl_program *parts, const char *options) {
+    cl_int error;
+    cl_program program = clLinkProgram(context, 1, &device, options, count, parts, NULL, NULL, &error);
+    OK(error);
+    return program;
+}
+
+// The program of a program's binary, as it is before it is built.
+static cl_program from_binary(cl_program program) {
+    size_t size;
+    OK(clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, NULL));
+    unsigned char *bytes = malloc(size);
+    OK(clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof bytes, &bytes, NULL));
+    cl_int error;
+    const unsigned char *binary = bytes;
+    cl_program again = clCreateProgramWithBinary(context, 1, &device, &size, &binary, NULL, &error);
+    OK(error);
+    free(bytes);
+    return again;
+}
+
+static const char *SIZE = "kernel void k(global int *x) { x[get_global_id(0)] = get_local_size(0); }";
+
+// Launches 7 work-items in groups of 4.
+static cl_int uneven_launch(cl_program program) {
+    cl_int error;
+    cl_kernel kernel = clCreateKernel(program, "k", &error);
+    OK(error);
+    cl_command_queue commands = queue(0);
+    cl_mem buffer = clCreateBuffer(context, 0, 64, NULL, &error);
+    OK(error);
+    OK(clSetKernelArg(kernel, 0, sizeof buffer, &buffer));
+    size_t global = 7, local = 4;
+    error = clEnqueueNDRangeKernel(commands, kernel, 1, NULL, &global, &local, 0, NULL, NULL);
+    OK(clFinish(commands));
+    return error;
+}
+
+// Groups at the end of a range may be smaller only where all of the program is OpenCL C 2.0 or later, and not compiled
+// for even ranges.
+static void uneven(void) {
+    static const struct {
+        const char *options;
+        cl_int expected;
+    } cases[] = {
+        {"", CL_INVALID_WORK_GROUP_SIZE},
+        {"-cl-std=CL1.2", CL_INVALID_WORK_GROUP_SIZE},
+        {"-cl-std=CL3.0", CL_SUCCESS},
+        {"-cl-std=CL3.0 -cl-uniform-work-group-size", CL_INVALID_WORK_GROUP_SIZE},
+    };
+    for (int i = 0; i < 4; i++) {
+        cl_program program = with_options(SIZE, cases[i].options), part = compiled(SIZE, cases[i].options);
+        CHECK(uneven_launch(program) == cases[i].expected);
+        program = from_binary(program);
+        OK(clBuildProgram(program, 1, &device, "", NULL, NULL));
+        CHECK(uneven_launch(program) == cases[i].expected);
+        CHECK(uneven_launch(linked(1, &part, "")) == cases[i].expected);
+        part = from_binary(linked(1, &part, "-create-library"));
+        cl_program parts[] = {compiled("void other(void) {}", "-cl-std=CL3.0"), part};
+        CHECK(uneven_launch(linked(2, parts, "")) == cases[i].expected);
+    }
+}
+
 int main(int count, char **words) {
     static const struct {
         const char *name;
         void (*check)(void);
     } checks[] = {
         {"times", times},
+        {"uneven", uneven},
     };
     start();
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {

@@ -216,6 +216,12 @@ fn commands_without_work_have_times_too() {
 }
 
 #[test]
+fn uneven_groups_are_of_opencl_c_2_and_later() {
+    let Some(front) = Front::get() else { return };
+    front.check_rule("uneven");
+}
+
+#[test]
 fn host_and_kernels_share_memory() {
     let Some(front) = Front::get() else { return };
     front.check(&["memory"]);

@@ -1,6 +1,6 @@
 //! Compiling, linking and building programs.
 
-use crate::binary::Modules;
+use crate::binary::{Modules, Traces};
 use crate::c::{Callback, In, Out};
 use crate::context::Context;
 use crate::entry::Unmade;
@@ -62,7 +62,7 @@ fn modules(
             specialize(&mut module, constants);
             Ok((vec![module.to_bytes().into()], String::new()))
         }
-        Origin::Binary(_, modules) => Ok((modules.clone(), String::new())),
+        Origin::Binary(binary) => Ok((binary.modules.clone(), String::new())),
         Origin::Linked => {
             let log = "a program of other programs has nothing to compile".to_owned();
             Err(error(CL_INVALID_OPERATION, log))
@@ -218,15 +218,37 @@ fn facts(modules: &Modules) -> (Arc<[Kernel]>, usize) {
     (kernels.into(), size as usize)
 }
 
+/// What options leave in a program that is compiled or built with them.
+fn traces(program: &Program, options: &str) -> Traces {
+    let (for_device, words) = (source::for_device(options), source::words(options));
+    match &program.origin {
+        Origin::Source(_) => Traces {
+            for_device,
+            is_uniform: source::is_uniform(options),
+        },
+        // What it was compiled with before stays with it.
+        Origin::Binary(binary) => Traces {
+            for_device: kernel_options(&for_device, &[&binary.traces.for_device]),
+            is_uniform: binary.traces.is_uniform || source::has_uniform_option(&words),
+        },
+        _ => Traces {
+            for_device,
+            is_uniform: source::has_uniform_option(&words),
+        },
+    }
+}
+
 /// Notes how a compilation, a link or a build ended.
 fn settle(
     state: &mut State,
     options: &str,
+    traces: Traces,
     outcome: BuildResult<(Modules, String)>,
     binary_type: cl_program_binary_type,
 ) -> Result<()> {
     // Also of what fails: CL_PROGRAM_BUILD_OPTIONS answers with the options of the last attempt.
     state.options = options.to_owned();
+    state.traces = traces;
     Program::forget_source_info(state);
     match outcome {
         Ok((modules, log)) => {
@@ -278,24 +300,21 @@ pub(crate) fn clBuildProgram(
     built.check_free()?;
     require(!matches!(built.origin, Origin::Linked), CL_INVALID_OPERATION)?;
     let options = text(options);
+    let traces = traces(built, &options);
     let mut state = built.building();
     // Whatever comes of it, no kernel is to be made of the code that was there before.
     state.executable = None;
     let made = modules(built, &options, &[], &state.constants, CL_BUILD_PROGRAM_FAILURE);
     let made = made.and_then(|(modules, log)| {
-        let executable = make(
-            context,
-            &modules,
-            &source::for_device(&options),
-            CL_BUILD_PROGRAM_FAILURE,
-        )?;
+        let executable = make(context, &modules, &traces.for_device, CL_BUILD_PROGRAM_FAILURE)?;
         Ok((modules, log, executable))
     });
     let outcome = made.map(|(modules, log, executable)| {
         state.executable = Some(Arc::new(executable));
         (modules, log)
     });
-    let result = settle(&mut state, &options, outcome, CL_PROGRAM_BINARY_TYPE_EXECUTABLE);
+    let executable = CL_PROGRAM_BINARY_TYPE_EXECUTABLE;
+    let result = settle(&mut state, &options, traces, outcome, executable);
     // The caller's function may ask about the program.
     drop(state);
     notify(program, pfn_notify, user_data);
@@ -337,6 +356,7 @@ pub(crate) fn clCompileProgram(
     let result = settle(
         &mut state,
         &options,
+        traces(compiled, &options),
         outcome,
         CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT,
     );
@@ -393,6 +413,7 @@ pub(crate) fn clLinkProgram(
     let library = words.iter().any(|word| word == "-create-library");
     let mut modules = Modules::new();
     let mut parts = Vec::new();
+    let mut is_uniform = source::has_uniform_option(&words);
     for input in inputs {
         let input = Program::of(Out::from_pointer(*input))?;
         let state = input.object().state();
@@ -402,15 +423,20 @@ pub(crate) fn clLinkProgram(
         ];
         require(linkable.contains(&state.binary_type), CL_INVALID_OPERATION)?;
         modules.extend(state.modules.iter().cloned());
-        parts.push(source::for_device(&state.options));
+        parts.push(state.traces.for_device.clone());
+        // One that was not compiled for uneven ranges is a part of every kernel.
+        is_uniform |= state.traces.is_uniform;
     }
     // The plugin sees modules alone: what the parts were compiled with reaches it as options of the
     // link.
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
-    let for_device = kernel_options(&source::for_device(&options), &parts);
+    let traces = Traces {
+        for_device: kernel_options(&source::for_device(&options), &parts),
+        is_uniform,
+    };
     let program: Object<Program> = Program::new(record.clone(), Origin::Linked).insert()?;
     let mut state = program.object().building();
-    let outcome = link(context, &modules, library, &for_device).map(|executable| {
+    let outcome = link(context, &modules, library, &traces.for_device).map(|executable| {
         state.executable = executable.map(Arc::new);
         (modules, String::new())
     });
@@ -418,7 +444,7 @@ pub(crate) fn clLinkProgram(
         true => CL_PROGRAM_BINARY_TYPE_LIBRARY,
         false => CL_PROGRAM_BINARY_TYPE_EXECUTABLE,
     };
-    let result = settle(&mut state, &options, outcome, binary_type);
+    let result = settle(&mut state, &options, traces, outcome, binary_type);
     // As in a build.
     drop(state);
     let handle = program.give();

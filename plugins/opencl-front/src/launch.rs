@@ -85,7 +85,7 @@ pub(crate) fn clEnqueueNDRangeKernel(
                 .zip(&local)
                 .all(|(size, group)| size.is_multiple_of(*group))
         };
-        // Without that option the last groups of a range may be smaller, as OpenCL 2.0 has it.
+        // Of other kernels the last groups of a range may be smaller, as OpenCL 2.0 has it.
         require(!kernel.is_uniform || even(), CL_INVALID_WORK_GROUP_SIZE)?;
     }
     let to = Submission { count, list, event };

@@ -1,6 +1,6 @@
 //! Programs: objects, and how they are made.
 
-use crate::binary::{self, Modules};
+use crate::binary::{self, Binary, Modules, Traces};
 use crate::c::{In, Out};
 use crate::context::Context;
 use crate::failure::{Failure, Result, fail, require};
@@ -31,8 +31,7 @@ pub(crate) struct Program {
 pub(crate) enum Origin {
     Source(String),
     Il(Arc<[u8]>),
-    /// A binary, of this type and with these modules.
-    Binary(cl_program_binary_type, Modules),
+    Binary(Binary),
     /// Other programs.
     Linked,
 }
@@ -43,6 +42,7 @@ pub(crate) struct State {
     pub(crate) status: cl_build_status,
     pub(crate) options: String,
     pub(crate) log: String,
+    pub(crate) traces: Traces,
     pub(crate) binary_type: cl_program_binary_type,
     /// The SPIR-V that it is made of, with specialization constants in place.
     pub(crate) modules: Modules,
@@ -95,11 +95,13 @@ impl Program {
             status: CL_BUILD_NONE,
             ..State::default()
         };
-        if let Origin::Binary(binary_type, modules) = &origin {
-            state.binary_type = *binary_type;
-            state.modules.clone_from(modules);
+        if let Origin::Binary(binary) = &origin {
+            state.options.clone_from(&binary.options);
+            state.traces.clone_from(&binary.traces);
+            state.binary_type = binary.binary_type;
+            state.modules.clone_from(&binary.modules);
             // It was compiled when it was written, and can be linked without another compilation.
-            if *binary_type != CL_PROGRAM_BINARY_TYPE_NONE {
+            if binary.binary_type != CL_PROGRAM_BINARY_TYPE_NONE {
                 state.status = CL_BUILD_SUCCESS;
             }
         }
@@ -156,7 +158,7 @@ impl Program {
 
     /// Whether it was built for ranges that work-groups divide evenly.
     pub(crate) fn is_uniform(&self) -> bool {
-        self.state().options.contains("-cl-uniform-work-group-size")
+        self.state().traces.is_uniform
     }
 
     /// Refuses to change the code below kernels.
@@ -248,10 +250,8 @@ pub(crate) fn clCreateProgramWithBinary(
     if let Some(failure) = status.iter().find(|status| **status != CL_SUCCESS) {
         return fail(*failure);
     }
-    let (modules, binary_type, options) = read.ok_or(Failure(CL_INVALID_BINARY))?;
-    let program = Program::new(context, Origin::Binary(binary_type, modules));
-    program.state().options = options;
-    program.create()
+    let binary = read.ok_or(Failure(CL_INVALID_BINARY))?;
+    Program::new(context, Origin::Binary(binary)).create()
 }
 
 /// There are no kernels that are built in.

@@ -27,7 +27,7 @@ pub(crate) fn clGetProgramInfo(
         if state.modules.is_empty() {
             return Vec::new();
         }
-        binary::write(&state.modules, state.binary_type, &state.options)
+        binary::write(&state.modules, state.binary_type, &state.options, &state.traces)
     };
     let built = state.executable.is_some();
     match param_name {

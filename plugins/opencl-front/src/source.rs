@@ -93,6 +93,21 @@ pub(crate) fn for_device(options: &str) -> String {
     kernel_options(&words.join(" "), &[])
 }
 
+/// Whether a source that is compiled with these options is launched only with ranges that work-groups divide evenly:
+/// smaller groups at the ends of ranges came with OpenCL C 2.0.
+pub(crate) fn is_uniform(options: &str) -> bool {
+    let words = words(options);
+    // The compiler goes by the last one.
+    let version = words.iter().rev().find_map(|word| word.strip_prefix("-cl-std="));
+    has_uniform_option(&words)
+        || version.is_none_or(|version| version.to_ascii_uppercase().starts_with("CL1"))
+}
+
+/// Whether options ask for such ranges.
+pub(crate) fn has_uniform_option(words: &[String]) -> bool {
+    words.iter().any(|word| word == "-cl-uniform-work-group-size")
+}
+
 /// The options for the compiler.
 fn options(options: &str) -> Result<Vec<OsString>, SourceError> {
     // The driver of clang takes the second for an option of other targets.
@@ -220,11 +235,26 @@ pub(crate) fn as_text(text: &str, words: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::words;
+    use super::{is_uniform, words};
 
     #[test]
     fn options_are_words_and_quotes_keep_spaces() {
         let found = words(" -D A=1  -I \"my folder\" -DB=\"x y\"");
         assert_eq!(found, ["-D", "A=1", "-I", "my folder", "-DB=x y"]);
+    }
+
+    #[test]
+    fn ranges_are_even_before_opencl_c_2_and_where_options_say_so() {
+        for (options, expected) in [
+            ("", true),
+            ("-cl-std=CL1.1", true),
+            ("-cl-std=CL3.0", false),
+            ("-cl-std=CL3.0 -cl-std=CL1.2", true),
+            ("-cl-std=CLC++2021", false),
+            ("-cl-std=CL3.0 -cl-uniform-work-group-size", true),
+            ("-cl-std=CL3.0 -DA=\"-cl-uniform-work-group-size \"", false),
+        ] {
+            assert_eq!(is_uniform(options), expected, "{options}");
+        }
     }
 }
