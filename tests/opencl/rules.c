@@ -1,5 +1,6 @@
 // What OpenCL's specification says of calls that few programs make: `rules CHECK` does one check on the first device it finds.
 #include "front.h"
+#include <pthread.h>
 #include <unistd.h>
 
 // The times of a command that is over.
@@ -116,6 +117,64 @@ static void uneven(void) {
     }
 }
 
+static volatile int is_freed;
+
+static void CL_CALLBACK free_slowly(cl_command_queue queue, cl_uint count, void **pointers, void *data) {
+    (void)queue;
+    usleep(100000);
+    for (cl_uint i = 0; i < count; i++)
+        clSVMFree(data, pointers[i]);
+    is_freed = 1;
+}
+
+static volatile int failures;
+
+static void CL_CALLBACK count_failure(const char *text, const void *unused, size_t size, void *data) {
+    (void)text, (void)unused, (void)size, (void)data;
+    failures++;
+}
+
+static void *open_later(void *gate) {
+    usleep(50000);
+    OK(clSetUserEventStatus(gate, CL_COMPLETE));
+    return NULL;
+}
+
+// A command that frees is over when its function has returned, and not carried out where what it waits for fails.
+static void freeing(void) {
+    cl_int error;
+    context = clCreateContext(NULL, 1, &device, count_failure, NULL, &error);
+    OK(error);
+    for (int unordered = 0; unordered < 2; unordered++) {
+        failures = 0;
+        cl_command_queue commands = queue(unordered ? CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE : 0);
+        for (int finishes = 0; finishes < 2; finishes++) {
+            void *svm = clSVMAlloc(context, 0, 64, 0);
+            cl_event gate = clCreateUserEvent(context, &error), event;
+            OK(error);
+            is_freed = 0;
+            OK(clEnqueueSVMFree(commands, 1, &svm, free_slowly, context, 1, &gate, finishes ? NULL : &event));
+            // In another thread, which calls the function while this one waits.
+            pthread_t opener;
+            CHECK(!pthread_create(&opener, NULL, open_later, gate));
+            OK(finishes ? clFinish(commands) : clWaitForEvents(1, &event));
+            CHECK(is_freed);
+            CHECK(!pthread_join(opener, NULL));
+        }
+        void *svm = clSVMAlloc(context, 0, 64, 0);
+        cl_event gate = clCreateUserEvent(context, &error), event;
+        OK(error);
+        is_freed = 0;
+        OK(clEnqueueSVMFree(commands, 1, &svm, free_slowly, context, 1, &gate, &event));
+        OK(clSetUserEventStatus(gate, -7));
+        CHECK(clWaitForEvents(1, &event) == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+        CHECK(!is_freed);
+        while (!failures) {
+        }
+        CHECK(failures == 1);
+    }
+}
+
 int main(int count, char **words) {
     static const struct {
         const char *name;
@@ -123,6 +182,7 @@ int main(int count, char **words) {
     } checks[] = {
         {"times", times},
         {"uneven", uneven},
+        {"freeing", freeing},
     };
     start();
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {

@@ -222,6 +222,12 @@ fn uneven_groups_are_of_opencl_c_2_and_later() {
 }
 
 #[test]
+fn what_frees_is_over_when_all_is_freed() {
+    let Some(front) = Front::get() else { return };
+    front.check_rule("freeing");
+}
+
+#[test]
 fn host_and_kernels_share_memory() {
     let Some(front) = Front::get() else { return };
     front.check(&["memory"]);

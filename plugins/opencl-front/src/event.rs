@@ -44,6 +44,28 @@ impl Event {
         }
     }
 
+    /// One that the caller completes, or this crate for the caller.
+    pub(crate) fn of_user(context: Object<Context>) -> Result<Event> {
+        let plugin = context.object().plugin();
+        let raw = context.object().pi.raw();
+        let pi = own(
+            plugin,
+            |event| {
+                // SAFETY: the context is there.
+                *event = unsafe { plugin.create_user_event(raw) }?;
+                Ok(())
+            },
+            core::ptr::null_mut(),
+        )?;
+        let source = Source::User(context);
+        Ok(Event { pi, source })
+    }
+
+    /// Completes it, or has it fail.
+    pub(crate) fn set(&self, status: cl_int) -> Result<()> {
+        pi!(self.pi.plugin(), piEventSetStatus(self.pi.raw(), status))
+    }
+
     pub(crate) fn wait(&self) -> Result<()> {
         let raw = [self.pi.raw()];
         pi!(self.pi.plugin(), piEventsWait(1, raw.as_ptr()))
@@ -144,20 +166,7 @@ pub(crate) fn clGetEventInfo(
 }
 
 pub(crate) fn clCreateUserEvent(context: Out<_cl_context>) -> Result<cl_event> {
-    let context = Context::of(context)?;
-    let plugin = context.object().plugin();
-    let raw = context.object().pi.raw();
-    let pi = own(
-        plugin,
-        |event| {
-            // SAFETY: the context is there.
-            *event = unsafe { plugin.create_user_event(raw) }?;
-            Ok(())
-        },
-        core::ptr::null_mut(),
-    )?;
-    let source = Source::User(context);
-    Event { pi, source }.create()
+    Event::of_user(Context::of(context)?)?.create()
 }
 
 pub(crate) fn clSetUserEventStatus(event: Out<_cl_event>, execution_status: cl_int) -> Result<()> {
@@ -165,10 +174,7 @@ pub(crate) fn clSetUserEventStatus(event: Out<_cl_event>, execution_status: cl_i
     let event = event.object();
     require(matches!(event.source, Source::User(_)), CL_INVALID_EVENT)?;
     require(execution_status <= CL_COMPLETE, CL_INVALID_VALUE)?;
-    pi!(
-        event.pi.plugin(),
-        piEventSetStatus(event.pi.raw(), execution_status)
-    )
+    event.set(execution_status)
 }
 
 pub(crate) fn clRetainEvent(event: Out<_cl_event>) -> Result<()> {
@@ -328,7 +334,7 @@ pub(crate) fn clSetEventCallback(
 }
 
 /// Has a function called when an event has reached a status.
-pub(crate) fn call_back(
+fn call_back(
     event: &Object<Event>,
     status: cl_int,
     function: unsafe extern "C" fn(cl_event, cl_int, *mut c_void),

@@ -104,13 +104,59 @@ pub(crate) fn submit(
 
 /// Submits a command without work: it does nothing, once what it waits for is done.
 pub(crate) fn submit_nothing(queue: &Object<Queue>, command: cl_command_type, to: Submission) -> Result<()> {
-    submit(queue, command, to, |plugin, raw, count, list, event| {
-        pi!(
-            plugin,
-            // A marker without a list would wait for all that was submitted before, in a queue without order too.
-            piextUSMEnqueuePrefetch(raw, core::ptr::null(), 0, 0, count, list, event)
+    submit(queue, command, to, nothing)
+}
+
+/// Submits such a command as a part of another one: the caller knows neither it nor how it ends.
+pub(crate) fn submit_part(queue: &Queue, count: cl_uint, list: In<cl_event>) -> Result<Owned<pi_event>> {
+    with_wait_list(&queue.context, count, list, |count, list| {
+        own(
+            queue.plugin(),
+            |event| nothing(queue.plugin(), queue.raw(), count, list, event),
+            core::ptr::null_mut(),
         )
     })
+}
+
+fn nothing(
+    plugin: &Plugin,
+    queue: pi_queue,
+    count: cl_uint,
+    list: *const pi_event,
+    event: *mut pi_event,
+) -> Result<()> {
+    pi!(
+        plugin,
+        // A marker without a list would wait for all that was submitted before, in a queue without order too.
+        piextUSMEnqueuePrefetch(queue, core::ptr::null(), 0, 0, count, list, event)
+    )
+}
+
+/// Submits a command without work, and waits for it if the caller blocks.
+pub(crate) fn submit_nothing_and_wait(
+    queue: &Object<Queue>,
+    kind: cl_command_type,
+    blocking: cl_bool,
+    to: Submission,
+) -> Result<()> {
+    if blocking == CL_FALSE {
+        return submit_nothing(queue, kind, to);
+    }
+    // An event even where the caller wants none: this call waits for it.
+    let mut own: cl_event = core::ptr::null_mut();
+    let with_event = Submission {
+        event: Out::to(&mut own),
+        ..to
+    };
+    submit_nothing(queue, kind, with_event)?;
+    let event = Event::of(Out::from_pointer(own))?;
+    let waited = event.object().wait();
+    if waited.is_err() || to.event.is_null() {
+        Event::release(Out::from_pointer(own))?;
+        return waited;
+    }
+    to.event.write(own);
+    Ok(())
 }
 
 fn create(

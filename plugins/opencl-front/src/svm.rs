@@ -2,15 +2,17 @@
 
 use crate::c::{In, Out, UserData, call_free};
 use crate::context::Context;
-use crate::event::{Event, call_back};
+use crate::event::Event;
 use crate::failure::{Failure, Result, require};
 use crate::handle::{Handle, Handled, Object};
 use crate::kernel::Kernel;
-use crate::queue::{Queue, Submission, submit_nothing};
+use crate::pi::pi;
+use crate::queue::{Queue, Submission, submit_nothing, submit_nothing_and_wait, submit_part};
 use crate::transfer::is_pattern;
 use crate::usm;
 use cl::*;
 use core::ffi::c_void;
+use offkit_pi::ffi::{PI_EVENT_COMPLETE, pi_event, pi_int32};
 use offkit_pi::host::UsmKind;
 
 /// What the caller may say about an allocation.
@@ -58,47 +60,6 @@ pub(crate) fn clSVMFree(context: Out<_cl_context>, svm_pointer: Out<c_void>) {
     }
 }
 
-/// A command that does nothing, with its event also where the caller wants none: somebody here waits for it.
-struct Command(cl_event);
-
-impl Command {
-    fn submit(
-        queue: &Object<Queue>,
-        kind: cl_command_type,
-        count: cl_uint,
-        list: In<cl_event>,
-    ) -> Result<Command> {
-        let mut own: cl_event = core::ptr::null_mut();
-        let to = Submission {
-            count,
-            list,
-            event: Out::to(&mut own),
-        };
-        submit_nothing(queue, kind, to)?;
-        Ok(Command(own))
-    }
-
-    fn event(&self) -> Result<Object<Event>> {
-        Event::of(Out::from_pointer(self.0))
-    }
-
-    /// Leaves the event to the caller, if it wants one.
-    fn give_to(self, event: Out<cl_event>) {
-        if !event.is_null() {
-            event.write(self.0);
-            // The reference is the caller's now, and not this value's to give back.
-            core::mem::forget(self);
-        }
-    }
-}
-
-impl Drop for Command {
-    fn drop(&mut self) {
-        // It is this call's own, so that there is nothing to go wrong.
-        let _ = Event::release(Out::from_pointer(self.0));
-    }
-}
-
 /// Allocations that are freed when a command comes to it.
 struct Freeing {
     // A reference: the caller's function gets the handle, also of a queue that was released
@@ -107,6 +68,8 @@ struct Freeing {
     pointers: Vec<*mut c_void>,
     function: SvmNotify,
     data: UserData,
+    /// Set when they are freed.
+    freed: Object<Event>,
 }
 
 /// Frees allocations.
@@ -114,11 +77,12 @@ struct Freeing {
 /// # Safety
 ///
 /// `data` must be a [`Freeing`] in a box that is given away.
-unsafe extern "C" fn free_now(_: cl_event, status: cl_int, data: *mut c_void) {
+unsafe extern "C" fn free_now(_: pi_event, status: pi_int32, data: *mut c_void) {
     // SAFETY: by the caller's promise.
     let mut freeing = unsafe { Box::from_raw(data.cast::<Freeing>()) };
     // What it waited for has failed: the command was not carried out, and the caller still has the allocations.
     if status < 0 {
+        let _ = freeing.freed.object().set(status);
         return;
     }
     let freeing = &mut *freeing;
@@ -133,6 +97,7 @@ unsafe extern "C" fn free_now(_: cl_event, status: cl_int, data: *mut c_void) {
             }
         }
     }
+    let _ = freeing.freed.object().set(CL_COMPLETE);
 }
 
 pub(crate) fn clEnqueueSVMFree(
@@ -148,22 +113,30 @@ pub(crate) fn clEnqueueSVMFree(
     let queue = Queue::of(command_queue)?;
     let pointers = svm_pointers.as_in();
     let pointers = pointers.list(num_svm_pointers).ok_or(Failure(CL_INVALID_VALUE))?;
+    let freed = Event::of_user(queue.object().context.clone())?.insert()?;
     let freeing = Box::new(Freeing {
         queue: queue.clone(),
         pointers: pointers.to_vec(),
         function: pfn_free_func,
         data: UserData::new(user_data),
+        freed: freed.clone(),
     });
-    // An event even where the caller wants none: the freeing hangs on it.
-    let command = Command::submit(&queue, CL_COMMAND_SVM_FREE, count, list)?;
-    let freeing: *mut Freeing = Box::into_raw(freeing);
-    let data = UserData::new(Out::from_pointer(freeing.cast()));
-    call_back(&command.event()?, CL_COMPLETE, free_now, data).inspect_err(|_| {
-        // SAFETY: made above, and given to nobody.
-        drop(unsafe { Box::from_raw(freeing) });
-    })?;
-    command.give_to(event);
-    Ok(())
+    // Two commands: the caller's function is called when the first is over, and the second, which the caller knows, waits
+    // for it. Otherwise the command would be complete, and `clFinish` return, before anything is freed.
+    let first = submit_part(queue.object(), count, list)?;
+    let data = Box::into_raw(freeing);
+    let set = pi!(
+        queue.object().plugin(),
+        piEventSetCallback(first.raw(), PI_EVENT_COMPLETE, Some(free_now), data.cast())
+    );
+    if set.is_err() {
+        // SAFETY: made above, and not given away.
+        drop(unsafe { Box::from_raw(data) });
+    }
+    set?;
+    let list = freed.c();
+    let (count, list) = (1, In::from_pointer(&raw const list));
+    submit_nothing(&queue, CL_COMMAND_SVM_FREE, Submission { count, list, event })
 }
 
 pub(crate) fn clEnqueueSVMMemcpy(
@@ -225,12 +198,8 @@ pub(crate) fn clEnqueueSVMMap(
         !(invalidates && flags & (CL_MAP_READ | CL_MAP_WRITE) != 0),
         CL_INVALID_VALUE,
     )?;
-    let command = Command::submit(&queue, CL_COMMAND_SVM_MAP, count, list)?;
-    if blocking_map != CL_FALSE {
-        command.event()?.object().wait()?;
-    }
-    command.give_to(event);
-    Ok(())
+    let to = Submission { count, list, event };
+    submit_nothing_and_wait(&queue, CL_COMMAND_SVM_MAP, blocking_map, to)
 }
 
 pub(crate) fn clEnqueueSVMUnmap(
