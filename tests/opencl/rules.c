@@ -175,6 +175,36 @@ static void freeing(void) {
     }
 }
 
+// A transfer of nothing is a command like others: it waits, and does nothing.
+static void nothing(void) {
+    cl_int error, value = 5;
+    cl_command_queue commands = queue(0);
+    cl_mem from = clCreateBuffer(context, 0, 64, NULL, &error), to = clCreateBuffer(context, 0, 64, NULL, &error);
+    OK(error);
+    int *svm = clSVMAlloc(context, 0, 64, 0);
+    OK(clEnqueueReadBuffer(commands, from, CL_TRUE, 64, 0, &value, 0, NULL, NULL));
+    CHECK(clEnqueueReadBuffer(commands, from, CL_TRUE, 65, 0, &value, 0, NULL, NULL) == CL_INVALID_VALUE);
+    cl_event gate = clCreateUserEvent(context, &error), events[4];
+    OK(error);
+    OK(clEnqueueReadBuffer(commands, from, CL_FALSE, 0, 0, &value, 1, &gate, events));
+    OK(clEnqueueWriteBuffer(commands, from, CL_FALSE, 0, 0, &value, 1, &gate, events + 1));
+    OK(clEnqueueCopyBuffer(commands, from, to, 0, 0, 0, 1, &gate, events + 2));
+    OK(clEnqueueSVMMemcpy(commands, CL_FALSE, svm, svm + 1, 0, 1, &gate, events + 3));
+    cl_command_type types[] = {CL_COMMAND_READ_BUFFER, CL_COMMAND_WRITE_BUFFER, CL_COMMAND_COPY_BUFFER, CL_COMMAND_SVM_MEMCPY};
+    for (int i = 0; i < 4; i++) {
+        cl_int status;
+        cl_command_type type;
+        OK(clGetEventInfo(events[i], CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL));
+        OK(clGetEventInfo(events[i], CL_EVENT_COMMAND_TYPE, sizeof type, &type, NULL));
+        CHECK(status > CL_COMPLETE && type == types[i]);
+    }
+    OK(clSetUserEventStatus(gate, CL_COMPLETE));
+    OK(clFinish(commands));
+    OK(clEnqueueWriteBuffer(commands, from, CL_TRUE, 0, 0, &value, 4, events, NULL));
+    OK(clEnqueueSVMMemcpy(commands, CL_TRUE, svm, svm + 1, 0, 4, events, NULL));
+    CHECK(value == 5);
+}
+
 int main(int count, char **words) {
     static const struct {
         const char *name;
@@ -183,6 +213,7 @@ int main(int count, char **words) {
         {"times", times},
         {"uneven", uneven},
         {"freeing", freeing},
+        {"nothing", nothing},
     };
     start();
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {

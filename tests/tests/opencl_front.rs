@@ -228,6 +228,12 @@ fn what_frees_is_over_when_all_is_freed() {
 }
 
 #[test]
+fn transfers_of_nothing_are_commands() {
+    let Some(front) = Front::get() else { return };
+    front.check_rule("nothing");
+}
+
+#[test]
 fn host_and_kernels_share_memory() {
     let Some(front) = Front::get() else { return };
     front.check(&["memory"]);

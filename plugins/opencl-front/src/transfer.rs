@@ -5,7 +5,7 @@ use crate::failure::{Failure, Result, require};
 use crate::handle::{Handled, Object};
 use crate::memory::Memory;
 use crate::pi::pi;
-use crate::queue::{Queue, Submission, submit, submit_nothing};
+use crate::queue::{Queue, Submission, submit, submit_nothing, submit_nothing_and_wait};
 use cl::*;
 use core::ffi::c_void;
 use offkit_pi::ffi::{pi_buff_rect_offset_struct, pi_buff_rect_region_struct};
@@ -35,6 +35,10 @@ pub(crate) fn clEnqueueReadBuffer(
     memory.check_range(offset, size)?;
     memory.check_host_access(CL_MEM_HOST_WRITE_ONLY)?;
     let to = Submission { count, list, event };
+    // To OpenCL 3.0 it is a command that does nothing, to the plugin an error.
+    if size == 0 {
+        return submit_nothing_and_wait(&queue, CL_COMMAND_READ_BUFFER, blocking_read, to);
+    }
     submit(
         &queue,
         CL_COMMAND_READ_BUFFER,
@@ -75,6 +79,9 @@ pub(crate) fn clEnqueueWriteBuffer(
     memory.check_range(offset, size)?;
     memory.check_host_access(CL_MEM_HOST_READ_ONLY)?;
     let to = Submission { count, list, event };
+    if size == 0 {
+        return submit_nothing_and_wait(&queue, CL_COMMAND_WRITE_BUFFER, blocking_write, to);
+    }
     submit(
         &queue,
         CL_COMMAND_WRITE_BUFFER,
@@ -115,6 +122,9 @@ pub(crate) fn clEnqueueCopyBuffer(
     source.check_range(src_offset, size)?;
     target.check_range(dst_offset, size)?;
     let to = Submission { count, list, event };
+    if size == 0 {
+        return submit_nothing(&queue, CL_COMMAND_COPY_BUFFER, to);
+    }
     submit(
         &queue,
         CL_COMMAND_COPY_BUFFER,
@@ -333,7 +343,6 @@ pub(crate) fn clEnqueueFillBuffer(
     require(fits, CL_INVALID_VALUE)?;
     memory.check_range(offset, size)?;
     let to = Submission { count, list, event };
-    // To OpenCL it is a command that does nothing, to the plugin an error.
     if size == 0 {
         return submit_nothing(&queue, CL_COMMAND_FILL_BUFFER, to);
     }

@@ -7,7 +7,7 @@ use crate::failure::{Failure, Result, fail, require};
 use crate::handle::{Handle, Handled};
 use crate::kernel::Kernel;
 use crate::pi::{number, pi};
-use crate::queue::{Queue, Submission, submit, submit_nothing};
+use crate::queue::{Queue, Submission, submit, submit_nothing, submit_nothing_and_wait};
 use crate::transfer::is_pattern;
 use cl::*;
 use core::ffi::c_void;
@@ -200,6 +200,9 @@ pub(crate) fn copy(
     // The plugin interface has this error for buffers, and takes addresses as they come.
     let overlaps = source.addr().abs_diff(target.addr()) < size;
     require(!overlaps, CL_MEM_COPY_OVERLAP)?;
+    if size == 0 {
+        return submit_nothing_and_wait(&queue, command, blocking, to);
+    }
     submit(&queue, command, to, |plugin, raw, count, list, event| {
         pi!(
             plugin,
