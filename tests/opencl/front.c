@@ -282,21 +282,23 @@ static void memory(void) {
 struct given_up {
     volatile int is_told;
     int memory[1024], found;
+    void *handle;
 };
 
 // Whether a context is gone, and whether its memory was given up by then.
 static volatile int is_context_gone;
 static volatile int was_told_before;
+static cl_context gone;
 
 static void CL_CALLBACK context_gone(cl_context context, void *data) {
-    (void)context;
+    gone = context;
     was_told_before = ((struct given_up *)data)->is_told;
     is_context_gone = 1;
 }
 
 static void CL_CALLBACK give_up(cl_mem buffer, void *data) {
-    (void)buffer;
     struct given_up *given_up = data;
+    given_up->handle = buffer;
     given_up->found = given_up->memory[0];
     given_up->is_told = 1;
 }
@@ -330,7 +332,7 @@ static void lent(void) {
         OK(clSetUserEventStatus(gate, CL_COMPLETE));
         while (!used.is_told) {
         }
-        CHECK(used.found == 7);
+        CHECK(used.found == 7 && used.handle == buffer && idle.handle == other);
         OK(clReleaseEvent(gate));
         if (!goes)
             OK(clReleaseCommandQueue(commands));
@@ -357,7 +359,7 @@ static void lent(void) {
     OK(clReleaseEvent(gate));
     while (!is_context_gone) {
     }
-    CHECK(was_told_before);
+    CHECK(was_told_before && gone == own && used.handle == buffer);
 }
 
 static volatile int is_asked;

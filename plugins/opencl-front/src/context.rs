@@ -11,7 +11,7 @@ use crate::platform::{Platform, of_type, platform_or_default};
 use cl::*;
 use core::ffi::c_void;
 use offkit_pi::host;
-use offkit_sync::{Arc, Mutex, MutexGuard, PoisonError};
+use offkit_sync::{Arc, AtomicUsize, Mutex, MutexGuard, Ordering, PoisonError};
 
 /// A context.
 pub(crate) struct Context {
@@ -22,6 +22,8 @@ pub(crate) struct Context {
     pub(crate) notify: Option<ErrorNotify>,
     /// Called when the context is gone, the last one first.
     destructors: Mutex<Vec<Callback<_cl_context>>>,
+    /// The handle, which they are called with.
+    pub(crate) name: AtomicUsize,
     // Numbers and no references: a queue keeps its context, and each would keep the other for good.
     /// Its queues, by the plugin's handles; one that the caller has released stays until its commands are over.
     queues: Mutex<Vec<usize>>,
@@ -40,6 +42,7 @@ impl Context {
             properties,
             notify,
             destructors: Mutex::default(),
+            name: AtomicUsize::new(0),
             queues: Mutex::default(),
         })
     }
@@ -102,7 +105,7 @@ impl Drop for Context {
     fn drop(&mut self) {
         let destructors = core::mem::take(self.destructors.get_mut().unwrap_or_else(PoisonError::into_inner));
         for callback in destructors.into_iter().rev() {
-            callback.call(core::ptr::null_mut());
+            callback.call(core::ptr::with_exposed_provenance_mut(self.name.load(Ordering::Relaxed)));
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::program::Program;
 use crate::queue::Queue;
 use cl::*;
 use offkit_pi::plugin::slab::{Kind, Record, Slab};
-use offkit_sync::LazyLock;
+use offkit_sync::{LazyLock, Ordering};
 
 /// A reference to an object.
 pub(crate) type Object<T> = Record<T, ()>;
@@ -90,8 +90,13 @@ pub(crate) trait Handled: Sized + Send + Sync + 'static {
 
     /// Makes an object, and gives the caller its handle.
     fn create(self) -> Result<*mut Self::C> {
-        self.insert().map(Handle::give)
+        let object = self.insert()?;
+        object.object().named(object.handle());
+        Ok(object.give())
     }
+
+    /// Told the handle before the caller is, for objects that need it when they are dropped.
+    fn named(&self, _handle: usize) {}
 
     /// The object of a handle.
     fn of(handle: Out<Self::C>) -> Result<Object<Self>> {
@@ -114,7 +119,7 @@ pub(crate) trait Handled: Sized + Send + Sync + 'static {
 }
 
 macro_rules! handled {
-    ($($type:ident: $slab:ident, $c:ident, $invalid:ident;)*) => {$(
+    ($($type:ident: $slab:ident, $c:ident, $invalid:ident $(, $name:ident)?;)*) => {$(
         impl Handled for $type {
             type C = $c;
             const INVALID: cl_int = $invalid;
@@ -122,6 +127,11 @@ macro_rules! handled {
             fn slab() -> &'static Slab<Self, ()> {
                 &OBJECTS.$slab
             }
+            $(
+                fn named(&self, handle: usize) {
+                    self.$name.store(handle, Ordering::Relaxed);
+                }
+            )?
         }
     )*};
 }
@@ -129,9 +139,9 @@ macro_rules! handled {
 handled! {
     Platform: platforms, _cl_platform_id, CL_INVALID_PLATFORM;
     Device: devices, _cl_device_id, CL_INVALID_DEVICE;
-    Context: contexts, _cl_context, CL_INVALID_CONTEXT;
+    Context: contexts, _cl_context, CL_INVALID_CONTEXT, name;
     Queue: queues, _cl_command_queue, CL_INVALID_COMMAND_QUEUE;
-    Memory: memories, _cl_mem, CL_INVALID_MEM_OBJECT;
+    Memory: memories, _cl_mem, CL_INVALID_MEM_OBJECT, name;
     Program: programs, _cl_program, CL_INVALID_PROGRAM;
     Kernel: kernels, _cl_kernel, CL_INVALID_KERNEL;
     Event: events, _cl_event, CL_INVALID_EVENT;

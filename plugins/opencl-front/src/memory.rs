@@ -13,7 +13,7 @@ use core::ffi::c_void;
 use offkit_pi::ffi::{PI_BUFFER_CREATE_TYPE_REGION, pi_buffer_region_struct, pi_mem};
 use offkit_pi::host::{Owned, Plugin};
 use offkit_sync::{Arc, Mutex, MutexGuard, PoisonError};
-use offkit_sync::{AtomicU32, Ordering};
+use offkit_sync::{AtomicU32, AtomicUsize, Ordering};
 
 /// A buffer, or a part of one.
 pub(crate) struct Memory {
@@ -34,11 +34,14 @@ pub(crate) struct Memory {
     map_count: AtomicU32,
     /// Called when the object is gone, and the commands that may use it.
     destructors: Mutex<Vec<Callback<_cl_mem>>>,
+    /// The handle, which they are called with.
+    pub(crate) name: AtomicUsize,
 }
 
 /// Functions of the caller's that are called when this is dropped, the last one first.
 struct Destructors {
     callbacks: Vec<Callback<_cl_mem>>,
+    name: usize,
     /// Its own functions are called behind those of what is in it.
     _context: Object<Context>,
 }
@@ -46,7 +49,7 @@ struct Destructors {
 impl Drop for Destructors {
     fn drop(&mut self) {
         for callback in core::mem::take(&mut self.callbacks).into_iter().rev() {
-            callback.call(core::ptr::null_mut());
+            callback.call(core::ptr::with_exposed_provenance_mut(self.name));
         }
     }
 }
@@ -115,6 +118,7 @@ impl Drop for Memory {
         if !callbacks.is_empty() {
             let destructors = Destructors {
                 callbacks,
+                name: self.name.load(Ordering::Relaxed),
                 _context: self.context.clone(),
             };
             self.context.object().drop_behind_commands(&Arc::new(destructors));
@@ -195,6 +199,7 @@ fn create(
         mapped: Mutex::default(),
         map_count: AtomicU32::new(0),
         destructors: Mutex::default(),
+        name: AtomicUsize::new(0),
     };
     memory.create()
 }
@@ -276,6 +281,7 @@ pub(crate) fn clCreateSubBuffer(
         mapped: Mutex::default(),
         map_count: AtomicU32::new(0),
         destructors: Mutex::default(),
+        name: AtomicUsize::new(0),
         parent: Some((parent.clone(), region.origin)),
     };
     memory.create()
