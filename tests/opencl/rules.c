@@ -205,6 +205,48 @@ static void nothing(void) {
     CHECK(value == 5);
 }
 
+static void CL_CALLBACK note(cl_event event, cl_int status, void *data) {
+    (void)event;
+    *(volatile cl_int *)data = status;
+}
+
+// A command that fails has a code of OpenCL's, whoever asks; an event of the caller's has the caller's number.
+static void codes(void) {
+    cl_int error, status;
+    volatile cl_int told = 1;
+    cl_device_id devices[4];
+    cl_uint count;
+    OK(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 4, devices, &count));
+    // The last one checks every access.
+    device = devices[count - 1];
+    context = clCreateContext(NULL, 1, &device, NULL, NULL, &error);
+    OK(error);
+    cl_command_queue commands = queue(0);
+    cl_kernel kernel = clCreateKernel(from_source("kernel void k(global int *x) { x[100000000] = 1; }"), "k", &error);
+    OK(error);
+    cl_mem buffer = clCreateBuffer(context, 0, 64, NULL, &error);
+    OK(error);
+    OK(clSetKernelArg(kernel, 0, sizeof buffer, &buffer));
+    size_t one = 1;
+    cl_event event, own = clCreateUserEvent(context, &error);
+    OK(error);
+    OK(clEnqueueNDRangeKernel(commands, kernel, 1, NULL, &one, NULL, 0, NULL, &event));
+    OK(clSetEventCallback(event, CL_COMPLETE, note, (void *)&told));
+    CHECK(clWaitForEvents(1, &event) == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+    OK(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL));
+    CHECK(status == CL_OUT_OF_RESOURCES);
+    while (told == 1) {
+    }
+    CHECK(told == CL_OUT_OF_RESOURCES);
+    told = 1;
+    OK(clSetEventCallback(own, CL_COMPLETE, note, (void *)&told));
+    OK(clSetUserEventStatus(own, -1000));
+    while (told == 1) {
+    }
+    OK(clGetEventInfo(own, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL));
+    CHECK(told == -1000 && status == -1000);
+}
+
 int main(int count, char **words) {
     static const struct {
         const char *name;
@@ -214,6 +256,7 @@ int main(int count, char **words) {
         {"uneven", uneven},
         {"freeing", freeing},
         {"nothing", nothing},
+        {"codes", codes},
     };
     start();
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {

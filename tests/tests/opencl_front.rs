@@ -234,6 +234,12 @@ fn transfers_of_nothing_are_commands() {
 }
 
 #[test]
+fn commands_fail_with_codes_of_opencl() {
+    let Some(front) = Front::get() else { return };
+    front.check_rule("codes");
+}
+
+#[test]
 fn host_and_kernels_share_memory() {
     let Some(front) = Front::get() else { return };
     front.check(&["memory"]);

@@ -105,7 +105,9 @@ impl Drop for Context {
     fn drop(&mut self) {
         let destructors = core::mem::take(self.destructors.get_mut().unwrap_or_else(PoisonError::into_inner));
         for callback in destructors.into_iter().rev() {
-            callback.call(core::ptr::with_exposed_provenance_mut(self.name.load(Ordering::Relaxed)));
+            callback.call(core::ptr::with_exposed_provenance_mut(
+                self.name.load(Ordering::Relaxed),
+            ));
         }
     }
 }

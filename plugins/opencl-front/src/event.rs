@@ -3,7 +3,7 @@
 use crate::answer::Place;
 use crate::c::{In, Out, UserData, call_event};
 use crate::context::Context;
-use crate::failure::{Failure, Result, fail, require};
+use crate::failure::{Failure, Result, fail, known, require};
 use crate::handle::{Handle, Handled, Object};
 use crate::pi::{number, own, pi};
 use crate::queue::Queue;
@@ -72,13 +72,23 @@ impl Event {
     }
 
     fn status(&self) -> Result<cl_int> {
-        number(|size, value| {
+        let status = number(|size, value| {
             let (event, none) = (self.pi.raw(), core::ptr::null_mut());
             pi!(
                 self.pi.plugin(),
                 piEventGetInfo(event, PI_EVENT_INFO_COMMAND_EXECUTION_STATUS, size, value, none)
             )
-        })
+        })?;
+        Ok(self.told(status))
+    }
+
+    /// A status as the caller is told.
+    fn told(&self, status: cl_int) -> cl_int {
+        match &self.source {
+            Source::Command(..) => known(status),
+            // The caller's own number, whatever it is.
+            Source::User(_) => status,
+        }
     }
 }
 
@@ -256,7 +266,7 @@ unsafe extern "C" fn report(event: pi_event, reached: pi_int32, data: *mut c_voi
         pi!(plugin, piEventGetInfo(event, name, size, value, none))
     });
     let words = status.ok().and_then(|_| plugin.last_message());
-    let words = words.unwrap_or_else(|| format!("a command has failed with {reached}"));
+    let words = words.unwrap_or_else(|| format!("a command has failed with {}", known(reached)));
     if let Ok(text) = CString::new(words) {
         notify.call(&text);
     }
@@ -311,7 +321,10 @@ unsafe extern "C" fn tell(_: pi_event, reached: pi_int32, data: *mut c_void) {
     // SAFETY: by the caller's promise.
     let told = unsafe { Box::from_raw(data.cast::<Told>()) };
     // A failure is told as such, and else the status that was asked for, even if the command is past it.
-    let status = if reached < 0 { reached } else { told.status };
+    let status = match reached {
+        ..0 => told.event.object().told(reached),
+        _ => told.status,
+    };
     call_event(told.function, told.event.c(), status, told.data);
 }
 

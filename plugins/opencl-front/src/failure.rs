@@ -13,11 +13,15 @@ impl From<PiError> for Failure {
     fn from(error: PiError) -> Failure {
         tracing::debug!(%error, "a command of OpenCL fails");
         match error.result().0 {
-            // Numbers of the plugin interface alone.
-            code if code <= -995 || code >= 0 => Failure(CL_OUT_OF_RESOURCES),
-            code => Failure(code),
+            0.. => Failure(CL_OUT_OF_RESOURCES),
+            code => Failure(known(code)),
         }
     }
+}
+
+/// A code as OpenCL has it, and for numbers of the plugin interface alone what comes nearest.
+pub(crate) const fn known(code: cl_int) -> cl_int {
+    if code <= -995 { CL_OUT_OF_RESOURCES } else { code }
 }
 
 /// Fails with a code.
