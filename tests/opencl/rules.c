@@ -247,6 +247,35 @@ static void codes(void) {
     CHECK(told == -1000 && status == -1000);
 }
 
+// What is told of a kernel's first argument: its type, or an error.
+static const char *argument_type(cl_program program, cl_int expected) {
+    static char type[64];
+    cl_int error;
+    cl_kernel kernel = clCreateKernel(program, "k", &error);
+    OK(error);
+    cl_kernel_arg_type_qualifier qualifiers = 0;
+    cl_kernel_arg_address_qualifier space;
+    CHECK(clGetKernelArgInfo(kernel, 0, CL_KERNEL_ARG_TYPE_QUALIFIER, sizeof qualifiers, &qualifiers, NULL) == expected);
+    CHECK(expected || qualifiers == CL_KERNEL_ARG_TYPE_VOLATILE);
+    CHECK(clGetKernelArgInfo(kernel, 0, CL_KERNEL_ARG_TYPE_NAME, sizeof type, type, NULL) == expected);
+    OK(clGetKernelArgInfo(kernel, 0, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof space, &space, NULL));
+    CHECK(space == CL_KERNEL_ARG_ADDRESS_GLOBAL);
+    OK(clReleaseKernel(kernel));
+    return type;
+}
+
+// Types of arguments are those of the source, also behind a link and with a header; a binary's are not known.
+static void arguments(void) {
+    const char *text = "#include <t.h>\nkernel void k(volatile global T *x) {}", *header = "typedef unsigned T;", *name = "t.h";
+    cl_program part = unbuilt(text), headers = unbuilt(header);
+    OK(clCompileProgram(part, 1, &device, "-cl-kernel-arg-info", 1, &headers, &name, NULL, NULL));
+    cl_program parts[] = {compiled("void other(void) {}", ""), part}, program = linked(2, parts, "");
+    CHECK(!strcmp(argument_type(program, CL_SUCCESS), "T*"));
+    program = from_binary(program);
+    OK(clBuildProgram(program, 1, &device, "", NULL, NULL));
+    argument_type(program, CL_KERNEL_ARG_INFO_NOT_AVAILABLE);
+}
+
 int main(int count, char **words) {
     static const struct {
         const char *name;
@@ -257,6 +286,7 @@ int main(int count, char **words) {
         {"freeing", freeing},
         {"nothing", nothing},
         {"codes", codes},
+        {"arguments", arguments},
     };
     start();
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {

@@ -240,6 +240,12 @@ fn commands_fail_with_codes_of_opencl() {
 }
 
 #[test]
+fn types_of_arguments_are_the_sources_or_not_known() {
+    let Some(front) = Front::get() else { return };
+    front.check_rule("arguments");
+}
+
+#[test]
 fn host_and_kernels_share_memory() {
     let Some(front) = Front::get() else { return };
     front.check(&["memory"]);

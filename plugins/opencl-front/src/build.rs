@@ -9,6 +9,7 @@ use crate::handle::{Handle, Handled, Object};
 use crate::pi::{own, pi};
 use crate::program::{Origin, Program, State};
 use crate::source::{self, Header, SourceError};
+use crate::source_info::Compilation;
 use cl::*;
 use core::ffi::{c_char, c_void};
 use offkit_pi::ffi::{pi_device, pi_program};
@@ -238,17 +239,31 @@ fn traces(program: &Program, options: &str) -> Traces {
     }
 }
 
+/// The source of a program that is compiled or built, if it has one.
+fn sources(program: &Program, options: &str, headers: Vec<Header>) -> Vec<Arc<Compilation>> {
+    match &program.origin {
+        Origin::Source(text) => vec![Arc::new(Compilation {
+            text: Arc::clone(text),
+            options: options.to_owned(),
+            headers,
+        })],
+        _ => Vec::new(),
+    }
+}
+
 /// Notes how a compilation, a link or a build ended.
 fn settle(
     state: &mut State,
     options: &str,
     traces: Traces,
+    sources: Vec<Arc<Compilation>>,
     outcome: BuildResult<(Modules, String)>,
     binary_type: cl_program_binary_type,
 ) -> Result<()> {
     // Also of what fails: CL_PROGRAM_BUILD_OPTIONS answers with the options of the last attempt.
     state.options = options.to_owned();
     state.traces = traces;
+    state.sources = sources;
     Program::forget_source_info(state);
     match outcome {
         Ok((modules, log)) => {
@@ -314,7 +329,8 @@ pub(crate) fn clBuildProgram(
         (modules, log)
     });
     let executable = CL_PROGRAM_BINARY_TYPE_EXECUTABLE;
-    let result = settle(&mut state, &options, traces, outcome, executable);
+    let sources = sources(built, &options, Vec::new());
+    let result = settle(&mut state, &options, traces, sources, outcome, executable);
     // The caller's function may ask about the program.
     drop(state);
     notify(program, pfn_notify, user_data);
@@ -357,6 +373,7 @@ pub(crate) fn clCompileProgram(
         &mut state,
         &options,
         traces(compiled, &options),
+        sources(compiled, &options, headers),
         outcome,
         CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT,
     );
@@ -379,7 +396,7 @@ fn headers(count: cl_uint, programs: In<cl_program>, names: Out<*const c_char>) 
         let Origin::Source(text) = &program.object().origin else {
             return fail(CL_INVALID_OPERATION);
         };
-        headers.push((name.to_string_lossy().into_owned(), text.clone()));
+        headers.push((name.to_string_lossy().into_owned(), text.to_string()));
     }
     Ok(headers)
 }
@@ -412,6 +429,7 @@ pub(crate) fn clLinkProgram(
     require(words.iter().all(known), CL_INVALID_LINKER_OPTIONS)?;
     let library = words.iter().any(|word| word == "-create-library");
     let mut modules = Modules::new();
+    let mut sources = Vec::new();
     let mut parts = Vec::new();
     let mut is_uniform = source::has_uniform_option(&words);
     for input in inputs {
@@ -423,6 +441,7 @@ pub(crate) fn clLinkProgram(
         ];
         require(linkable.contains(&state.binary_type), CL_INVALID_OPERATION)?;
         modules.extend(state.modules.iter().cloned());
+        sources.extend(state.sources.iter().cloned());
         parts.push(state.traces.for_device.clone());
         // One that was not compiled for uneven ranges is a part of every kernel.
         is_uniform |= state.traces.is_uniform;
@@ -444,7 +463,7 @@ pub(crate) fn clLinkProgram(
         true => CL_PROGRAM_BINARY_TYPE_LIBRARY,
         false => CL_PROGRAM_BINARY_TYPE_EXECUTABLE,
     };
-    let result = settle(&mut state, &options, traces, outcome, binary_type);
+    let result = settle(&mut state, &options, traces, sources, outcome, binary_type);
     // As in a build.
     drop(state);
     let handle = program.give();

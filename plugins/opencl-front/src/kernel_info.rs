@@ -10,7 +10,7 @@ use crate::pi::{number, pi};
 use cl::*;
 use core::ffi::c_void;
 use offkit_pi::ffi::{PI_KERNEL_MAX_SUB_GROUP_SIZE, pi_kernel_group_info};
-use offkit_spirv::{ImageDimensions, Parameter, ParameterKind, Scalar, Storage};
+use offkit_spirv::{ParameterKind, Storage};
 
 pub(crate) fn clGetKernelInfo(
     kernel: Out<_cl_kernel>,
@@ -48,8 +48,8 @@ fn attributes(kernel: &Kernel) -> String {
         sub_group.map(|size| format!("intel_reqd_sub_group_size({size})")),
     ];
     let info = kernel.program.object().source_info();
-    let others = info.as_ref().and_then(|info| info.get(&facts.name));
-    let others = others
+    let others = info
+        .get(&facts.name)
         .into_iter()
         .flat_map(|kernel| kernel.attributes.iter().cloned());
     found
@@ -70,13 +70,12 @@ pub(crate) fn clGetKernelArgInfo(
 ) -> Result<()> {
     let kernel = Kernel::of(kernel)?;
     let info = kernel.object().program.object().source_info();
-    let info = info
-        .as_ref()
-        .and_then(|info| info.get(&kernel.object().facts().name));
+    let info = info.get(&kernel.object().facts().name);
     let source = info.and_then(|kernel| kernel.arguments.get(arg_index as usize));
     let parameter = kernel.object().facts().parameters.get(arg_index as usize);
     let parameter = parameter.ok_or(Failure(CL_INVALID_ARG_INDEX))?;
     let place = Place::new(param_value_size, param_value, param_value_size_ret);
+    let unknown = Failure(CL_KERNEL_ARG_INFO_NOT_AVAILABLE);
     match param_name {
         CL_KERNEL_ARG_ADDRESS_QUALIFIER => place.number(match &parameter.kind {
             ParameterKind::Pointer { storage, .. } => match storage {
@@ -89,67 +88,17 @@ pub(crate) fn clGetKernelArgInfo(
         }),
         // Only images and pipes have one, and the devices have neither.
         CL_KERNEL_ARG_ACCESS_QUALIFIER => place.number(CL_KERNEL_ARG_ACCESS_NONE),
-        CL_KERNEL_ARG_TYPE_NAME => match source {
-            Some(source) => place.text(&source.type_name),
-            None => place.text(&type_name(parameter)),
-        },
-        CL_KERNEL_ARG_TYPE_QUALIFIER => place.number(match source {
-            Some(source) => source.qualifiers,
-            None if parameter.read_only => CL_KERNEL_ARG_TYPE_CONST,
-            None => CL_KERNEL_ARG_TYPE_NONE,
-        }),
-        CL_KERNEL_ARG_NAME => match source.map(|source| &source.name).or(parameter.name.as_ref()) {
-            Some(name) => place.text(name),
-            None => fail(CL_KERNEL_ARG_INFO_NOT_AVAILABLE),
-        },
+        // SPIR-V has no signs of integers and no names of pointers' targets: nothing is better than what can be guessed.
+        CL_KERNEL_ARG_TYPE_NAME => {
+            let kept = source.map(|source| &source.type_name);
+            place.text(kept.or(parameter.source_type.as_ref()).ok_or(unknown)?)
+        }
+        CL_KERNEL_ARG_TYPE_QUALIFIER => place.number(source.ok_or(unknown)?.qualifiers),
+        CL_KERNEL_ARG_NAME => {
+            let kept = source.map(|source| &source.name);
+            place.text(kept.or(parameter.name.as_ref()).ok_or(unknown)?)
+        }
         _ => fail(CL_INVALID_VALUE),
-    }
-}
-
-/// The type of a parameter in OpenCL C: as the compiler kept it, or what can be told from SPIR-V, in which integers have
-/// no sign.
-fn type_name(parameter: &Parameter) -> String {
-    if let Some(name) = &parameter.source_type {
-        return name.clone();
-    }
-    match &parameter.kind {
-        ParameterKind::Scalar(scalar) => scalar_name(*scalar).to_owned(),
-        ParameterKind::Vector { component, count } => format!("{}{count}", scalar_name(*component)),
-        ParameterKind::Pointer { pointee, .. } => format!("{}*", pointee.name),
-        ParameterKind::ByValue { value } | ParameterKind::Struct { value } => value.name.clone(),
-        ParameterKind::Image {
-            dimensions, array, ..
-        } => image_name(*dimensions, *array).to_owned(),
-        ParameterKind::Sampler => "sampler_t".to_owned(),
-        ParameterKind::Pipe => "pipe".to_owned(),
-        ParameterKind::Event => "event_t".to_owned(),
-        ParameterKind::DeviceEvent => "clk_event_t".to_owned(),
-        ParameterKind::Queue => "queue_t".to_owned(),
-        ParameterKind::Other(words) => words.clone(),
-        _ => "unknown".to_owned(),
-    }
-}
-
-fn image_name(dimensions: ImageDimensions, array: bool) -> &'static str {
-    match (dimensions, array) {
-        (ImageDimensions::One, false) => "image1d_t",
-        (ImageDimensions::One, true) => "image1d_array_t",
-        (ImageDimensions::Two, false) => "image2d_t",
-        (ImageDimensions::Two, true) => "image2d_array_t",
-        (ImageDimensions::Three, _) => "image3d_t",
-        (ImageDimensions::Buffer, _) => "image1d_buffer_t",
-    }
-}
-
-fn scalar_name(scalar: Scalar) -> &'static str {
-    match scalar {
-        Scalar::Int { width: 8 } => "char",
-        Scalar::Int { width: 16 } => "short",
-        Scalar::Int { width: 64 } => "long",
-        Scalar::Int { .. } => "int",
-        Scalar::Float { width: 16 } => "half",
-        Scalar::Float { width: 64 } => "double",
-        Scalar::Float { .. } => "float",
     }
 }
 
@@ -298,27 +247,4 @@ pub(crate) fn clGetKernelSubGroupInfoKHR(
         param_value,
         param_value_size_ret,
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use offkit_spirv::Access;
-
-    #[test]
-    fn types_that_no_compiler_has_kept_go_by_opencls_names() {
-        let image = |dimensions, array| ParameterKind::Image {
-            dimensions,
-            array,
-            access: Access::Read,
-        };
-        for (kind, name) in [
-            (image(ImageDimensions::Two, true), "image2d_array_t"),
-            (image(ImageDimensions::Buffer, false), "image1d_buffer_t"),
-            (ParameterKind::Sampler, "sampler_t"),
-            (ParameterKind::Queue, "queue_t"),
-        ] {
-            assert_eq!(type_name(&Parameter::new(kind, 8)), name);
-        }
-    }
 }

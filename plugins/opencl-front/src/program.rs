@@ -5,7 +5,7 @@ use crate::c::{In, Out};
 use crate::context::Context;
 use crate::failure::{Failure, Result, fail, require};
 use crate::handle::{Handled, Object};
-use crate::source_info::{self, SourceInfo};
+use crate::source_info::{self, Compilation, SourceInfo};
 use cl::*;
 use core::ffi::{c_char, c_void};
 use core::ops::{Deref, DerefMut};
@@ -29,7 +29,7 @@ pub(crate) struct Program {
 
 /// What a program was made from.
 pub(crate) enum Origin {
-    Source(String),
+    Source(Arc<str>),
     Il(Arc<[u8]>),
     Binary(Binary),
     /// Other programs.
@@ -51,7 +51,9 @@ pub(crate) struct State {
     pub(crate) facts: Arc<[Kernel]>,
     /// How many bytes of global memory its variables take.
     pub(crate) variables_size: usize,
-    /// What the source says besides, once somebody has asked.
+    /// The sources that it is made of, those of programs that it is linked from too. Binaries have none.
+    pub(crate) sources: Vec<Arc<Compilation>>,
+    /// What they say besides, once somebody has asked.
     source_info: Option<Arc<SourceInfo>>,
     /// Values for the next compilation or build, as bits, by number.
     pub(crate) constants: HashMap<u32, u64>,
@@ -143,17 +145,12 @@ impl Program {
         };
     }
 
-    /// What the source says of its kernels, as it was built last; nothing for programs that have no source.
-    pub(crate) fn source_info(&self) -> Option<Arc<SourceInfo>> {
-        let Origin::Source(source) = &self.origin else {
-            return None;
-        };
-        let mut state = self.state();
-        let options = state.options.clone();
-        let info = &mut state.source_info;
-        Some(Arc::clone(info.get_or_insert_with(|| {
-            Arc::new(source_info::of(source, &options))
-        })))
+    /// What the sources say of their kernels, as they were compiled last.
+    pub(crate) fn source_info(&self) -> Arc<SourceInfo> {
+        let State {
+            sources, source_info, ..
+        } = &mut *self.state();
+        Arc::clone(source_info.get_or_insert_with(|| Arc::new(source_info::of(sources))))
     }
 
     /// Whether it was built for ranges that work-groups divide evenly.
@@ -190,7 +187,7 @@ pub(crate) fn clCreateProgramWithSource(
     }
     // Old comments may have other encodings, and OpenCL has no error for a source that is no UTF-8.
     let source = String::from_utf8_lossy(&source).into_owned();
-    Program::new(context, Origin::Source(source)).create()
+    Program::new(context, Origin::Source(source.into())).create()
 }
 
 pub(crate) fn clCreateProgramWithIL(

@@ -223,14 +223,14 @@ fn what_to_do(error: &DriveError) -> String {
 }
 
 /// A source as LLVM's text, with what it says of its kernels' arguments.
-pub(crate) fn as_text(text: &str, words: &str) -> Option<String> {
+pub(crate) fn as_text(text: &str, words: &str, headers: &[Header]) -> Option<String> {
     if program::is_privileged() {
         return None;
     }
     let mut options = options(words).ok()?;
     // Without warnings, which the build has told already.
     options.extend(["-cl-kernel-arg-info", "-w"].map(OsString::from));
-    for_driver(text, options, &[]).llvm().ok()
+    for_driver(text, options, headers).llvm().ok()
 }
 
 #[cfg(test)]

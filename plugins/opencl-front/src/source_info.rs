@@ -2,8 +2,9 @@
 //!
 //! clang notes it in LLVM's form of the program, as text. Few programs ask, so it is compiled to that when one does.
 
-use crate::source;
+use crate::source::{self, Header};
 use cl::*;
+use offkit_sync::Arc;
 use std::collections::HashMap;
 
 /// The kernels of a program, by name.
@@ -25,9 +26,19 @@ pub(crate) struct SourceArgument {
     pub(crate) qualifiers: cl_kernel_arg_type_qualifier,
 }
 
-/// What is known of the kernels of a source; nothing if it cannot be compiled.
-pub(crate) fn of(source: &str, options: &str) -> SourceInfo {
-    source::as_text(source, options).map_or_else(SourceInfo::default, |text| read(&text))
+/// A source, and what it was compiled with.
+pub(crate) struct Compilation {
+    pub(crate) text: Arc<str>,
+    pub(crate) options: String,
+    pub(crate) headers: Vec<Header>,
+}
+
+/// What is known of the kernels of sources; nothing of those that cannot be compiled.
+pub(crate) fn of(compilations: &[Arc<Compilation>]) -> SourceInfo {
+    let texts = compilations
+        .iter()
+        .filter_map(|source| source::as_text(&source.text, &source.options, &source.headers));
+    texts.flat_map(|text| read(&text)).collect()
 }
 
 /// Reads LLVM's text.
