@@ -276,6 +276,21 @@ static void arguments(void) {
     argument_type(program, CL_KERNEL_ARG_INFO_NOT_AVAILABLE);
 }
 
+// Freeing waits for commands only where there is something to free.
+static void waiting_free(void) {
+    clMemBlockingFreeINTEL_fn release = clGetExtensionFunctionAddressForPlatform(platform, "clMemBlockingFreeINTEL");
+    cl_int error, value;
+    cl_command_queue commands = queue(0);
+    cl_event gate = clCreateUserEvent(context, &error);
+    OK(error);
+    OK(clEnqueueMarkerWithWaitList(commands, 1, &gate, NULL));
+    // Instead of waiting for ever.
+    alarm(30);
+    OK(release(context, NULL));
+    CHECK(release(context, &value) == CL_INVALID_VALUE);
+    OK(clSetUserEventStatus(gate, CL_COMPLETE));
+}
+
 int main(int count, char **words) {
     static const struct {
         const char *name;
@@ -287,6 +302,7 @@ int main(int count, char **words) {
         {"nothing", nothing},
         {"codes", codes},
         {"arguments", arguments},
+        {"waiting-free", waiting_free},
     };
     start();
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {

@@ -246,6 +246,12 @@ fn types_of_arguments_are_the_sources_or_not_known() {
 }
 
 #[test]
+fn freeing_nothing_does_not_wait() {
+    let Some(front) = Front::get() else { return };
+    front.check_rule("waiting-free");
+}
+
+#[test]
 fn host_and_kernels_share_memory() {
     let Some(front) = Front::get() else { return };
     front.check(&["memory"]);

@@ -133,10 +133,17 @@ pub(crate) fn clMemFreeINTEL(context: Out<_cl_context>, ptr: Out<c_void>) -> Res
 }
 
 pub(crate) fn clMemBlockingFreeINTEL(context: Out<_cl_context>, ptr: Out<c_void>) -> Result<()> {
-    let context = Context::of(context)?;
+    let record = Context::of(context)?;
+    let context = record.object();
+    if ptr.is_null() {
+        return Ok(());
+    }
+    // Before it waits, perhaps for what this thread is to do next.
+    let base: usize = info(context, ptr.addr(), PI_MEM_ALLOC_BASE_PTR)?;
+    require(base == ptr.addr(), CL_INVALID_VALUE)?;
     // All commands, for the plugin does not tell which of them use the allocation.
-    context.object().finish()?;
-    free(context.object(), ptr.raw())
+    context.finish()?;
+    free(context, ptr.raw())
 }
 
 pub(crate) fn clGetMemAllocInfoINTEL(
