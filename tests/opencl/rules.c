@@ -291,6 +291,63 @@ static void waiting_free(void) {
     OK(clSetUserEventStatus(gate, CL_COMPLETE));
 }
 
+static cl_build_status status_for(cl_program program, cl_device_id which) {
+    cl_build_status status;
+    OK(clGetProgramBuildInfo(program, which, CL_PROGRAM_BUILD_STATUS, sizeof status, &status, NULL));
+    return status;
+}
+
+// A program that is built for one device of two is not there for the other.
+static void devices(void) {
+    cl_int error;
+    cl_device_id both[2];
+    OK(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 2, both, NULL));
+    context = clCreateContext(NULL, 2, both, NULL, NULL, &error);
+    OK(error);
+    cl_program program = with_options(SIZE, ""), part = compiled(SIZE, ""), whole = linked(1, &part, "");
+    CHECK(status_for(program, both[0]) == CL_BUILD_SUCCESS && status_for(program, both[1]) == CL_BUILD_NONE);
+    size_t sizes[2], one = 1;
+    OK(clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof sizes, sizes, NULL));
+    CHECK(sizes[0] && !sizes[1]);
+    unsigned char *bytes[2] = {malloc(sizes[0]), NULL};
+    OK(clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof bytes, bytes, NULL));
+    cl_program again = clCreateProgramWithBinary(context, 1, both, sizes, (const unsigned char **)bytes, NULL, &error);
+    OK(error);
+    cl_program of_one[] = {again, whole};
+    for (int i = 0; i < 2; i++) {
+        cl_uint count;
+        cl_device_id only;
+        OK(clGetProgramInfo(of_one[i], CL_PROGRAM_NUM_DEVICES, sizeof count, &count, NULL));
+        OK(clGetProgramInfo(of_one[i], CL_PROGRAM_DEVICES, sizeof only, &only, NULL));
+        CHECK(count == 1 && only == both[0]);
+        cl_build_status status;
+        error = clGetProgramBuildInfo(of_one[i], both[1], CL_PROGRAM_BUILD_STATUS, sizeof status, &status, NULL);
+        CHECK(error == CL_INVALID_DEVICE);
+    }
+    CHECK(clBuildProgram(again, 1, both + 1, "", NULL, NULL) == CL_INVALID_DEVICE);
+    // Some parts for a device, and some not.
+    cl_program parts[] = {part, unbuilt("void other(void) {}")};
+    OK(clCompileProgram(parts[1], 0, NULL, "", 0, NULL, NULL, NULL, NULL));
+    CHECK(!clLinkProgram(context, 0, NULL, "", 2, parts, NULL, NULL, &error) && error == CL_INVALID_OPERATION);
+    // As soon as it is built for the second too, it runs on both.
+    cl_mem buffer = clCreateBuffer(context, 0, 64, NULL, &error);
+    OK(error);
+    for (int built = 1; built <= 2; built++) {
+        cl_kernel kernel = clCreateKernel(program, "k", &error);
+        OK(error);
+        OK(clSetKernelArg(kernel, 0, sizeof buffer, &buffer));
+        for (int i = 0; i < 2; i++) {
+            device = both[i];
+            cl_command_queue commands = queue(0);
+            error = clEnqueueNDRangeKernel(commands, kernel, 1, NULL, &one, NULL, 0, NULL, NULL);
+            CHECK(error == (i < built ? CL_SUCCESS : CL_INVALID_PROGRAM_EXECUTABLE));
+            OK(clFinish(commands));
+        }
+        OK(clReleaseKernel(kernel));
+        OK(clBuildProgram(program, 1, both + 1, "", NULL, NULL));
+    }
+}
+
 int main(int count, char **words) {
     static const struct {
         const char *name;
@@ -303,6 +360,7 @@ int main(int count, char **words) {
         {"codes", codes},
         {"arguments", arguments},
         {"waiting-free", waiting_free},
+        {"devices", devices},
     };
     start();
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {

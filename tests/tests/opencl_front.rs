@@ -252,6 +252,12 @@ fn freeing_nothing_does_not_wait() {
 }
 
 #[test]
+fn programs_are_there_for_the_devices_that_they_are_built_for() {
+    let Some(front) = Front::get() else { return };
+    front.check_rule("devices");
+}
+
+#[test]
 fn host_and_kernels_share_memory() {
     let Some(front) = Front::get() else { return };
     front.check(&["memory"]);

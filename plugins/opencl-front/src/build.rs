@@ -2,12 +2,13 @@
 
 use crate::binary::{Modules, Traces};
 use crate::c::{Callback, In, Out};
-use crate::context::Context;
+use crate::context::{Context, chosen};
+use crate::device::Device;
 use crate::entry::Unmade;
 use crate::failure::{Failure, Result, fail, require};
 use crate::handle::{Handle, Handled, Object};
 use crate::pi::{own, pi};
-use crate::program::{Origin, Program, State};
+use crate::program::{Origin, Program, State, handles};
 use crate::source::{self, Header, SourceError};
 use crate::source_info::Compilation;
 use cl::*;
@@ -254,12 +255,23 @@ fn sources(program: &Program, options: &str, headers: Vec<Header>) -> Vec<Arc<Co
 /// Notes how a compilation, a link or a build ended.
 fn settle(
     state: &mut State,
+    devices: &[Object<Device>],
     options: &str,
     traces: Traces,
     sources: Vec<Arc<Compilation>>,
     outcome: BuildResult<(Modules, String)>,
     binary_type: cl_program_binary_type,
 ) -> Result<()> {
+    let targets = handles(devices);
+    // A program that is built for one device after the other is the same code for all of them if nothing else is asked for.
+    let goes_on = outcome.is_ok()
+        && (state.status, state.binary_type) == (CL_BUILD_SUCCESS, binary_type)
+        && state.options == options;
+    let before = state
+        .targets
+        .iter()
+        .filter(|known| goes_on && !targets.contains(*known));
+    state.targets = targets.iter().chain(before).copied().collect();
     // Also of what fails: CL_PROGRAM_BUILD_OPTIONS answers with the options of the last attempt.
     state.options = options.to_owned();
     state.traces = traces;
@@ -310,7 +322,7 @@ pub(crate) fn clBuildProgram(
     let record = Program::of(program)?;
     let built = record.object();
     let context = built.context.object();
-    context.check_devices(num_devices, device_list)?;
+    let devices = chosen(&built.devices, num_devices, device_list)?;
     require(pfn_notify.is_some() || user_data.is_null(), CL_INVALID_VALUE)?;
     built.check_free()?;
     require(!matches!(built.origin, Origin::Linked), CL_INVALID_OPERATION)?;
@@ -330,7 +342,9 @@ pub(crate) fn clBuildProgram(
     });
     let executable = CL_PROGRAM_BINARY_TYPE_EXECUTABLE;
     let sources = sources(built, &options, Vec::new());
-    let result = settle(&mut state, &options, traces, sources, outcome, executable);
+    let result = settle(
+        &mut state, &devices, &options, traces, sources, outcome, executable,
+    );
     // The caller's function may ask about the program.
     drop(state);
     notify(program, pfn_notify, user_data);
@@ -351,7 +365,7 @@ pub(crate) fn clCompileProgram(
     let record = Program::of(program)?;
     let compiled = record.object();
     let context = compiled.context.object();
-    context.check_devices(num_devices, device_list)?;
+    let devices = chosen(&compiled.devices, num_devices, device_list)?;
     require(pfn_notify.is_some() || user_data.is_null(), CL_INVALID_VALUE)?;
     let headers = headers(num_input_headers, input_headers, header_include_names)?;
     compiled.check_free()?;
@@ -371,6 +385,7 @@ pub(crate) fn clCompileProgram(
     });
     let result = settle(
         &mut state,
+        &devices,
         &options,
         traces(compiled, &options),
         sources(compiled, &options, headers),
@@ -413,7 +428,7 @@ pub(crate) fn clLinkProgram(
 ) -> Result<cl_program, Unmade<_cl_program>> {
     let record = Context::of(context)?;
     let context = record.object();
-    context.check_devices(num_devices, device_list)?;
+    let devices = context.chosen(num_devices, device_list)?;
     require(pfn_notify.is_some() || user_data.is_null(), CL_INVALID_VALUE)?;
     let inputs = input_programs
         .list(num_input_programs)
@@ -432,6 +447,7 @@ pub(crate) fn clLinkProgram(
     let mut sources = Vec::new();
     let mut parts = Vec::new();
     let mut is_uniform = source::has_uniform_option(&words);
+    let mut compiled_for = vec![0; devices.len()];
     for input in inputs {
         let input = Program::of(Out::from_pointer(*input))?;
         let state = input.object().state();
@@ -440,12 +456,24 @@ pub(crate) fn clLinkProgram(
             CL_PROGRAM_BINARY_TYPE_LIBRARY,
         ];
         require(linkable.contains(&state.binary_type), CL_INVALID_OPERATION)?;
+        for (device, count) in devices.iter().zip(&mut compiled_for) {
+            *count += usize::from(state.is_for(device));
+        }
         modules.extend(state.modules.iter().cloned());
         sources.extend(state.sources.iter().cloned());
         parts.push(state.traces.for_device.clone());
         // One that was not compiled for uneven ranges is a part of every kernel.
         is_uniform |= state.traces.is_uniform;
     }
+    // A device that no part is compiled for is left out, and one that some are compiled for is an error.
+    let whole = |count: &usize| *count == 0 || *count == inputs.len();
+    require(compiled_for.iter().all(whole), CL_INVALID_OPERATION)?;
+    let targets = devices.iter().zip(&compiled_for);
+    let linked: Vec<_> = targets
+        .filter(|(_, count)| **count > 0)
+        .map(|(device, _)| device.clone())
+        .collect();
+    require(!linked.is_empty(), CL_INVALID_OPERATION)?;
     // The plugin sees modules alone: what the parts were compiled with reaches it as options of the
     // link.
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
@@ -453,7 +481,7 @@ pub(crate) fn clLinkProgram(
         for_device: kernel_options(&source::for_device(&options), &parts),
         is_uniform,
     };
-    let program: Object<Program> = Program::new(record.clone(), Origin::Linked).insert()?;
+    let program: Object<Program> = Program::new(record.clone(), devices, Origin::Linked).insert()?;
     let mut state = program.object().building();
     let outcome = link(context, &modules, library, &traces.for_device).map(|executable| {
         state.executable = executable.map(Arc::new);
@@ -463,7 +491,15 @@ pub(crate) fn clLinkProgram(
         true => CL_PROGRAM_BINARY_TYPE_LIBRARY,
         false => CL_PROGRAM_BINARY_TYPE_EXECUTABLE,
     };
-    let result = settle(&mut state, &options, traces, sources, outcome, binary_type);
+    let result = settle(
+        &mut state,
+        &linked,
+        &options,
+        traces,
+        sources,
+        outcome,
+        binary_type,
+    );
     // As in a build.
     drop(state);
     let handle = program.give();

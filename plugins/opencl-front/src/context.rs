@@ -61,14 +61,9 @@ impl Context {
         device.ok_or(Failure(CL_INVALID_DEVICE))
     }
 
-    /// Checks a list of devices: all must be the context's. Null stands for all.
-    pub(crate) fn check_devices(&self, count: cl_uint, devices: In<cl_device_id>) -> Result<()> {
-        let devices = devices.list(count).ok_or(Failure(CL_INVALID_VALUE))?;
-        let known = |device: &&cl_device_id| {
-            let address = device.expose_provenance();
-            self.devices.iter().any(|known| known.handle() == address)
-        };
-        require(devices.iter().all(|device| known(&device)), CL_INVALID_DEVICE)
+    /// The devices of such a list, each once.
+    pub(crate) fn chosen(&self, count: cl_uint, list: In<cl_device_id>) -> Result<Vec<Object<Device>>> {
+        chosen(&self.devices, count, list)
     }
 
     pub(crate) fn queues(&self) -> MutexGuard<'_, Vec<usize>> {
@@ -110,6 +105,28 @@ impl Drop for Context {
             ));
         }
     }
+}
+
+/// The devices of a list, each once, which must all be among those there are. Null stands for all.
+pub(crate) fn chosen(
+    devices: &[Object<Device>],
+    count: cl_uint,
+    list: In<cl_device_id>,
+) -> Result<Vec<Object<Device>>> {
+    let list = list.list(count).ok_or(Failure(CL_INVALID_VALUE))?;
+    if list.is_empty() {
+        return Ok(devices.to_vec());
+    }
+    let mut chosen: Vec<Object<Device>> = Vec::new();
+    for handle in list {
+        let address = handle.expose_provenance();
+        let device = devices.iter().find(|device| device.handle() == address);
+        let device = device.ok_or(Failure(CL_INVALID_DEVICE))?;
+        if !chosen.contains(device) {
+            chosen.push(device.clone());
+        }
+    }
+    Ok(chosen)
 }
 
 /// Reads the properties of a context: the platform, if they name one.

@@ -20,6 +20,8 @@ use std::ffi::CString;
 pub(crate) struct Kernel {
     pi: Owned<pi_kernel>,
     pub(crate) program: Object<Program>,
+    /// The handles of the devices that it was built for.
+    targets: Arc<[usize]>,
     facts: Arc<[offkit_spirv::Kernel]>,
     /// Which of these it is.
     index: usize,
@@ -67,6 +69,7 @@ impl Kernel {
         let executable = state.executable.clone();
         let executable = executable.ok_or(Failure(CL_INVALID_PROGRAM_EXECUTABLE))?;
         let facts = Arc::clone(&state.facts);
+        let targets = Arc::clone(&state.targets);
         // It is locked again below, to ask whether ranges are uniform.
         drop(state);
         let index = facts.iter().position(|kernel| kernel.name == name);
@@ -90,6 +93,7 @@ impl Kernel {
             pi,
             is_uniform: program.object().is_uniform(),
             program: program.clone(),
+            targets,
             facts,
             index,
             local_space: u64::MAX,
@@ -131,6 +135,11 @@ impl Kernel {
     pub(crate) fn local_arguments(&self) -> usize {
         // The sizes are the caller's, and so may be anything.
         local_sizes(&self.arguments()).fold(0, usize::saturating_add)
+    }
+
+    /// Whether it was built for a device.
+    pub(crate) fn is_for(&self, device: &Object<Device>) -> bool {
+        self.targets.contains(&device.handle())
     }
 
     /// Whether all arguments are set.

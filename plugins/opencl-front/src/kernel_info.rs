@@ -109,10 +109,10 @@ fn product(sizes: impl IntoIterator<Item = usize>) -> Option<usize> {
 
 /// The device that a query is about: null stands for the only one.
 fn device_of(kernel: &Kernel, device: Out<_cl_device_id>) -> Result<Object<Device>> {
-    let context = kernel.program.object().context.object();
-    match &context.devices[..] {
+    let program = kernel.program.object();
+    match &program.devices[..] {
         [only] if device.is_null() => Ok(only.clone()),
-        _ => context.device(device).cloned(),
+        _ => program.device(device).cloned(),
     }
 }
 

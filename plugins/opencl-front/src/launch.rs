@@ -29,6 +29,10 @@ fn launch(
     local: Option<[usize; 3]>,
     to: Submission,
 ) -> Result<()> {
+    require(
+        kernel.is_for(&queue.object().device),
+        CL_INVALID_PROGRAM_EXECUTABLE,
+    )?;
     for (offset, size) in offset.iter().zip(global) {
         require(offset.checked_add(size).is_some(), CL_INVALID_GLOBAL_OFFSET)?;
     }
@@ -122,6 +126,10 @@ pub(crate) fn clGetKernelSuggestedLocalWorkSize(
     let kernel = Kernel::of(kernel)?;
     let kernel = kernel.object();
     queue.object().check_context(&kernel.program.object().context)?;
+    require(
+        kernel.is_for(&queue.object().device),
+        CL_INVALID_PROGRAM_EXECUTABLE,
+    )?;
     require(kernel.is_ready(), CL_INVALID_KERNEL_ARGS)?;
     require((1..=3).contains(&work_dim), CL_INVALID_WORK_DIMENSION)?;
     require(!suggested_local_work_size.is_null(), CL_INVALID_VALUE)?;

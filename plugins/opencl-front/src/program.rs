@@ -3,6 +3,7 @@
 use crate::binary::{self, Binary, Modules, Traces};
 use crate::c::{In, Out};
 use crate::context::Context;
+use crate::device::Device;
 use crate::failure::{Failure, Result, fail, require};
 use crate::handle::{Handled, Object};
 use crate::source_info::{self, Compilation, SourceInfo};
@@ -19,6 +20,8 @@ use std::collections::HashMap;
 /// A program.
 pub(crate) struct Program {
     pub(crate) context: Object<Context>,
+    /// Those that it may be built for.
+    pub(crate) devices: Vec<Object<Device>>,
     pub(crate) origin: Origin,
     state: Mutex<State>,
     /// Whether somebody compiles, links or builds it, and has the state locked for as long.
@@ -36,9 +39,11 @@ pub(crate) enum Origin {
     Linked,
 }
 
-/// What has become of a program: the last compilation, link or build. It is the same for all devices.
+/// What has become of a program: the last compilation, link or build. It is the same for all devices that it was for.
 #[derive(Default)]
 pub(crate) struct State {
+    /// The handles of these devices.
+    pub(crate) targets: Arc<[usize]>,
     pub(crate) status: cl_build_status,
     pub(crate) options: String,
     pub(crate) log: String,
@@ -92,12 +97,13 @@ impl Program {
         matches!(self.origin, Origin::Il(_))
     }
 
-    pub(crate) fn new(context: Object<Context>, origin: Origin) -> Program {
+    pub(crate) fn new(context: Object<Context>, devices: Vec<Object<Device>>, origin: Origin) -> Program {
         let mut state = State {
             status: CL_BUILD_NONE,
             ..State::default()
         };
         if let Origin::Binary(binary) = &origin {
+            state.targets = handles(&devices);
             state.options.clone_from(&binary.options);
             state.traces.clone_from(&binary.traces);
             state.binary_type = binary.binary_type;
@@ -109,11 +115,26 @@ impl Program {
         }
         Program {
             context,
+            devices,
             origin,
             state: Mutex::new(state),
             is_building: AtomicBool::new(false),
             kernels: AtomicU32::new(0),
         }
+    }
+
+    /// One that may be built for all devices of its context.
+    fn of_all(context: Object<Context>, origin: Origin) -> Program {
+        let devices = context.object().devices.clone();
+        Program::new(context, devices, origin)
+    }
+
+    /// The device of a handle, if the program may be built for it.
+    pub(crate) fn device(&self, handle: Out<_cl_device_id>) -> Result<&Object<Device>> {
+        Device::of(handle)?;
+        let mut devices = self.devices.iter();
+        let device = devices.find(|device| device.handle() == handle.addr());
+        device.ok_or(Failure(CL_INVALID_DEVICE))
     }
 
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
@@ -164,6 +185,17 @@ impl Program {
     }
 }
 
+impl State {
+    /// Whether it is what became of the program for a device.
+    pub(crate) fn is_for(&self, device: &Object<Device>) -> bool {
+        self.targets.contains(&device.handle())
+    }
+}
+
+pub(crate) fn handles(devices: &[Object<Device>]) -> Arc<[usize]> {
+    devices.iter().map(Object::handle).collect()
+}
+
 pub(crate) fn clCreateProgramWithSource(
     context: Out<_cl_context>,
     count: cl_uint,
@@ -187,7 +219,7 @@ pub(crate) fn clCreateProgramWithSource(
     }
     // Old comments may have other encodings, and OpenCL has no error for a source that is no UTF-8.
     let source = String::from_utf8_lossy(&source).into_owned();
-    Program::new(context, Origin::Source(source.into())).create()
+    Program::of_all(context, Origin::Source(source.into())).create()
 }
 
 pub(crate) fn clCreateProgramWithIL(
@@ -198,7 +230,7 @@ pub(crate) fn clCreateProgramWithIL(
     let context = Context::of(context)?;
     let il = il.bytes(length).ok_or(Failure(CL_INVALID_VALUE))?;
     require(length > 0 && binary::is_spirv(il), CL_INVALID_VALUE)?;
-    Program::new(context, Origin::Il(il.into())).create()
+    Program::of_all(context, Origin::Il(il.into())).create()
 }
 
 pub(crate) fn clCreateProgramWithILKHR(
@@ -220,7 +252,7 @@ pub(crate) fn clCreateProgramWithBinary(
     let context = Context::of(context)?;
     let devices = device_list.list(num_devices).ok_or(Failure(CL_INVALID_VALUE))?;
     require(!devices.is_empty(), CL_INVALID_VALUE)?;
-    context.object().check_devices(num_devices, device_list)?;
+    let chosen = context.object().chosen(num_devices, device_list)?;
     let count = devices.len();
     let binaries = binaries.as_in();
     let (Some(lengths), Some(binaries)) = (lengths.slice(count), binaries.slice(count)) else {
@@ -248,7 +280,7 @@ pub(crate) fn clCreateProgramWithBinary(
         return fail(*failure);
     }
     let binary = read.ok_or(Failure(CL_INVALID_BINARY))?;
-    Program::new(context, Origin::Binary(binary)).create()
+    Program::new(context, chosen, Origin::Binary(binary)).create()
 }
 
 /// There are no kernels that are built in.
@@ -259,7 +291,7 @@ pub(crate) fn clCreateProgramWithBuiltInKernels(
     _kernel_names: In<c_char>,
 ) -> Result<cl_program> {
     let context = Context::of(context)?;
-    context.object().check_devices(num_devices, device_list)?;
+    context.object().chosen(num_devices, device_list)?;
     fail(CL_INVALID_VALUE)
 }
 

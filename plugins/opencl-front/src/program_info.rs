@@ -18,10 +18,9 @@ pub(crate) fn clGetProgramInfo(
 ) -> Result<()> {
     let record = Program::of(program)?;
     let program = record.object();
-    let context = program.context.object();
     let place = Place::new(param_value_size, param_value, param_value_size_ret);
     let state = program.state();
-    let count = context.devices.len();
+    let count = program.devices.len();
     // Only where it is asked for: it copies all modules.
     let binary = || {
         if state.modules.is_empty() {
@@ -35,7 +34,7 @@ pub(crate) fn clGetProgramInfo(
         CL_PROGRAM_CONTEXT => place.number(program.context.c()),
         CL_PROGRAM_NUM_DEVICES => place.number(count as cl_uint),
         CL_PROGRAM_DEVICES => {
-            let handles: Vec<cl_device_id> = context.devices.iter().map(Handle::c).collect();
+            let handles: Vec<cl_device_id> = program.devices.iter().map(Handle::c).collect();
             place.numbers(&handles)
         }
         CL_PROGRAM_SOURCE => match &program.origin {
@@ -46,7 +45,14 @@ pub(crate) fn clGetProgramInfo(
             Origin::Il(il) => place.bytes(il),
             _ => place.bytes(&[]),
         },
-        CL_PROGRAM_BINARY_SIZES => place.numbers(std::iter::repeat_n(binary().len(), count)),
+        CL_PROGRAM_BINARY_SIZES => {
+            let size = binary().len();
+            let sizes = program.devices.iter().map(|device| match state.is_for(device) {
+                true => size,
+                false => 0,
+            });
+            place.numbers(sizes)
+        }
         CL_PROGRAM_BINARIES => {
             let size = count * size_of::<usize>();
             require(place.value.is_null() || place.size >= size, CL_INVALID_VALUE)?;
@@ -54,7 +60,12 @@ pub(crate) fn clGetProgramInfo(
             let bytes = binary();
             // The value is a list of where the binary for each device goes; null for one that is not wanted.
             let places = place.value.as_in().values::<*mut u8>(count);
-            for place in places {
+            let built = |device| state.is_for(device);
+            for (place, _) in places
+                .into_iter()
+                .zip(&program.devices)
+                .filter(|(_, device)| built(device))
+            {
                 Out::from_pointer(place).fill(&bytes, bytes.len());
             }
             Ok(())
@@ -83,7 +94,7 @@ pub(crate) fn clGetProgramBuildInfo(
 ) -> Result<()> {
     let record = Program::of(program)?;
     let program = record.object();
-    program.context.object().device(device)?;
+    let device = program.device(device)?;
     let place = Place::new(param_value_size, param_value, param_value_size_ret);
     if program.is_building() {
         return match param_name {
@@ -92,6 +103,15 @@ pub(crate) fn clGetProgramBuildInfo(
         };
     }
     let state = program.state();
+    if !state.is_for(device) {
+        return match param_name {
+            CL_PROGRAM_BUILD_STATUS => place.number(CL_BUILD_NONE),
+            CL_PROGRAM_BUILD_OPTIONS | CL_PROGRAM_BUILD_LOG => place.text(""),
+            CL_PROGRAM_BINARY_TYPE => place.number(CL_PROGRAM_BINARY_TYPE_NONE),
+            CL_PROGRAM_BUILD_GLOBAL_VARIABLE_TOTAL_SIZE => place.number(0_usize),
+            _ => fail(CL_INVALID_VALUE),
+        };
+    }
     match param_name {
         CL_PROGRAM_BUILD_STATUS => place.number(state.status),
         CL_PROGRAM_BUILD_OPTIONS => place.text(&state.options),
