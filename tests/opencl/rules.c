@@ -348,6 +348,52 @@ static void devices(void) {
     }
 }
 
+#define EXTENSION(name) name##_fn name = clGetExtensionFunctionAddressForPlatform(platform, #name)
+
+// What USM allocations may be asked for, and what is told of it.
+static void usm(void) {
+    EXTENSION(clHostMemAllocINTEL);
+    EXTENSION(clDeviceMemAllocINTEL);
+    EXTENSION(clSharedMemAllocINTEL);
+    EXTENSION(clGetMemAllocInfoINTEL);
+    EXTENSION(clMemFreeINTEL);
+    EXTENSION(clEnqueueMemFillINTEL);
+    cl_int error;
+    cl_ulong most, flags;
+    cl_device_id of;
+    OK(clGetDeviceInfo(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof most, &most, NULL));
+    CHECK(!clHostMemAllocINTEL(context, NULL, most + 1, 0, &error) && error == CL_INVALID_BUFFER_SIZE);
+    CHECK(!clDeviceMemAllocINTEL(context, device, NULL, most + 1, 0, &error) && error == CL_INVALID_BUFFER_SIZE);
+    CHECK(!clSharedMemAllocINTEL(context, NULL, NULL, most + 1, 0, &error) && error == CL_INVALID_BUFFER_SIZE);
+    cl_mem_properties_intel placement = CL_MEM_ALLOC_INITIAL_PLACEMENT_DEVICE_INTEL;
+    cl_mem_properties_intel wrong[][5] = {{CL_MEM_ALLOC_FLAGS_INTEL, 1 << 20},
+                                          {CL_MEM_ALLOC_FLAGS_INTEL, 0, CL_MEM_ALLOC_FLAGS_INTEL, 0},
+                                          {CL_MEM_ALLOC_FLAGS_INTEL, placement | CL_MEM_ALLOC_INITIAL_PLACEMENT_HOST_INTEL},
+                                          {CL_MEM_ALLOC_FLAGS_INTEL, placement}};
+    for (int i = 0; i < 4; i++) {
+        CHECK(!clHostMemAllocINTEL(context, wrong[i], 64, 0, &error) && error == CL_INVALID_PROPERTY);
+        CHECK(!clDeviceMemAllocINTEL(context, device, wrong[i], 64, 0, &error) && error == CL_INVALID_PROPERTY);
+        void *shared = clSharedMemAllocINTEL(context, NULL, wrong[i], 64, 0, &error);
+        CHECK(i == 3 ? !error : !shared && error == CL_INVALID_PROPERTY);
+        if (shared) {
+            OK(clGetMemAllocInfoINTEL(context, (char *)shared + 9, CL_MEM_ALLOC_FLAGS_INTEL, sizeof flags, &flags, NULL));
+            OK(clGetMemAllocInfoINTEL(context, shared, CL_MEM_ALLOC_DEVICE_INTEL, sizeof of, &of, NULL));
+            CHECK(flags == placement && !of);
+            OK(clMemFreeINTEL(context, shared));
+        }
+    }
+    // Perhaps at the same address.
+    void *shared = clSharedMemAllocINTEL(context, device, NULL, 64, 0, &error);
+    OK(error);
+    OK(clGetMemAllocInfoINTEL(context, shared, CL_MEM_ALLOC_FLAGS_INTEL, sizeof flags, &flags, NULL));
+    OK(clGetMemAllocInfoINTEL(context, shared, CL_MEM_ALLOC_DEVICE_INTEL, sizeof of, &of, NULL));
+    CHECK(!flags && of == device);
+    // Null is no memory, not even for nothing.
+    cl_command_queue commands = queue(0);
+    CHECK(clEnqueueMemFillINTEL(commands, NULL, &error, 4, 0, 0, NULL, NULL) == CL_INVALID_VALUE);
+    CHECK(clEnqueueSVMMemcpy(commands, CL_TRUE, NULL, NULL, 0, 0, NULL, NULL) == CL_INVALID_VALUE);
+}
+
 int main(int count, char **words) {
     static const struct {
         const char *name;
@@ -361,6 +407,7 @@ int main(int count, char **words) {
         {"arguments", arguments},
         {"waiting-free", waiting_free},
         {"devices", devices},
+        {"usm", usm},
     };
     start();
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {

@@ -258,6 +258,12 @@ fn programs_are_there_for_the_devices_that_they_are_built_for() {
 }
 
 #[test]
+fn what_is_asked_of_allocations_is_checked_and_told() {
+    let Some(front) = Front::get() else { return };
+    front.check_rule("usm");
+}
+
+#[test]
 fn host_and_kernels_share_memory() {
     let Some(front) = Front::get() else { return };
     front.check(&["memory"]);

@@ -545,6 +545,11 @@ constants! {
         CL_MEM_ALLOC_DEVICE_INTEL = 0x419d,
         CL_MEM_ALLOC_FLAGS_INTEL = 0x4195,
     }
+    cl_mem_alloc_flags_intel {
+        CL_MEM_ALLOC_WRITE_COMBINED_INTEL = 1 << 0,
+        CL_MEM_ALLOC_INITIAL_PLACEMENT_DEVICE_INTEL = 1 << 1,
+        CL_MEM_ALLOC_INITIAL_PLACEMENT_HOST_INTEL = 1 << 2,
+    }
     cl_unified_shared_memory_type_intel {
         CL_MEM_TYPE_UNKNOWN_INTEL = 0x4196,
         CL_MEM_TYPE_HOST_INTEL = 0x4197,

@@ -102,6 +102,7 @@ numbers! {
     cl_version = cl_uint;
     cl_device_integer_dot_product_capabilities = cl_bitfield;
     cl_mem_info_intel = cl_uint;
+    cl_mem_alloc_flags_intel = cl_bitfield;
     cl_unified_shared_memory_type_intel = cl_uint;
     cl_device_unified_shared_memory_capabilities_intel = cl_bitfield;
     cl_device_fp_atomic_capabilities_ext = cl_bitfield;

@@ -12,6 +12,15 @@ use cl::*;
 use core::ffi::c_void;
 use offkit_pi::host;
 use offkit_sync::{Arc, AtomicUsize, Mutex, MutexGuard, Ordering, PoisonError};
+use std::collections::HashMap;
+
+/// What the caller has said of a USM allocation.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Said {
+    pub(crate) flags: cl_mem_alloc_flags_intel,
+    /// That it begins on no device in particular.
+    pub(crate) no_device: bool,
+}
 
 /// A context.
 pub(crate) struct Context {
@@ -27,6 +36,8 @@ pub(crate) struct Context {
     // Numbers and no references: a queue keeps its context, and each would keep the other for good.
     /// Its queues, by the plugin's handles; one that the caller has released stays until its commands are over.
     queues: Mutex<Vec<usize>>,
+    /// What the plugin does not know of USM allocations, by address; most have nothing.
+    allocations: Mutex<HashMap<usize, Said>>,
 }
 
 impl Context {
@@ -44,6 +55,7 @@ impl Context {
             destructors: Mutex::default(),
             name: AtomicUsize::new(0),
             queues: Mutex::default(),
+            allocations: Mutex::default(),
         })
     }
 
@@ -68,6 +80,10 @@ impl Context {
 
     pub(crate) fn queues(&self) -> MutexGuard<'_, Vec<usize>> {
         self.queues.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn allocations(&self) -> MutexGuard<'_, HashMap<usize, Said>> {
+        self.allocations.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits for all commands of the context.

@@ -2,9 +2,10 @@
 
 use crate::answer::Place;
 use crate::c::{In, Out};
-use crate::context::Context;
+use crate::context::{Context, Said};
+use crate::device::Device;
 use crate::failure::{Failure, Result, fail, require};
-use crate::handle::{Handle, Handled};
+use crate::handle::{Handle, Handled, Object};
 use crate::kernel::Kernel;
 use crate::pi::{number, pi};
 use crate::queue::{Queue, Submission, submit, submit_nothing, submit_nothing_and_wait};
@@ -48,7 +49,38 @@ pub(crate) fn allocate(
 
 /// Frees an allocation. Null is none.
 pub(crate) fn free(context: &Context, address: *mut c_void) -> Result<()> {
-    pi!(context.plugin(), piextUSMFree(context.pi.raw(), address))
+    // Before, for then the address may be another allocation's.
+    let said = context.allocations().remove(&address.addr());
+    pi!(context.plugin(), piextUSMFree(context.pi.raw(), address)).inspect_err(|_| {
+        if let Some(said) = said {
+            context.allocations().insert(address.addr(), said);
+        }
+    })
+}
+
+/// Allocates, and keeps what the caller has said.
+fn allocate_with(
+    context: &Context,
+    kind: UsmKind,
+    device: pi_device,
+    said: Said,
+    size: usize,
+    alignment: cl_uint,
+) -> Result<*mut c_void> {
+    let address = allocate(context, kind, device, size, alignment)?;
+    if said != Said::default() {
+        context.allocations().insert(address.addr(), said);
+    }
+    Ok(address)
+}
+
+/// Refuses what is larger than one of some devices allows.
+fn check_size<'a>(size: usize, devices: impl IntoIterator<Item = &'a Object<Device>>) -> Result<()> {
+    let fits = |device: &Object<Device>| {
+        let [most] = device.object().sizes(CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+        size <= most
+    };
+    require(devices.into_iter().all(fits), CL_INVALID_BUFFER_SIZE)
 }
 
 /// How many bytes there are from an address to the end of the allocation that it is within; `None` if it is in none.
@@ -74,11 +106,27 @@ fn info<N: Default>(context: &Context, address: usize, name: pi_mem_info) -> Res
     })
 }
 
-/// Properties of an allocation: flags that are hints, and so none that matter.
-fn check_properties(properties: In<cl_mem_properties_intel>) -> Result<()> {
+/// Flags that say where an allocation is first; one of them at most.
+const PLACEMENT: cl_mem_alloc_flags_intel =
+    CL_MEM_ALLOC_INITIAL_PLACEMENT_DEVICE_INTEL | CL_MEM_ALLOC_INITIAL_PLACEMENT_HOST_INTEL;
+
+/// The flags in the properties of an allocation. They are hints, which change nothing.
+fn flags(
+    properties: In<cl_mem_properties_intel>,
+    known: cl_mem_alloc_flags_intel,
+) -> Result<cl_mem_alloc_flags_intel> {
+    // With the zero at the end, if there is one, which is no pair.
     let list = properties.until_zero();
-    let known = |pair: &[u64]| pair[0] == u64::from(CL_MEM_ALLOC_FLAGS_INTEL);
-    require(list.chunks_exact(2).all(known), CL_INVALID_PROPERTY)
+    let flags = match list[..] {
+        [] | [0] => 0,
+        [name, flags, 0] if name == u64::from(CL_MEM_ALLOC_FLAGS_INTEL) => flags,
+        _ => return fail(CL_INVALID_PROPERTY),
+    };
+    require(
+        flags & !known == 0 && flags & PLACEMENT != PLACEMENT,
+        CL_INVALID_PROPERTY,
+    )?;
+    Ok(flags)
 }
 
 pub(crate) fn clHostMemAllocINTEL(
@@ -88,11 +136,17 @@ pub(crate) fn clHostMemAllocINTEL(
     alignment: cl_uint,
 ) -> Result<*mut c_void> {
     let context = Context::of(context)?;
-    check_properties(properties)?;
-    allocate(
-        context.object(),
+    let context = context.object();
+    let said = Said {
+        flags: flags(properties, CL_MEM_ALLOC_WRITE_COMBINED_INTEL)?,
+        no_device: false,
+    };
+    check_size(size, &context.devices)?;
+    allocate_with(
+        context,
         UsmKind::Host,
         core::ptr::null_mut(),
+        said,
         size,
         alignment,
     )
@@ -106,9 +160,15 @@ pub(crate) fn clDeviceMemAllocINTEL(
     alignment: cl_uint,
 ) -> Result<*mut c_void> {
     let context = Context::of(context)?;
-    let device = context.object().device(device)?.object().pi.raw();
-    check_properties(properties)?;
-    allocate(context.object(), UsmKind::Device, device, size, alignment)
+    let context = context.object();
+    let device = context.device(device)?;
+    let said = Said {
+        flags: flags(properties, CL_MEM_ALLOC_WRITE_COMBINED_INTEL)?,
+        no_device: false,
+    };
+    check_size(size, [device])?;
+    let device = device.object().pi.raw();
+    allocate_with(context, UsmKind::Device, device, said, size, alignment)
 }
 
 pub(crate) fn clSharedMemAllocINTEL(
@@ -119,13 +179,20 @@ pub(crate) fn clSharedMemAllocINTEL(
     alignment: cl_uint,
 ) -> Result<*mut c_void> {
     let context = Context::of(context)?;
-    // Shared memory that begins on no device in particular is on the first.
-    let device = match device.is_null() {
-        true => context.object().devices[0].object().pi.raw(),
-        false => context.object().device(device)?.object().pi.raw(),
+    let context = context.object();
+    let no_device = device.is_null();
+    // To the plugin, shared memory that begins on no device in particular is on the first.
+    let devices = match no_device {
+        true => &context.devices[..],
+        false => core::slice::from_ref(context.device(device)?),
     };
-    check_properties(properties)?;
-    allocate(context.object(), UsmKind::Shared, device, size, alignment)
+    let said = Said {
+        flags: flags(properties, CL_MEM_ALLOC_WRITE_COMBINED_INTEL | PLACEMENT)?,
+        no_device,
+    };
+    check_size(size, devices)?;
+    let device = devices[0].object().pi.raw();
+    allocate_with(context, UsmKind::Shared, device, said, size, alignment)
 }
 
 pub(crate) fn clMemFreeINTEL(context: Out<_cl_context>, ptr: Out<c_void>) -> Result<()> {
@@ -144,6 +211,12 @@ pub(crate) fn clMemBlockingFreeINTEL(context: Out<_cl_context>, ptr: Out<c_void>
     // All commands, for the plugin does not tell which of them use the allocation.
     context.finish()?;
     free(context, ptr.raw())
+}
+
+/// What the caller has said of the allocation that an address is within.
+fn said(context: &Context, address: usize) -> Result<Said> {
+    let base: usize = info(context, address, PI_MEM_ALLOC_BASE_PTR)?;
+    Ok(context.allocations().get(&base).copied().unwrap_or_default())
 }
 
 pub(crate) fn clGetMemAllocInfoINTEL(
@@ -171,10 +244,14 @@ pub(crate) fn clGetMemAllocInfoINTEL(
             // The plugin's own handle, which means nothing to the caller.
             let device: usize = info(context, address, PI_MEM_ALLOC_DEVICE)?;
             let mut devices = context.devices.iter();
-            let known = devices.find(|known| known.object().pi.raw().addr() == device);
+            let is_it = |known: &&Object<Device>| known.object().pi.raw().addr() == device;
+            let known = devices.find(is_it).filter(|_| {
+                let said = said(context, address);
+                said.is_ok_and(|said| !said.no_device)
+            });
             place.number(known.map_or(core::ptr::null_mut(), Handle::c))
         }
-        CL_MEM_ALLOC_FLAGS_INTEL => place.number(0_u64),
+        CL_MEM_ALLOC_FLAGS_INTEL => place.number(said(context, address)?.flags),
         _ => fail(CL_INVALID_VALUE),
     }
 }
@@ -200,10 +277,7 @@ pub(crate) fn copy(
     to: Submission,
 ) -> Result<()> {
     let queue = Queue::of(command_queue)?;
-    require(
-        size == 0 || !(target.is_null() || source.is_null()),
-        CL_INVALID_VALUE,
-    )?;
+    require(!(target.is_null() || source.is_null()), CL_INVALID_VALUE)?;
     // The plugin interface has this error for buffers, and takes addresses as they come.
     let overlaps = source.addr().abs_diff(target.addr()) < size;
     require(!overlaps, CL_MEM_COPY_OVERLAP)?;
@@ -238,7 +312,7 @@ pub(crate) fn fill(
 ) -> Result<()> {
     let queue = Queue::of(command_queue)?;
     let fits = size.is_multiple_of(pattern.len()) && target.addr().is_multiple_of(pattern.len());
-    require(fits && (size == 0 || !target.is_null()), CL_INVALID_VALUE)?;
+    require(fits && !target.is_null(), CL_INVALID_VALUE)?;
     if size == 0 {
         return submit_nothing(&queue, command, to);
     }
