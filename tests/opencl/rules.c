@@ -394,6 +394,30 @@ static void usm(void) {
     CHECK(clEnqueueSVMMemcpy(commands, CL_TRUE, NULL, NULL, 0, 0, NULL, NULL) == CL_INVALID_VALUE);
 }
 
+// A source may have any encoding, and its strings a NUL that counts.
+static void bytes(void) {
+    const char *strings[] = {"// \xe9\nconstant char t[] = \"\xe9\";", "kernel void k(global int *x) { x[0] = sizeof t; x[1] = (uchar)*t; }"};
+    size_t lengths[] = {strlen(strings[0]) + 1, strlen(strings[1]) + 1}, size;
+    char expected[256], answer[256];
+    snprintf(expected, sizeof expected, "%s%s", strings[0], strings[1]);
+    cl_int error, found[2];
+    cl_program program = clCreateProgramWithSource(context, 2, strings, lengths, &error);
+    OK(error);
+    OK(clGetProgramInfo(program, CL_PROGRAM_SOURCE, sizeof answer, answer, &size));
+    CHECK(size == strlen(expected) + 1 && !memcmp(answer, expected, size));
+    OK(clBuildProgram(program, 1, &device, "", NULL, NULL));
+    cl_command_queue commands = queue(0);
+    cl_kernel kernel = clCreateKernel(program, "k", &error);
+    OK(error);
+    cl_mem buffer = clCreateBuffer(context, 0, sizeof found, NULL, &error);
+    OK(error);
+    OK(clSetKernelArg(kernel, 0, sizeof buffer, &buffer));
+    size_t one = 1;
+    OK(clEnqueueNDRangeKernel(commands, kernel, 1, NULL, &one, NULL, 0, NULL, NULL));
+    OK(clEnqueueReadBuffer(commands, buffer, CL_TRUE, 0, sizeof found, found, 0, NULL, NULL));
+    CHECK(found[0] == 2 && found[1] == 0xe9);
+}
+
 int main(int count, char **words) {
     static const struct {
         const char *name;
@@ -408,6 +432,7 @@ int main(int count, char **words) {
         {"waiting-free", waiting_free},
         {"devices", devices},
         {"usm", usm},
+        {"bytes", bytes},
     };
     start();
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {

@@ -264,6 +264,12 @@ fn what_is_asked_of_allocations_is_checked_and_told() {
 }
 
 #[test]
+fn sources_are_compiled_and_told_byte_by_byte() {
+    let Some(front) = Front::get() else { return };
+    front.check_rule("bytes");
+}
+
+#[test]
 fn host_and_kernels_share_memory() {
     let Some(front) = Front::get() else { return };
     front.check(&["memory"]);

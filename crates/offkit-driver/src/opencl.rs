@@ -14,6 +14,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 use std::{env, fs, io, thread};
 
+use memchr::memmem;
 use offkit_cache::{Key, Kind};
 use offkit_devlib::with_compiler;
 use offkit_host::{clang, signals};
@@ -51,13 +52,16 @@ const EMPTY: [u32; 14] = [
     2,
 ];
 
+/// A header: its name and its text.
+pub type Header = (String, Vec<u8>);
+
 /// A source, and how it is compiled.
 #[derive(Clone, Debug, Default)]
 pub struct Source<'a> {
-    /// The text.
-    pub text: &'a str,
+    /// The text, in whatever encoding.
+    pub text: &'a [u8],
     /// Headers that exist for this source alone, which are found before others: their names and their texts.
-    pub headers: &'a [(String, String)],
+    pub headers: &'a [Header],
     /// Options of the compiler, as `offkit cc` takes them.
     pub options: Vec<OsString>,
     /// A folder where the program with LLVM is looked for before it is looked for elsewhere.
@@ -184,14 +188,15 @@ impl Source<'_> {
                 .any(|prefix| option.starts_with(prefix.as_bytes()))
         };
         // What is another text each time.
-        let tells_time = |text: &str| {
+        let has = |text: &[u8], word: &str| memmem::find(text, word.as_bytes()).is_some();
+        let tells_time = |text: &[u8]| {
             let times = ["__DATE__", "__TIME__", "__TIMESTAMP__"];
-            times.iter().any(|word| text.contains(word))
+            times.iter().any(|word| has(text, word))
         };
-        if reads.iter().any(|word| text.contains(word))
+        if reads.iter().any(|word| has(text, word))
             || options.iter().any(names_files)
             || tells_time(text)
-            || options.iter().any(|option| tells_time(&option.to_string_lossy()))
+            || options.iter().any(|option| tells_time(option.as_encoded_bytes()))
             || !headers.is_empty()
             // It edits clang's options in its own way.
             || env::var_os("CCC_OVERRIDE_OPTIONS").is_some_and(|edits| !edits.is_empty())
@@ -203,7 +208,7 @@ impl Source<'_> {
         for (number, option) in (1_usize..).zip(options) {
             key = key.text(format!("option {number}"), option.display());
         }
-        Some(key.bytes("source", text.as_bytes()))
+        Some(key.bytes("source", text))
     }
 
     /// Compiles it to LLVM's text without changing the code, for what is said there and not in SPIR-V.
@@ -272,7 +277,7 @@ impl Source<'_> {
 
     /// Where the source's own headers are: so far down that no `..` in a name leads out of the folder.
     fn headers_in(&self, folder: &Path) -> PathBuf {
-        let up = |(name, _): &(String, String)| name.split('/').filter(|part| *part == "..").count();
+        let up = |(name, _): &Header| name.split('/').filter(|part| *part == "..").count();
         let deepest = self.headers.iter().map(up).max().unwrap_or_default();
         (0..deepest).fold(folder.join("include"), |place, _| place.join("in"))
     }
@@ -334,7 +339,7 @@ mod tests {
         };
         let (clang, worker, other) = (program("clang"), program("worker"), program("other"));
         let base = Source {
-            text: "kernel void f() {}",
+            text: b"kernel void f() {}",
             options: vec!["-O1".into(), "-g".into()],
             ..Source::default()
         };
@@ -345,7 +350,7 @@ mod tests {
         };
         let keys = [
             with(|_| ()),
-            with(|source| source.text = "kernel void g() {}"),
+            with(|source| source.text = b"kernel void g() {}"),
             with(|source| source.options.swap(0, 1)),
             with(|source| source.options[1] = "-g0".into()),
             with(|source| source.options.truncate(1)),
@@ -359,15 +364,15 @@ mod tests {
             with(|source| source.programs = Some("/elsewhere".into())),
             with(|_| ())
         );
-        let headers = [("a.h".to_owned(), String::new())];
+        let headers = [("a.h".to_owned(), Vec::new())];
         let with_header = Source {
             headers: &headers,
             ..base.clone()
         };
         assert_eq!(with_header.key_with(&clang, &worker), None);
-        assert_eq!(with(|source| source.text = "#include <a.h>"), None);
+        assert_eq!(with(|source| source.text = b"#include <a.h>"), None);
         assert_eq!(
-            with(|source| source.text = "constant char at[] = __TIME__;"),
+            with(|source| source.text = b"constant char at[] = __TIME__;"),
             None
         );
         for option in ["-includea.h", "--include=a.h", "--imacros", "-DAT=__DATE__"] {
@@ -380,7 +385,7 @@ mod tests {
     #[test]
     fn headers_stay_in_the_folder_by_whatever_name() {
         let names = ["a.h", "/b.h", "../../../c.h", "sub/../../d.h"];
-        let headers = names.map(|name| (name.to_owned(), name.to_owned()));
+        let headers = names.map(|name| (name.to_owned(), name.as_bytes().to_vec()));
         let source = Source {
             headers: &headers,
             ..Source::default()

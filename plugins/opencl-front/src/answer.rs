@@ -35,10 +35,11 @@ impl Place {
     }
 
     /// Answers with text, which gets a NUL at its end.
-    pub(crate) fn text(self, answer: &str) -> Result<()> {
+    pub(crate) fn text(self, answer: impl AsRef<[u8]>) -> Result<()> {
+        let answer = answer.as_ref();
         let size = answer.len() + 1;
         require(self.value.is_null() || self.size >= size, CL_INVALID_VALUE)?;
-        self.value.bytes().fill(answer.as_bytes(), answer.len());
+        self.value.bytes().fill(answer, answer.len());
         self.value.bytes_at(answer.len()).fill(&[0], 1);
         self.size_ret.write(size);
         Ok(())

@@ -411,7 +411,7 @@ fn headers(count: cl_uint, programs: In<cl_program>, names: Out<*const c_char>) 
         let Origin::Source(text) = &program.object().origin else {
             return fail(CL_INVALID_OPERATION);
         };
-        headers.push((name.to_string_lossy().into_owned(), text.to_string()));
+        headers.push((name.to_string_lossy().into_owned(), text.to_vec()));
     }
     Ok(headers)
 }

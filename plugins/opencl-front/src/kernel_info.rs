@@ -30,7 +30,7 @@ pub(crate) fn clGetKernelInfo(
         CL_KERNEL_PROGRAM => place.number(program_of(kernel)),
         // They are of sources alone.
         CL_KERNEL_ATTRIBUTES if kernel.program.object().is_il() => place.text(""),
-        CL_KERNEL_ATTRIBUTES => place.text(&attributes(kernel)),
+        CL_KERNEL_ATTRIBUTES => place.text(attributes(kernel)),
         _ => fail(CL_INVALID_VALUE),
     }
 }

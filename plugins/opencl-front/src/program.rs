@@ -32,7 +32,8 @@ pub(crate) struct Program {
 
 /// What a program was made from.
 pub(crate) enum Origin {
-    Source(Arc<str>),
+    /// A source, without NULs and in whatever encoding.
+    Source(Arc<[u8]>),
     Il(Arc<[u8]>),
     Binary(Binary),
     /// Other programs.
@@ -217,8 +218,9 @@ pub(crate) fn clCreateProgramWithSource(
             length => source.extend_from_slice(text.as_bytes().slice(length).unwrap_or_default()),
         }
     }
-    // Old comments may have other encodings, and OpenCL has no error for a source that is no UTF-8.
-    let source = String::from_utf8_lossy(&source).into_owned();
+    // Some count the NUL at the end of a string to its length. OpenCL has none of them in what is answered, and to the
+    // compiler they are no part of the language.
+    source.retain(|byte| *byte != 0);
     Program::of_all(context, Origin::Source(source.into())).create()
 }
 

@@ -77,7 +77,7 @@ pub(crate) fn clGetProgramInfo(
         CL_PROGRAM_KERNEL_NAMES => {
             require(built, CL_INVALID_PROGRAM_EXECUTABLE)?;
             let names: Vec<&str> = state.facts.iter().map(|kernel| &*kernel.name).collect();
-            place.text(&names.join(";"))
+            place.text(names.join(";"))
         }
         CL_PROGRAM_SCOPE_GLOBAL_CTORS_PRESENT | CL_PROGRAM_SCOPE_GLOBAL_DTORS_PRESENT => place.number(false),
         _ => fail(CL_INVALID_VALUE),

@@ -2,6 +2,7 @@
 
 use crate::device::{EXTENSIONS, FEATURES};
 use offkit_cache::Cache;
+pub(crate) use offkit_driver::opencl::Header;
 use offkit_driver::{DriveError, opencl};
 use offkit_host::program;
 use offkit_llvm::WORKER_PROGRAM;
@@ -38,9 +39,6 @@ const FOR_LINKERS: [&str; 4] = [
 
 /// What works where there is no compiler.
 const INSTEAD: &str = "Programs in SPIR-V need no compiler.";
-
-/// A header that the source includes: its name and its text.
-pub(crate) type Header = (String, String);
 
 /// What came of a compilation: SPIR-V, and what the compiler had to say.
 pub(crate) struct Compiled {
@@ -157,11 +155,7 @@ fn options(options: &str) -> Result<Vec<OsString>, SourceError> {
 }
 
 /// A source for the driver of `offkit cc`.
-fn for_driver<'a>(
-    text: &'a str,
-    options: Vec<OsString>,
-    headers: &'a [(String, String)],
-) -> opencl::Source<'a> {
+fn for_driver<'a>(text: &'a [u8], options: Vec<OsString>, headers: &'a [Header]) -> opencl::Source<'a> {
     opencl::Source {
         text,
         headers,
@@ -172,7 +166,7 @@ fn for_driver<'a>(
 
 /// Compiles a source. What has been compiled before, with the same programs and options, comes from the cache, unless
 /// files are included that may have changed since.
-pub(crate) fn compile(text: &str, words: &str, headers: &[Header]) -> Result<Compiled, SourceError> {
+pub(crate) fn compile(text: &[u8], words: &str, headers: &[Header]) -> Result<Compiled, SourceError> {
     let options = options(words)?;
     if program::is_privileged() {
         let text = format!(
@@ -223,7 +217,7 @@ fn what_to_do(error: &DriveError) -> String {
 }
 
 /// A source as LLVM's text, with what it says of its kernels' arguments.
-pub(crate) fn as_text(text: &str, words: &str, headers: &[Header]) -> Option<String> {
+pub(crate) fn as_text(text: &[u8], words: &str, headers: &[Header]) -> Option<String> {
     if program::is_privileged() {
         return None;
     }

@@ -28,7 +28,7 @@ pub(crate) struct SourceArgument {
 
 /// A source, and what it was compiled with.
 pub(crate) struct Compilation {
-    pub(crate) text: Arc<str>,
+    pub(crate) text: Arc<[u8]>,
     pub(crate) options: String,
     pub(crate) headers: Vec<Header>,
 }
