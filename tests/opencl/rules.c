@@ -418,6 +418,46 @@ static void bytes(void) {
     CHECK(found[0] == 2 && found[1] == 0xe9);
 }
 
+// Options are the specification's, and not whatever looks like one.
+static void options(void) {
+    static const struct {
+        const char *options;
+        cl_int built, linked;
+    } cases[] = {
+        {"-cl-bogus", CL_INVALID_BUILD_OPTIONS, CL_INVALID_LINKER_OPTIONS},
+        {"-cl-ext=-all", CL_INVALID_BUILD_OPTIONS, CL_INVALID_LINKER_OPTIONS},
+        {"-fsyntax-only", CL_INVALID_BUILD_OPTIONS, CL_INVALID_LINKER_OPTIONS},
+        {"-create-library", CL_INVALID_BUILD_OPTIONS, CL_SUCCESS},
+        {"-create-library -enable-link-options", CL_INVALID_BUILD_OPTIONS, CL_SUCCESS},
+        {"-enable-link-options", CL_INVALID_BUILD_OPTIONS, CL_INVALID_LINKER_OPTIONS},
+        {"-cl-std=CL1.0", CL_SUCCESS, CL_INVALID_LINKER_OPTIONS},
+        {"-cl-std=CL3.0", CL_SUCCESS, CL_INVALID_LINKER_OPTIONS},
+        {"-cl-std=CL2.0", CL_BUILD_PROGRAM_FAILURE, CL_INVALID_LINKER_OPTIONS},
+        {"-cl-std=c99", CL_INVALID_BUILD_OPTIONS, CL_INVALID_LINKER_OPTIONS},
+        {"-DA -D B=\"x y\" -I. -I .", CL_SUCCESS, CL_INVALID_LINKER_OPTIONS},
+        {"-w -Werror -g -O2", CL_SUCCESS, CL_INVALID_LINKER_OPTIONS},
+        {"-cl-single-precision-constant -cl-fp32-correctly-rounded-divide-sqrt -cl-opt-disable -cl-mad-enable", CL_SUCCESS,
+         CL_INVALID_LINKER_OPTIONS},
+        {"-cl-strict-aliasing -cl-kernel-arg-info -cl-uniform-work-group-size", CL_SUCCESS, CL_INVALID_LINKER_OPTIONS},
+        {"-cl-denorms-are-zero -cl-no-signed-zeros -cl-unsafe-math-optimizations", CL_SUCCESS, CL_SUCCESS},
+        {"-cl-finite-math-only -cl-fast-relaxed-math -cl-no-subgroup-ifp", CL_SUCCESS, CL_SUCCESS},
+        {"-offkit-check-bounds -cl-intel-no-prera-scheduling", CL_SUCCESS, CL_SUCCESS},
+    };
+    cl_program part = compiled(SIZE, "");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cl_int error;
+        cl_program program = unbuilt(SIZE);
+        printf("%s\n", cases[i].options);
+        CHECK(clBuildProgram(program, 1, &device, cases[i].options, NULL, NULL) == cases[i].built);
+        error = clCompileProgram(program, 1, &device, cases[i].options, 0, NULL, NULL, NULL, NULL);
+        CHECK(error == (cases[i].built == CL_INVALID_BUILD_OPTIONS   ? CL_INVALID_COMPILER_OPTIONS
+                        : cases[i].built == CL_BUILD_PROGRAM_FAILURE ? CL_COMPILE_PROGRAM_FAILURE
+                                                                     : CL_SUCCESS));
+        clLinkProgram(context, 1, &device, cases[i].options, 1, &part, NULL, NULL, &error);
+        CHECK(error == cases[i].linked);
+    }
+}
+
 int main(int count, char **words) {
     static const struct {
         const char *name;
@@ -433,6 +473,7 @@ int main(int count, char **words) {
         {"devices", devices},
         {"usm", usm},
         {"bytes", bytes},
+        {"options", options},
     };
     start();
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {

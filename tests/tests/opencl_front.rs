@@ -270,6 +270,12 @@ fn sources_are_compiled_and_told_byte_by_byte() {
 }
 
 #[test]
+fn options_are_those_of_the_specification() {
+    let Some(front) = Front::get() else { return };
+    front.check_rule("options");
+}
+
+#[test]
 fn host_and_kernels_share_memory() {
     let Some(front) = Front::get() else { return };
     front.check(&["memory"]);

@@ -15,7 +15,7 @@ use cl::*;
 use core::ffi::{c_char, c_void};
 use offkit_pi::ffi::{pi_device, pi_program};
 use offkit_pi::host::Owned;
-use offkit_plugin_cpu::{CHECK_BOUNDS_OPTION, kernel_options};
+use offkit_plugin_cpu::kernel_options;
 use offkit_spirv::{Kernel, Module, reflect, specialize};
 use offkit_sync::Arc;
 use std::collections::HashMap;
@@ -436,17 +436,12 @@ pub(crate) fn clLinkProgram(
     require(!inputs.is_empty(), CL_INVALID_VALUE)?;
     let options = text(options);
     let words = source::words(&options);
-    let known = |word: &String| {
-        ["-create-library", "-enable-link-options"].contains(&&**word)
-            || word.starts_with("-cl-")
-            || word == CHECK_BOUNDS_OPTION
-    };
-    require(words.iter().all(known), CL_INVALID_LINKER_OPTIONS)?;
-    let library = words.iter().any(|word| word == "-create-library");
+    require(source::are_for_linkers(&words), CL_INVALID_LINKER_OPTIONS)?;
+    let library = words.iter().any(|word| word == source::CREATE_LIBRARY);
     let mut modules = Modules::new();
     let mut sources = Vec::new();
     let mut parts = Vec::new();
-    let mut is_uniform = source::has_uniform_option(&words);
+    let mut is_uniform = false;
     let mut compiled_for = vec![0; devices.len()];
     for input in inputs {
         let input = Program::of(Out::from_pointer(*input))?;
@@ -519,7 +514,11 @@ fn link(
     library: bool,
     for_device: &str,
 ) -> BuildResult<Option<Owned<pi_program>>> {
-    let options = if library { "-create-library" } else { for_device };
+    let options = if library {
+        source::CREATE_LIBRARY
+    } else {
+        for_device
+    };
     let linked = match &modules[..] {
         // A library of one module is that module.
         [_] if library => return Ok(None),

@@ -29,13 +29,56 @@ const TAKEN_AWAY: &str = "-cl-ext=-cl_khr_subgroups,-cl_khr_3d_image_writes,-cl_
      -cl_intel_subgroups_short,-__opencl_c_images,-__opencl_c_read_write_images,-__opencl_c_3d_image_writes,\
      -__opencl_c_pipes,-__opencl_c_device_enqueue";
 
-/// Options that are not for the compiler.
-const FOR_LINKERS: [&str; 4] = [
-    "-create-library",
-    "-enable-link-options",
-    "-cl-no-subgroup-ifp",
-    CHECK_BOUNDS_OPTION,
+/// Options that the compiler takes as they are: the specification's, and levels of optimization.
+const FOR_COMPILERS: [&str; 18] = [
+    "-O0",
+    "-O1",
+    "-O2",
+    "-O3",
+    "-Werror",
+    "-cl-denorms-are-zero",
+    "-cl-fast-relaxed-math",
+    "-cl-finite-math-only",
+    "-cl-fp32-correctly-rounded-divide-sqrt",
+    "-cl-kernel-arg-info",
+    "-cl-mad-enable",
+    "-cl-no-signed-zeros",
+    "-cl-single-precision-constant",
+    "-cl-strict-aliasing",
+    "-cl-uniform-work-group-size",
+    "-cl-unsafe-math-optimizations",
+    "-g",
+    "-w",
 ];
+
+/// Options of the specification for a link. The first makes a library, the second is for libraries alone.
+const FOR_LINKERS: [&str; 8] = [
+    CREATE_LIBRARY,
+    "-enable-link-options",
+    "-cl-denorms-are-zero",
+    "-cl-fast-relaxed-math",
+    "-cl-finite-math-only",
+    "-cl-no-signed-zeros",
+    "-cl-no-subgroup-ifp",
+    "-cl-unsafe-math-optimizations",
+];
+
+pub(crate) const CREATE_LIBRARY: &str = "-create-library";
+
+/// Versions of OpenCL C that the devices list.
+const VERSIONS: [&str; 4] = ["CL1.0", "CL1.1", "CL1.2", "CL3.0"];
+
+/// Whether an option is for drivers alone: this one's own, and those of Intel's, which programs pass to any.
+fn is_for_drivers(word: &str) -> bool {
+    word == CHECK_BOUNDS_OPTION || word.starts_with("-cl-intel-")
+}
+
+/// Whether a program may be linked with these options.
+pub(crate) fn are_for_linkers(words: &[String]) -> bool {
+    let has = |option: &str| words.iter().any(|word| word == option);
+    let known = |word: &String| FOR_LINKERS.contains(&&**word) || is_for_drivers(word);
+    words.iter().all(known) && (has(CREATE_LIBRARY) || !has("-enable-link-options"))
+}
 
 /// What works where there is no compiler.
 const INSTEAD: &str = "Programs in SPIR-V need no compiler.";
@@ -106,6 +149,19 @@ pub(crate) fn has_uniform_option(words: &[String]) -> bool {
     words.iter().any(|word| word == "-cl-uniform-work-group-size")
 }
 
+/// Whether this is a version of the language; an error if it is one that the devices do not have.
+fn is_version(version: &str) -> Result<bool, SourceError> {
+    match version {
+        "CL2.0" | "CL3.1" => Err(SourceError::Source(format!(
+            "the device has no OpenCL C {}; the newest that it has is -cl-std={}",
+            &version[2..],
+            VERSIONS[VERSIONS.len() - 1]
+        ))),
+        // C++ for OpenCL is the compiler's own.
+        version => Ok(VERSIONS.contains(&version) || version.to_ascii_uppercase().starts_with("CLC++")),
+    }
+}
+
 /// The options for the compiler.
 fn options(options: &str) -> Result<Vec<OsString>, SourceError> {
     // The driver of clang takes the second for an option of other targets.
@@ -139,16 +195,15 @@ fn options(options: &str) -> Result<Vec<OsString>, SourceError> {
                 let value = words.next().ok_or_else(|| SourceError::Options(word.clone()))?;
                 arguments.extend([word.into(), value.into()]);
             }
-            // The newest that this compiler knows.
-            "-cl-std=CL3.1" => arguments.push("-cl-std=CL3.0".into()),
-            "-w" | "-Werror" | "-g" => arguments.push(word.into()),
-            word if FOR_LINKERS.contains(&word) => {}
-            word if word.starts_with("-cl-intel-") => {}
             "-cl-opt-disable" => arguments.push("-O0".into()),
-            word if ["-D", "-I", "-cl-"].iter().any(|known| word.starts_with(known)) => {
-                arguments.push(word.into());
-            }
-            _ => return Err(SourceError::Options(word)),
+            "-cl-no-subgroup-ifp" => {}
+            word if is_for_drivers(word) => {}
+            known if FOR_COMPILERS.contains(&known) => arguments.push(known.into()),
+            known if known.starts_with("-D") || known.starts_with("-I") => arguments.push(known.into()),
+            _ => match word.strip_prefix("-cl-std=") {
+                Some(version) if is_version(version)? => arguments.push(word.into()),
+                _ => return Err(SourceError::Options(word)),
+            },
         }
     }
     Ok(arguments)
