@@ -458,6 +458,29 @@ static void options(void) {
     }
 }
 
+// Objects of two contexts do not go together, and what is to be linked is not built.
+static void strangers(void) {
+    cl_int error;
+    cl_context own = context, other = clCreateContext(NULL, 1, &device, NULL, NULL, &error);
+    OK(error);
+    cl_program program = from_source(SIZE), part = compiled(SIZE, ""), user = unbuilt("#include <t.h>\n");
+    cl_kernel kernel = clCreateKernel(program, "k", &error);
+    OK(error);
+    cl_program built[] = {from_binary(part), from_binary(linked(1, &part, "-create-library"))};
+    for (int i = 0; i < 2; i++)
+        CHECK(clBuildProgram(built[i], 1, &device, "", NULL, NULL) == CL_INVALID_BINARY);
+    context = other;
+    cl_program strange = compiled("void other(void) {}", ""), parts[] = {part, strange};
+    cl_mem buffer = clCreateBuffer(other, 0, 64, NULL, &error);
+    OK(error);
+    context = own;
+    const char *name = "t.h";
+    CHECK(clCompileProgram(user, 1, &device, "", 1, &strange, &name, NULL, NULL) == CL_INVALID_CONTEXT);
+    CHECK(!clLinkProgram(context, 1, &device, "", 2, parts, NULL, NULL, &error) && error == CL_INVALID_CONTEXT);
+    CHECK(clSetKernelArg(kernel, 0, sizeof buffer, &buffer) == CL_INVALID_CONTEXT);
+    CHECK(!clCreateProgramWithIL(context, "\3\2\43\7", 4, &error) && error == CL_INVALID_VALUE);
+}
+
 int main(int count, char **words) {
     static const struct {
         const char *name;
@@ -474,6 +497,7 @@ int main(int count, char **words) {
         {"usm", usm},
         {"bytes", bytes},
         {"options", options},
+        {"strangers", strangers},
     };
     start();
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {

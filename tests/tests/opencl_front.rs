@@ -276,6 +276,12 @@ fn options_are_those_of_the_specification() {
 }
 
 #[test]
+fn what_does_not_go_together_is_refused() {
+    let Some(front) = Front::get() else { return };
+    front.check_rule("strangers");
+}
+
+#[test]
 fn host_and_kernels_share_memory() {
     let Some(front) = Front::get() else { return };
     front.check(&["memory"]);

@@ -325,7 +325,15 @@ pub(crate) fn clBuildProgram(
     let devices = chosen(&built.devices, num_devices, device_list)?;
     require(pfn_notify.is_some() || user_data.is_null(), CL_INVALID_VALUE)?;
     built.check_free()?;
-    require(!matches!(built.origin, Origin::Linked), CL_INVALID_OPERATION)?;
+    match &built.origin {
+        Origin::Linked => return fail(CL_INVALID_OPERATION),
+        // What is compiled, and a library, is to be linked.
+        Origin::Binary(binary) => {
+            let whole = [CL_PROGRAM_BINARY_TYPE_NONE, CL_PROGRAM_BINARY_TYPE_EXECUTABLE];
+            require(whole.contains(&binary.binary_type), CL_INVALID_BINARY)?;
+        }
+        Origin::Source(_) | Origin::Il(_) => {}
+    }
     let options = text(options);
     let traces = traces(built, &options);
     let mut state = built.building();
@@ -367,7 +375,12 @@ pub(crate) fn clCompileProgram(
     let context = compiled.context.object();
     let devices = chosen(&compiled.devices, num_devices, device_list)?;
     require(pfn_notify.is_some() || user_data.is_null(), CL_INVALID_VALUE)?;
-    let headers = headers(num_input_headers, input_headers, header_include_names)?;
+    let headers = headers(
+        &compiled.context,
+        num_input_headers,
+        input_headers,
+        header_include_names,
+    )?;
     compiled.check_free()?;
     let compiles = matches!(compiled.origin, Origin::Source(_) | Origin::Il(_));
     require(compiles, CL_INVALID_OPERATION)?;
@@ -399,7 +412,12 @@ pub(crate) fn clCompileProgram(
 }
 
 /// Headers given as programs.
-fn headers(count: cl_uint, programs: In<cl_program>, names: Out<*const c_char>) -> Result<Vec<Header>> {
+fn headers(
+    context: &Object<Context>,
+    count: cl_uint,
+    programs: In<cl_program>,
+    names: Out<*const c_char>,
+) -> Result<Vec<Header>> {
     let programs = programs.list(count).ok_or(Failure(CL_INVALID_VALUE))?;
     let names = names.as_in();
     let names = names.list(count).ok_or(Failure(CL_INVALID_VALUE))?;
@@ -408,6 +426,7 @@ fn headers(count: cl_uint, programs: In<cl_program>, names: Out<*const c_char>) 
         let program = Program::of(Out::from_pointer(*program))?;
         let name = In::from_pointer(*name);
         let name = name.text().ok_or(Failure(CL_INVALID_VALUE))?;
+        require(program.object().context == *context, CL_INVALID_CONTEXT)?;
         let Origin::Source(text) = &program.object().origin else {
             return fail(CL_INVALID_OPERATION);
         };
@@ -445,6 +464,7 @@ pub(crate) fn clLinkProgram(
     let mut compiled_for = vec![0; devices.len()];
     for input in inputs {
         let input = Program::of(Out::from_pointer(*input))?;
+        require(input.object().context == record, CL_INVALID_CONTEXT)?;
         let state = input.object().state();
         let linkable = [
             CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT,

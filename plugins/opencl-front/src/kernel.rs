@@ -202,7 +202,7 @@ impl Kernel {
         let memory = Memory::slab().get(handle);
         let memory = memory.map_err(|_| Failure(CL_INVALID_MEM_OBJECT))?;
         let own_context = &self.program.object().context;
-        require(memory.object().context == *own_context, CL_INVALID_MEM_OBJECT)?;
+        require(memory.object().context == *own_context, CL_INVALID_CONTEXT)?;
         let raw = memory.object().raw();
         // SAFETY: kernel and buffer are there.
         unsafe { self.plugin().set_memory_argument(self.raw(), index, None, raw) }?;

@@ -231,7 +231,9 @@ pub(crate) fn clCreateProgramWithIL(
 ) -> Result<cl_program> {
     let context = Context::of(context)?;
     let il = il.bytes(length).ok_or(Failure(CL_INVALID_VALUE))?;
-    require(length > 0 && binary::is_spirv(il), CL_INVALID_VALUE)?;
+    // Words, of which five are the header of a module.
+    let whole = length >= 20 && length.is_multiple_of(4);
+    require(whole && binary::is_spirv(il), CL_INVALID_VALUE)?;
     Program::of_all(context, Origin::Il(il.into())).create()
 }
 
