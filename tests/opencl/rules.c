@@ -481,6 +481,29 @@ static void strangers(void) {
     CHECK(!clCreateProgramWithIL(context, "\3\2\43\7", 4, &error) && error == CL_INVALID_VALUE);
 }
 
+// Nothing is read, and nothing moved, past the end of an allocation.
+static void ends(void) {
+    EXTENSION(clEnqueueMigrateMemINTEL);
+    cl_int error;
+    cl_bool svm_used = CL_TRUE;
+    cl_command_queue commands = queue(0);
+    char *svm = clSVMAlloc(context, 0, 256, 0);
+    CHECK(!clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, 257, svm, &error) && error == CL_INVALID_BUFFER_SIZE);
+    CHECK(!clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, 255, svm + 2, &error) && error == CL_INVALID_BUFFER_SIZE);
+    cl_mem buffer = clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, 256, svm, &error);
+    OK(error);
+    OK(clGetMemObjectInfo(buffer, CL_MEM_USES_SVM_POINTER, sizeof svm_used, &svm_used, NULL));
+    CHECK(!svm_used);
+    const void *pointers[] = {svm, svm + 100};
+    size_t sizes[] = {0, 156}, beyond[] = {0, 157};
+    OK(clEnqueueSVMMigrateMem(commands, 2, pointers, NULL, 0, 0, NULL, NULL));
+    OK(clEnqueueSVMMigrateMem(commands, 2, pointers, sizes, 0, 0, NULL, NULL));
+    CHECK(clEnqueueSVMMigrateMem(commands, 2, pointers, beyond, 0, 0, NULL, NULL) == CL_INVALID_VALUE);
+    OK(clEnqueueMigrateMemINTEL(commands, svm, 256, CL_MIGRATE_MEM_OBJECT_HOST, 0, NULL, NULL));
+    CHECK(clEnqueueMigrateMemINTEL(commands, svm, 256, 1 << 9, 0, NULL, NULL) == CL_INVALID_VALUE);
+    OK(clFinish(commands));
+}
+
 int main(int count, char **words) {
     static const struct {
         const char *name;
@@ -498,6 +521,7 @@ int main(int count, char **words) {
         {"bytes", bytes},
         {"options", options},
         {"strangers", strangers},
+        {"ends", ends},
     };
     start();
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {

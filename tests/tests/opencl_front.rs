@@ -282,6 +282,12 @@ fn what_does_not_go_together_is_refused() {
 }
 
 #[test]
+fn nothing_reaches_past_the_end_of_an_allocation() {
+    let Some(front) = Front::get() else { return };
+    front.check_rule("ends");
+}
+
+#[test]
 fn host_and_kernels_share_memory() {
     let Some(front) = Front::get() else { return };
     front.check(&["memory"]);

@@ -170,7 +170,7 @@ fn create(
     // What the plugin is told are the flags it has a use for.
     let told = flags & (KERNEL_ACCESS | CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR | CL_MEM_ALLOC_HOST_PTR);
     let raw = context.object().pi.raw();
-    let behind = match uses {
+    let behind = match uses || copies {
         true => usm::bytes_behind(context.object(), host_ptr.addr())?,
         false => None,
     };
@@ -195,7 +195,7 @@ fn create(
         host_pointer: if uses { host_ptr.addr() } else { 0 },
         parent: None,
         properties,
-        uses_svm: behind.is_some(),
+        uses_svm: uses && behind.is_some(),
         mapped: Mutex::default(),
         map_count: AtomicU32::new(0),
         destructors: Mutex::default(),

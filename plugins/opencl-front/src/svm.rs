@@ -8,7 +8,7 @@ use crate::handle::{Handle, Handled, Object};
 use crate::kernel::Kernel;
 use crate::pi::pi;
 use crate::queue::{Queue, Submission, submit_nothing, submit_nothing_and_wait, submit_part};
-use crate::transfer::is_pattern;
+use crate::transfer::{MIGRATION_FLAGS, is_pattern};
 use crate::usm;
 use cl::*;
 use core::ffi::c_void;
@@ -218,17 +218,26 @@ pub(crate) fn clEnqueueSVMMigrateMem(
     command_queue: Out<_cl_command_queue>,
     num_svm_pointers: cl_uint,
     svm_pointers: Out<*const c_void>,
-    _sizes: In<usize>,
+    sizes: In<usize>,
     flags: cl_mem_migration_flags,
     count: cl_uint,
     list: In<cl_event>,
     event: Out<cl_event>,
 ) -> Result<()> {
     let queue = Queue::of(command_queue)?;
-    let known = CL_MIGRATE_MEM_OBJECT_HOST | CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED;
     let pointers = svm_pointers.as_in();
     let pointers = pointers.list(num_svm_pointers).ok_or(Failure(CL_INVALID_VALUE))?;
-    require(!pointers.is_empty() && flags & !known == 0, CL_INVALID_VALUE)?;
+    require(
+        !pointers.is_empty() && flags & !MIGRATION_FLAGS == 0,
+        CL_INVALID_VALUE,
+    )?;
+    let context = queue.object().context.object();
+    let sizes = sizes.slice(pointers.len()).unwrap_or_default();
+    // Without a size, or with 0, it is the whole allocation.
+    for (pointer, size) in pointers.iter().zip(sizes).filter(|(_, size)| **size > 0) {
+        let behind = usm::bytes_behind(context, pointer.expose_provenance())?;
+        require(behind.is_some_and(|behind| *size <= behind), CL_INVALID_VALUE)?;
+    }
     submit_nothing(
         &queue,
         CL_COMMAND_SVM_MIGRATE_MEM,

@@ -320,6 +320,10 @@ pub(crate) fn clEnqueueCopyBufferRect(
     )
 }
 
+/// What may be said of a migration.
+pub(crate) const MIGRATION_FLAGS: cl_mem_migration_flags =
+    CL_MIGRATE_MEM_OBJECT_HOST | CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED;
+
 /// Sizes of patterns: those of the types of OpenCL C.
 pub(crate) fn is_pattern(size: usize) -> bool {
     size.is_power_of_two() && size <= 128
@@ -382,8 +386,10 @@ pub(crate) fn clEnqueueMigrateMemObjects(
     let handles = mem_objects
         .list(num_mem_objects)
         .ok_or(Failure(CL_INVALID_VALUE))?;
-    let known = CL_MIGRATE_MEM_OBJECT_HOST | CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED;
-    require(!handles.is_empty() && flags & !known == 0, CL_INVALID_VALUE)?;
+    require(
+        !handles.is_empty() && flags & !MIGRATION_FLAGS == 0,
+        CL_INVALID_VALUE,
+    )?;
     // Only looked at: host and device have the same memory, so that nothing moves.
     for handle in handles {
         operands(command_queue, Out::from_pointer(*handle))?;

@@ -9,7 +9,7 @@ use crate::handle::{Handle, Handled, Object};
 use crate::kernel::Kernel;
 use crate::pi::{number, pi};
 use crate::queue::{Queue, Submission, submit, submit_nothing, submit_nothing_and_wait};
-use crate::transfer::is_pattern;
+use crate::transfer::{MIGRATION_FLAGS, is_pattern};
 use cl::*;
 use core::ffi::c_void;
 use offkit_pi::ffi::*;
@@ -421,12 +421,13 @@ pub(crate) fn clEnqueueMigrateMemINTEL(
     command_queue: Out<_cl_command_queue>,
     _ptr: In<c_void>,
     _size: usize,
-    _flags: cl_mem_migration_flags,
+    flags: cl_mem_migration_flags,
     count: cl_uint,
     list: In<cl_event>,
     event: Out<cl_event>,
 ) -> Result<()> {
     let queue = Queue::of(command_queue)?;
+    require(flags & !MIGRATION_FLAGS == 0, CL_INVALID_VALUE)?;
     submit_nothing(
         &queue,
         CL_COMMAND_MIGRATEMEM_INTEL,
