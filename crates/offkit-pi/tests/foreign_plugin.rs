@@ -317,6 +317,29 @@ unsafe extern "C" fn init<const RELEASE: usize>(record: *mut c_void) -> pi_resul
     PI_SUCCESS
 }
 
+/// `piPluginInit` of DPC++ 2022.2.1, which is none of the releases that hosts here speak: its version takes 10 bytes.
+unsafe extern "C" fn init_of_9_11(record: *mut c_void) -> pi_result {
+    // SAFETY: as above.
+    unsafe {
+        if CStr::from_ptr(record.cast()) < c"9.11" {
+            return PI_INVALID_OPERATION;
+        }
+        let place = record.cast::<u8>().add(10);
+        place.copy_from_nonoverlapping(c"9.11".as_ptr().cast(), 5);
+    }
+    PI_SUCCESS
+}
+
+#[test]
+fn a_plugin_that_refuses_all_versions_is_asked_for_its_own() {
+    // SAFETY: it fills in nothing but the version, and nobody calls it then.
+    let plugin = unsafe { BuiltIn::new("foreign", init_of_9_11, None) };
+    assert_eq!(
+        Plugin::built_in(&plugin).unwrap_err().to_string(),
+        "plugin foreign speaks PI 9.11; this host speaks PI 2.3, 6.8, 12.27, 15.47"
+    );
+}
+
 /// The plugin of a release; a test has it for itself.
 fn plugin(release: usize) -> Plugin {
     let init = [init::<0>, init::<1>, init::<2>, init::<3>][release];

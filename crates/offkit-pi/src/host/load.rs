@@ -6,6 +6,7 @@ use crate::below::{LeaveOut, ListBelow, c_path};
 use crate::driver::open_resolved;
 use crate::ffi::*;
 use crate::table::{Api, GetLastError, Layout, PluginInit, Slot, version_text};
+use core::ffi::CStr;
 use std::path::{Path, PathBuf};
 
 /// A library that is a plugin.
@@ -67,6 +68,13 @@ pub(super) fn open(path: &Path, left_out: &[PathBuf]) -> Result<Library, LoadErr
 /// version for its own must not write past the end.
 const RECORD_ROOM: usize = 4096;
 
+/// Where plugins write their version, and how long it may be there: behind the host's, which takes as much. In between
+/// the versions that have layouts here there was one more, of 10 bytes (PI 9.11).
+const VERSION_LENGTHS: [usize; 3] = [20, 10, 4];
+
+/// A version that is no number and sorts behind all that are: plugins that compare versions as text take it.
+const BEHIND_ALL: &CStr = c"~~~";
+
 /// What a plugin has made of the record that it was given.
 struct Record(Vec<Slot>);
 
@@ -76,11 +84,11 @@ impl Record {
     /// # Safety
     ///
     /// `init` must follow the rules of `piPluginInit`.
-    unsafe fn ask(layout: &Layout, init: PluginInit) -> Result<Record, pi_result> {
+    unsafe fn ask(version: &CStr, init: PluginInit) -> Result<Record, pi_result> {
         // Slots are pointers; a vector of them gives the record their alignment.
         let mut record: Vec<Slot> = vec![None; RECORD_ROOM / size_of::<Slot>()];
         let start = record.as_mut_ptr().cast::<u8>();
-        let version = layout.version.to_bytes_with_nul();
+        let version = version.to_bytes_with_nul();
         // SAFETY: the version fits into the record, at the start of which it belongs.
         unsafe { core::ptr::copy_nonoverlapping(version.as_ptr(), start, version.len()) };
         // SAFETY: the record names its version, is zeroed, and has room for any version's table.
@@ -92,16 +100,27 @@ impl Record {
         }
     }
 
-    /// The version that the plugin says it speaks, where a layout has it.
-    fn answer(&self, layout: &Layout) -> String {
+    /// The version that the plugin says it speaks, where versions take that many bytes.
+    fn answer(&self, version_length: usize) -> String {
         // SAFETY: the record has that many bytes.
         let bytes = unsafe { core::slice::from_raw_parts(self.0.as_ptr().cast::<u8>(), RECORD_ROOM) };
-        let field = bytes.get(layout.version_length..2 * layout.version_length);
+        let field = bytes.get(version_length..2 * version_length);
         version_text(field.unwrap_or_default())
     }
 
     fn speaks(&self, layout: &Layout) -> bool {
-        Layout::of_version(&self.answer(layout)).is_some_and(|answered| answered.version == layout.version)
+        let answer = self.answer(layout.version_length);
+        Layout::of_version(&answer).is_some_and(|answered| answered.version == layout.version)
+    }
+
+    /// The version that the plugin says it speaks, wherever a version has its place; empty if there is none.
+    fn any_answer(&self, offered: &CStr) -> String {
+        // Not where a part of the offered version is.
+        let is_behind = |length: &usize| *length >= offered.to_bytes_with_nul().len();
+        let lengths = VERSION_LENGTHS.into_iter().filter(is_behind);
+        let mut answers = lengths.map(|length| self.answer(length));
+        let answered = answers.find(|text| text.starts_with(|first: char| first.is_ascii_digit()));
+        answered.unwrap_or_default()
     }
 
     /// The functions.
@@ -137,7 +156,7 @@ pub(super) unsafe fn negotiate(
     let mut refusal = (PI_INVALID_OPERATION, None);
     for layout in Layout::ALL {
         // SAFETY: by the caller's promise.
-        let record = match unsafe { Record::ask(layout, init) } {
+        let record = match unsafe { Record::ask(layout.version, init) } {
             Ok(record) => record,
             Err(result) => {
                 // Asked at once: the next offer replaces the message.
@@ -148,12 +167,10 @@ pub(super) unsafe fn negotiate(
         // The offered one first: elsewhere in its record there may be anything.
         let mut layouts = [layout].into_iter().chain(Layout::ALL);
         let Some(spoken) = layouts.find(|layout| record.speaks(layout)) else {
-            let mut answers = Layout::ALL.iter().rev().map(|layout| record.answer(layout));
-            let answered = answers.find(|text| text.starts_with(|first: char| first.is_ascii_digit()));
             return Err(LoadError::Version {
                 plugin,
                 offered,
-                answered: answered.unwrap_or_default(),
+                answered: record.any_answer(layout.version),
             });
         };
         // SAFETY: the plugin says that it has filled in the table of this version.
@@ -165,12 +182,24 @@ pub(super) unsafe fn negotiate(
         }
         // SAFETY: as above.
         let later = unsafe {
-            match Record::ask(newest, init) {
+            match Record::ask(newest.version, init) {
                 Ok(record) if record.speaks(newest) => record.api(newest),
                 _ => return Ok((spoken, api)),
             }
         };
         return Ok((spoken, api.with_later(spoken, &later)));
+    }
+    // Only to learn its version: as text, that of 2022.2 (9.11) is behind all of these, and it refuses them.
+    // SAFETY: as above.
+    let answered = unsafe { Record::ask(BEHIND_ALL, init) }.map(|record| record.any_answer(BEHIND_ALL));
+    if let Ok(answered) = answered
+        && !answered.is_empty()
+    {
+        return Err(LoadError::Version {
+            plugin,
+            offered,
+            answered,
+        });
     }
     let (result, message) = refusal;
     Err(LoadError::Refused {
