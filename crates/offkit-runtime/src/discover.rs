@@ -249,19 +249,24 @@ impl Runtime {
     fn load(&mut self, candidate: &Candidate) -> Result<Outcome, DiscoveryFailure> {
         // What costs least comes first, and what may do harm last: the note is read without running anything, a trial
         // runs in another process, and only what has passed both is loaded here.
+        let refused = || {
+            let plugin = candidate.name();
+            trace::left_out(&plugin);
+            plugin
+        };
         let noted = note::versions(&candidate.place);
         if let Some(spoken) = &noted
             && !is_spoken(spoken)
         {
             return Err(DiscoveryFailure::Version {
-                plugin: candidate.name(),
+                plugin: refused(),
                 spoken: spoken.split_whitespace().collect::<Vec<_>>().join(", "),
                 known: Layout::ALL.map(Layout::version).join(", "),
             });
         }
         let Trial { trust, left_out } =
             probe::check(&candidate.place).map_err(|harm| DiscoveryFailure::Harm {
-                plugin: candidate.name(),
+                plugin: refused(),
                 harm,
             })?;
         for left_out in &left_out {
@@ -478,10 +483,13 @@ impl Runtime {
         registry: &ImageRegistry,
         kernel: &FoundKernel,
     ) -> Result<(Device, KernelId), ChoiceError> {
-        if selector.is_some() {
+        if let Some(text) = selector {
             let device = self.device(selector)?;
             let kernel = registry.select(kernel, &device)?;
-            chosen(&device);
+            let kind = device.device_type().ok();
+            // What is chosen by its number or name may be of any kind.
+            let is_by_kind = Kind::of(&device).is_some_and(|kind| kind.name() == text.to_lowercase());
+            trace::selected(&device, kind.filter(|_| is_by_kind));
             return Ok((device, kernel));
         }
         let mut reasons = Vec::new();
@@ -489,7 +497,7 @@ impl Runtime {
         while let Some(device) = self.numbered(number) {
             match registry.select(kernel, device) {
                 Ok(kernel) => {
-                    chosen(device);
+                    trace::selected(device, None);
                     return Ok((device.clone(), kernel));
                 }
                 Err(reason @ (SelectError::NoneFits { .. } | SelectError::NotLinked { .. })) => {
@@ -535,18 +543,6 @@ fn backend_of(platform: &Platform) -> Option<&'static str> {
         PI_EXT_PLATFORM_BACKEND_HIP => Some("hip"),
         PI_EXT_PLATFORM_BACKEND_NATIVE_CPU => Some("native_cpu"),
         _ => None,
-    }
-}
-
-/// Says in the trace that a device was chosen.
-fn chosen(device: &Device) {
-    if trace::is_on(Level::Basic) {
-        let platform = device.platform().name();
-        let unknown = |_| "?".to_owned();
-        trace::selected(
-            &platform.unwrap_or_else(unknown),
-            &device.name().unwrap_or_else(unknown),
-        );
     }
 }
 

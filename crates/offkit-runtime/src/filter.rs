@@ -23,7 +23,7 @@ use std::env;
 use std::fmt;
 use std::str::FromStr;
 
-use offkit_pi::host::{Device, DeviceType};
+use offkit_pi::host::{Device, DeviceType, trace};
 
 /// The variables, the one that counts before the others first.
 pub const VARIABLES: [&str; 3] = ["ONEAPI_DEVICE_SELECTOR", "SYCL_DEVICE_FILTER", "SYCL_BE"];
@@ -132,10 +132,20 @@ pub struct FromEnvironment {
 }
 
 impl FromEnvironment {
-    /// Reads the variables of this process.
+    /// Reads the variables of this process. Those that say what is traced are among those that do not count, too, where
+    /// they say nothing.
     pub fn read() -> FromEnvironment {
         let set = |name: &&'static str| Some((*name, env::var_os(name)?.to_string_lossy().into_owned()));
-        Self::of(VARIABLES.iter().filter_map(set))
+        let mut found = Self::of(VARIABLES.iter().filter_map(set));
+        let ignored = trace::ignored().iter().map(|(variable, value)| Ignored {
+            variable,
+            value: value.clone(),
+            reason:
+                "it is no number; expected 1 (plugins, devices), 2 (calls), 3 for both, or -1 for everything"
+                    .to_owned(),
+        });
+        found.ignored.extend(ignored);
+        found
     }
 
     fn of(set: impl Iterator<Item = (&'static str, String)>) -> FromEnvironment {

@@ -248,6 +248,13 @@ fn plugins_say_in_their_files_what_they_speak() {
         outcome.stderr.contains("as the note in its file says"),
         "{outcome:#?}"
     );
+    // Whoever traces everything sees both, as other runtimes show what cannot be loaded.
+    let outcome = machine.run("devices", &[variables[0], ("OFFKIT_TRACE", "-1")]);
+    for plugin in [&future, &present] {
+        let line =
+            format!("SYCL_PI_TRACE[all]: Check if plugin is present. Failed to load plugin: {plugin}\n");
+        assert_eq!(outcome.stderr.matches(&line).count(), 1, "{outcome:#?}");
+    }
 
     // All of offkit's own have one.
     for name in ["pi_mock", "offkit_plugin_cpu", "offkit_plugin_opencl"] {

@@ -135,7 +135,7 @@ impl Record {
     }
 }
 
-/// Finds out which version a plugin speaks, and reads its functions.
+/// Finds out which version a plugin speaks, also in its own words (`12.27.1`), and reads its functions.
 ///
 /// A plugin decides by the version it is offered, the older ones by comparing text, and whatever it is offered, a
 /// plugin of somebody else writes the record of its own version. So the versions are offered from the oldest on,
@@ -151,7 +151,7 @@ pub(super) unsafe fn negotiate(
     plugin: &str,
     init: PluginInit,
     get_last_error: Option<GetLastError>,
-) -> Result<(&'static Layout, Api), LoadError> {
+) -> Result<(&'static Layout, Api, String), LoadError> {
     let (plugin, offered) = (plugin.to_owned(), Layout::ALL.map(Layout::version).join(", "));
     let mut refusal = (PI_INVALID_OPERATION, None);
     for layout in Layout::ALL {
@@ -175,19 +175,20 @@ pub(super) unsafe fn negotiate(
         };
         // SAFETY: the plugin says that it has filled in the table of this version.
         let api = unsafe { record.api(spoken) };
+        let answer = record.answer(spoken.version_length);
         // Plugins made by somebody else speak one version, and are not asked twice.
         let newest = &Layout::V15_47;
         if get_last_error.is_none() || spoken.version == newest.version {
-            return Ok((spoken, api));
+            return Ok((spoken, api, answer));
         }
         // SAFETY: as above.
         let later = unsafe {
             match Record::ask(newest.version, init) {
                 Ok(record) if record.speaks(newest) => record.api(newest),
-                _ => return Ok((spoken, api)),
+                _ => return Ok((spoken, api, answer)),
             }
         };
-        return Ok((spoken, api.with_later(spoken, &later)));
+        return Ok((spoken, api.with_later(spoken, &later), answer));
     }
     // Only to learn its version: as text, that of 2022.2 (9.11) is behind all of these, and it refuses them.
     // SAFETY: as above.

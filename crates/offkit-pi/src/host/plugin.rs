@@ -142,13 +142,14 @@ impl Plugin {
             return Ok(Plugin { inner });
         }
         // SAFETY: by the caller's promise.
-        let (layout, api) = unsafe { load::negotiate(&name, init, get_last_error) }.inspect_err(|_| {
+        let spoken = unsafe { load::negotiate(&name, init, get_last_error) }.inspect_err(|_| {
             trace::line(
                 Level::All,
                 format_args!("Failed to bind PI APIs to the plugin: {name}"),
             )
         })?;
-        trace::loaded(&name, layout);
+        let (layout, api, answered) = spoken;
+        trace::loaded(&name, layout, &answered);
         tracing::debug!(plugin = name, version = layout.version(), "plugin loaded");
         let inner = Arc::new(Inner {
             name,
@@ -190,6 +191,11 @@ impl Plugin {
         // SAFETY: it returns text that stays.
         let text = unsafe { CStr::from_ptr(text) }.to_string_lossy();
         Some(text.lines().filter_map(Below::parse).collect())
+    }
+
+    /// How its version has its record.
+    pub(super) fn layout(&self) -> &'static Layout {
+        self.inner.layout
     }
 
     /// The plugin's functions, for calls that the objects of this module do not cover.
