@@ -114,7 +114,10 @@ fn lines_are_those_of_the_release_whose_version_the_plugin_speaks() {
     need!("cc", "clang-22");
     let folder = Folder::new();
     folder.spirv("k", "kernel void twice(global int *a) { *a *= 2; }");
-    folder.write("script", "platform Mock\ndevice cpu Processor\nkernel twice 1 0 7\n");
+    folder.write(
+        "script",
+        "platform Mock\ndevice cpu Processor\nkernel twice 1 0 7\n",
+    );
     let longer = "SYCL_PI_TRACE[all]: Requested device_type: info::device_type::automatic\n\
                   SYCL_PI_TRACE[all]: Selected device: -> final score = 1300\n";
     for (version, answer, selected) in [

@@ -2,7 +2,8 @@
 //!
 //! The newest variable that is set counts, and older ones are named as ignored. Their grammars are those of libsycl 2026.2
 //! (the first), 2021.2 to 2023.0 (the second) and 2019 to 2023.0 (the third). A value that does not follow its grammar is
-//! ignored as a whole, with the reason: half a filter would show devices that somebody wanted hidden.
+//! ignored as a whole, with the reason: half a filter would show devices that somebody wanted hidden. What follows it and
+//! can match nothing, as libsycl's former host device, is told as well.
 //!
 //! ```
 //! use offkit_runtime::filter::{DeviceFilter, Kind};
@@ -27,6 +28,12 @@ use offkit_pi::host::{Device, DeviceType, trace};
 
 /// The variables, the one that counts before the others first.
 pub const VARIABLES: [&str; 3] = ["ONEAPI_DEVICE_SELECTOR", "SYCL_DEVICE_FILTER", "SYCL_BE"];
+
+/// Variables of libsycl that choose devices there, and not here.
+pub const NOT_READ: [&str; 2] = ["SYCL_DEVICE_TYPE", "SYCL_DEVICE_ALLOWLIST"];
+
+/// The backend and the kind of libsycl's host device, in the grammar of `SYCL_DEVICE_FILTER`.
+const HOST: &str = "host";
 
 /// The backends that the grammars know: what is below a plugin. `offkit` is the embedded CPU device.
 pub const BACKENDS: [&str; 6] = ["opencl", "level_zero", "cuda", "hip", "native_cpu", "offkit"];
@@ -84,6 +91,11 @@ pub enum FilterError {
     /// A device that is neither a kind nor a number.
     #[error("`{0}` is no device; expected `*`, `cpu`, `gpu`, `fpga` or a number from 0")]
     Device(String),
+    /// A part of a term behind the one that it would have to come before, or one too many.
+    #[error(
+        "`{0}` is one too many or in the wrong place; expected `backend:kind:number`, each at most once and in this order"
+    )]
+    Place(String),
     /// A term without a colon.
     #[error("`{0}` names no devices; expected `backend:devices`, as in `opencl:gpu`")]
     Colon(String),
@@ -97,13 +109,15 @@ pub enum FilterError {
     Levels(String),
 }
 
-/// A variable that is set and does not count, and why.
+/// A variable that is set and does not count, or a part of its value that does not, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ignored {
     /// The variable.
     pub variable: &'static str,
     /// Its value.
     pub value: String,
+    /// The part of the value that can match nothing; none where it is the whole value that does not count.
+    pub part: Option<String>,
     /// Why it does not count.
     pub reason: String,
 }
@@ -113,9 +127,16 @@ impl fmt::Display for Ignored {
         let Ignored {
             variable,
             value,
+            part,
             reason,
         } = self;
-        write!(formatter, "{variable}={value} is ignored: {reason}")
+        match part {
+            Some(part) => write!(
+                formatter,
+                "`{part}` in {variable}={value} matches nothing: {reason}"
+            ),
+            None => write!(formatter, "{variable}={value} is ignored: {reason}"),
+        }
     }
 }
 
@@ -127,7 +148,7 @@ pub struct FromEnvironment {
     pub filter: DeviceFilter,
     /// The variable that counts, and its value.
     pub variable: Option<(&'static str, String)>,
-    /// The variables that do not.
+    /// The variables that do not, and parts of its value that match nothing.
     pub ignored: Vec<Ignored>,
 }
 
@@ -135,11 +156,12 @@ impl FromEnvironment {
     /// Reads the variables of this process. Those that say what is traced are among those that do not count, too, where
     /// they say nothing.
     pub fn read() -> FromEnvironment {
-        let set = |name: &&'static str| Some((*name, env::var_os(name)?.to_string_lossy().into_owned()));
-        let mut found = Self::of(VARIABLES.iter().filter_map(set));
+        let set = |name: &'static str| Some((name, env::var_os(name)?.to_string_lossy().into_owned()));
+        let mut found = Self::of(VARIABLES.into_iter().chain(NOT_READ).filter_map(set));
         let ignored = trace::ignored().iter().map(|(variable, value)| Ignored {
             variable,
             value: value.clone(),
+            part: None,
             reason:
                 "it is no number; expected 1 (plugins, devices), 2 (calls), 3 for both, or -1 for everything"
                     .to_owned(),
@@ -152,15 +174,32 @@ impl FromEnvironment {
         let mut found = FromEnvironment::default();
         // A value that does not follow its grammar replaces nothing: an older variable may count then.
         for (variable, value) in set.filter(|(_, value)| !value.trim().is_empty()) {
+            let mut hosts = Vec::new();
             let filter = match variable {
                 "ONEAPI_DEVICE_SELECTOR" => value.parse(),
-                "SYCL_DEVICE_FILTER" => DeviceFilter::triples(&value),
-                _ => DeviceFilter::backend(&value),
+                "SYCL_DEVICE_FILTER" => DeviceFilter::triples(&value, &mut hosts),
+                "SYCL_BE" => DeviceFilter::backend(&value),
+                _ => {
+                    let reason = instead_of(variable, &value);
+                    found.ignored.push(Ignored {
+                        variable,
+                        value,
+                        part: None,
+                        reason,
+                    });
+                    continue;
+                }
             };
             let reason = match (filter, &found.variable) {
                 (_, Some((newer, _))) => format!("{newer} is set, which replaced it"),
                 (Err(error), None) => error.to_string(),
                 (Ok(filter), None) => {
+                    found.ignored.extend(hosts.into_iter().map(|term| Ignored {
+                        variable,
+                        value: value.clone(),
+                        part: Some(term),
+                        reason: "offkit has no host device".to_owned(),
+                    }));
                     found.filter = filter;
                     found.variable = Some((variable, value));
                     continue;
@@ -169,11 +208,27 @@ impl FromEnvironment {
             found.ignored.push(Ignored {
                 variable,
                 value,
+                part: None,
                 reason,
             });
         }
         found
     }
+}
+
+/// What to set in the place of a variable that is not read.
+fn instead_of(variable: &str, value: &str) -> String {
+    let kind = Kind::named(&value.trim().to_lowercase()).filter(|_| variable == "SYCL_DEVICE_TYPE");
+    let instead = match kind {
+        Some(Kind::Cpu) => "=*:cpu",
+        Some(Kind::Gpu) => "=*:gpu",
+        Some(Kind::Accelerator) => "=*:fpga",
+        None => "",
+    };
+    format!(
+        "offkit does not read it; {}{instead} chooses devices",
+        VARIABLES[0]
+    )
 }
 
 impl DeviceFilter {
@@ -218,20 +273,40 @@ impl DeviceFilter {
             .unwrap_or(0)
     }
 
-    /// The grammar of `SYCL_DEVICE_FILTER`: `backend:kind:number`, each of which may be left out, separated by commas.
-    fn triples(text: &str) -> Result<DeviceFilter, FilterError> {
-        let term = |text: &str| {
-            let (mut backend, mut kind, mut number) = (None, None, None);
+    /// The grammar of `SYCL_DEVICE_FILTER`: `backend:kind:number`, each of which may be left out, separated by commas. The
+    /// terms that mean the host device match nothing, and are added to `hosts`.
+    fn triples(text: &str, hosts: &mut Vec<String>) -> Result<DeviceFilter, FilterError> {
+        let mut term = |text: &str| {
+            let (mut backend, mut kind, mut number, mut is_host) = (None, None, None, false);
+            // Which of the three is next, at the earliest.
+            let mut next = 0;
             for part in text.split(':').map(|part| part.trim().to_lowercase()) {
-                match (part.as_str(), Kind::named(&part), part.parse()) {
-                    ("" | "*", ..) => {}
-                    (_, Some(found), _) => kind = Some(found),
-                    (_, _, Ok(found)) => number = Some(found),
-                    _ if backend.is_none() && kind.is_none() && number.is_none() => {
+                let place = match (part.as_str(), Kind::named(&part), part.parse()) {
+                    // Any.
+                    ("" | "*", ..) => next,
+                    // A backend and a kind.
+                    (HOST, ..) => {
+                        is_host = true;
+                        next.min(1)
+                    }
+                    (_, Some(found), _) => {
+                        kind = Some(found);
+                        1
+                    }
+                    (_, _, Ok(found)) => {
+                        number = Some(found);
+                        2
+                    }
+                    _ if next == 0 => {
                         backend = backend_named(&part)?;
+                        0
                     }
                     _ => return Err(FilterError::Device(part)),
+                };
+                if place < next {
+                    return Err(FilterError::Place(part));
                 }
+                next = place + 1;
             }
             let wanted = match (kind, number) {
                 (None, None) => Wanted::Any,
@@ -239,9 +314,19 @@ impl DeviceFilter {
                 (None, Some(number)) => Wanted::Number(number),
                 (Some(kind), Some(number)) => Wanted::Both(kind, number),
             };
-            Ok(Term {
-                backend,
-                devices: vec![wanted],
+            if is_host {
+                hosts.push(text.trim().to_owned());
+            }
+            Ok(match is_host {
+                // No plugin is for it.
+                true => Term {
+                    backend: Some(HOST.to_owned()),
+                    devices: Vec::new(),
+                },
+                false => Term {
+                    backend,
+                    devices: vec![wanted],
+                },
             })
         };
         Ok(DeviceFilter {
@@ -249,7 +334,7 @@ impl DeviceFilter {
             accepted: text
                 .trim()
                 .split_terminator(',')
-                .map(term)
+                .map(&mut term)
                 .collect::<Result<_, _>>()?,
             discarded: Vec::new(),
         })
@@ -523,6 +608,70 @@ mod tests {
         assert!(
             found.ignored[0].to_string().contains("names no devices"),
             "{found:?}"
+        );
+    }
+
+    #[test]
+    fn the_host_device_is_in_the_grammar_and_not_here() {
+        let of = |value: &str| FromEnvironment::of([("SYCL_DEVICE_FILTER", value.to_owned())].into_iter());
+        for (value, terms, expected) in [
+            ("host", &["host"][..], &[][..]),
+            (
+                "opencl:host,cuda::0, host:host:0",
+                &["opencl:host", "host:host:0"],
+                &["cuda 0"],
+            ),
+            ("*:host,cpu", &["*:host"], &["offkit cpu", "opencl cpu"]),
+        ] {
+            let found = of(value);
+            assert_eq!(shown(&found.filter), expected, "{value}");
+            let ignored: Vec<_> = found.ignored.iter().map(Ignored::to_string).collect();
+            let said = |term: &&str| {
+                format!("`{term}` in SYCL_DEVICE_FILTER={value} matches nothing: offkit has no host device")
+            };
+            assert_eq!(ignored, terms.iter().map(said).collect::<Vec<_>>());
+        }
+        assert!(!of("host").filter.wants("opencl"));
+    }
+
+    #[test]
+    fn filters_have_each_part_once_and_in_order() {
+        for (value, part) in [
+            ("offkit:cpu:gpu", "`gpu` is one too many"),
+            ("offkit:0:1", "`1` is one too many"),
+            (
+                "opencl:cpu,offkit:0:cpu",
+                "`cpu` is one too many or in the wrong place; expected `backend:kind:number`",
+            ),
+            ("opencl:cpu:host", "`host` is one too many"),
+            ("*:*:*:0", "`0` is one too many"),
+            ("opencl:cuda", "`cuda` is no device"),
+        ] {
+            let found = FromEnvironment::of([("SYCL_DEVICE_FILTER", value.to_owned())].into_iter());
+            assert_eq!(found.variable, None, "{value}");
+            assert!(found.ignored[0].reason.starts_with(part), "{found:?}");
+        }
+        for value in ["::0", "cpu:0", "*:cpu:", "opencl:0:"] {
+            let found = FromEnvironment::of([("SYCL_DEVICE_FILTER", value.to_owned())].into_iter());
+            assert!(found.ignored.is_empty(), "{found:?}");
+        }
+    }
+
+    #[test]
+    fn variables_that_are_not_read_are_named() {
+        let set = [
+            ("SYCL_DEVICE_TYPE", "GPU"),
+            ("SYCL_DEVICE_ALLOWLIST", "DeviceName:{{.*}}"),
+        ];
+        let found = FromEnvironment::of(set.into_iter().map(|(name, value)| (name, value.to_owned())));
+        assert_eq!(found.variable, None);
+        let ignored: Vec<_> = found.ignored.iter().map(Ignored::to_string).collect();
+        assert_eq!(
+            ignored,
+            [
+                "SYCL_DEVICE_TYPE=GPU is ignored: offkit does not read it; ONEAPI_DEVICE_SELECTOR=*:gpu chooses devices",
+                "SYCL_DEVICE_ALLOWLIST=DeviceName:{{.*}} is ignored: offkit does not read it; ONEAPI_DEVICE_SELECTOR chooses devices",
+            ]
         );
     }
 }

@@ -104,6 +104,23 @@ fn variables_choose_devices_and_say_what_they_hide() {
         "info",
         &["Unset CUDA_VISIBLE_DEVICES"],
     );
+    let variables = [
+        ("SYCL_DEVICE_FILTER", "opencl:host,offkit:cpu"),
+        ("SYCL_DEVICE_TYPE", "GPU"),
+    ];
+    let findings = machine.findings("Variables", &variables);
+    says(
+        &findings,
+        "`opencl:host` in SYCL_DEVICE_FILTER=opencl:host,offkit:cpu matches nothing",
+        "problem",
+        &["no host device"],
+    );
+    says(
+        &findings,
+        "SYCL_DEVICE_TYPE=GPU is ignored",
+        "problem",
+        &["ONEAPI_DEVICE_SELECTOR=*:gpu"],
+    );
     // A value that breaks the grammar hides nothing, and is named by every command.
     let outcome = select("gpu");
     assert_eq!(outcome.code, 0, "{outcome:#?}");
