@@ -79,6 +79,8 @@ pub enum Outcome {
         left_out: Vec<LeftOut>,
         /// Platforms of it whose devices are not among these: [`DiscoveryFailure::Platform`].
         unlisted: Vec<DiscoveryFailure>,
+        /// Devices, and parts of them, that the user's filter asks for parts of and that have none: `offkit:0`.
+        undivided: Vec<String>,
     },
     /// The user's filter wants none of its devices, so it was not loaded.
     Unwanted,
@@ -145,10 +147,16 @@ pub enum DiscoveryFailure {
 #[non_exhaustive]
 pub enum DeviceError {
     /// There is no device, or none that the environment leaves.
-    #[error("no devices found{}", match .chosen_by { Some((name, value)) => format!(": {name}={value} leaves none"), None => String::new() })]
+    #[error(
+        "no devices found{}{}",
+        match .chosen_by { Some((name, value)) => format!(": {name}={value} leaves none"), None => String::new() },
+        if undivided.is_empty() { String::new() } else { format!(", as there are no parts of {}", undivided.join(", ")) }
+    )]
     None {
         /// The variable that says which devices are used, and its value.
         chosen_by: Option<(&'static str, String)>,
+        /// Devices that it asks for parts of and that have none: `offkit:0`.
+        undivided: Vec<String>,
     },
     /// There are devices, but none like that.
     #[error("no device is `{selector}`; the devices are {}", .available.join(", "))]
@@ -289,6 +297,7 @@ impl Runtime {
         for platform in plugin.platforms().map_err(failed)? {
             // The candidate's counts first: by that the filter has said whether to load the plugin.
             let said = || backend_of(&platform).unwrap_or_else(|| plugin.name());
+        let mut undivided = Vec::new();
             let backend = candidate.backend.as_deref().unwrap_or_else(said).to_owned();
             let devices = match platform.devices(offkit_pi::ffi::PI_DEVICE_TYPE_ALL) {
                 Ok(devices) => devices,
@@ -306,12 +315,13 @@ impl Runtime {
             for device in devices {
                 let number = self.numbers.next(&backend);
                 let shown = self.devices.len();
-                self.show(FoundDevice {
+                let found = FoundDevice {
                     device,
                     backend: backend.clone(),
                     number,
                     part: Vec::new(),
-                });
+                };
+                self.show(found, &mut undivided);
                 hidden += usize::from(self.devices.len() == shown);
             }
         }
@@ -342,13 +352,15 @@ impl Runtime {
         })
     }
 
-    /// Adds a device that may be seen, and the parts of it that are asked for.
-    fn show(&mut self, found: FoundDevice) {
+    /// Adds a device that may be seen, and the parts of it that are asked for; where there are none, its name to `undivided`.
+    fn show(&mut self, found: FoundDevice, undivided: &mut Vec<String>) {
         let filter = &self.environment.filter;
+            undivided,
         let (backend, number, part) = (&found.backend, found.number, &found.part);
         let is_shown = filter.allows(backend, Kind::of(&found.device), number, part);
         // Only where a term asks for parts: to divide a device makes objects in its driver.
-        let parts = match filter.levels(backend, number) > part.len() {
+        let is_divided = filter.levels(backend, number) > part.len();
+        let parts = match is_divided {
             // As libsycl divides them. One that cannot be divided has no parts.
             true => found.device.partition(&Partition::NEXT).unwrap_or_else(|error| {
                 tracing::debug!(device = %found, %error, "a device has no parts");
@@ -362,11 +374,14 @@ impl Runtime {
             ..found.clone()
         });
         let parts: Vec<_> = parts.collect();
+        if is_divided && parts.is_empty() {
+            undivided.push(found.to_string());
+        }
         if is_shown {
             self.devices.push(found);
         }
         for part in parts {
-            self.show(part);
+            self.show(part, undivided);
         }
     }
 
@@ -428,8 +443,13 @@ impl Runtime {
     }
 
     /// The device that `selector` means: a number from 0, the name of a plugin or a kind of device
+        let undivided = self.outcomes.iter().flat_map(|outcome| match outcome {
+            Outcome::Loaded { undivided, .. } => undivided.as_slice(),
+            _ => &[],
+        });
     /// (`cpu`, `gpu`), of which the first is taken, or a part of the device's name, letters and digits
     /// alone. Without a selector it is the first device.
+            undivided: undivided.cloned().collect(),
     ///
     /// # Errors
     ///

@@ -157,6 +157,7 @@ fn parts_of_devices_are_named_as_libsycl_names_them() {
     assert_eq!(devices("*:gpu"), ["0 Tiles", "0 Whole"]);
     assert_eq!(devices("*:0.1"), ["1 Tiles, part 2"]);
     // What has no parts has none of them either.
+    assert_eq!(devices("offkit:0.*"), [""; 0]);
     assert_eq!(devices("*:*.*"), ["1 Tiles, part 1", "1 Tiles, part 2"]);
     assert_eq!(
         devices("*:gpu,0.0.*;!*:*.*.1"),
@@ -166,5 +167,26 @@ fn parts_of_devices_are_named_as_libsycl_names_them() {
             "2 Tiles, part 1, part 3",
             "0 Whole"
         ]
+    );
+}
+
+#[test]
+fn what_has_no_parts_is_told_where_they_are_asked_for() {
+    let machine = Machine {
+        folder: Folder::new(),
+    };
+    let variables = [("ONEAPI_DEVICE_SELECTOR", "offkit:0.*")];
+    let outcome = machine.run("devices", &variables);
+    assert!(
+        outcome
+            .stderr
+            .contains("ONEAPI_DEVICE_SELECTOR=offkit:0.* leaves none, as there are no parts of offkit:0\n"),
+        "{outcome:#?}"
+    );
+    says(
+        &machine.findings("Plugins", &variables),
+        "cpu (built in)",
+        "info",
+        &["ONEAPI_DEVICE_SELECTOR asks for parts of offkit:0, where there are none, and hides the others."],
     );
 }

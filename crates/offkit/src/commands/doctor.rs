@@ -136,6 +136,7 @@ pub(super) fn plugins(runtime: &Runtime) -> Vec<Finding> {
                 hidden,
                 trust,
                 noted,
+                undivided,
                 ..
             } => {
                 let counted = match (devices, hidden) {
@@ -160,7 +161,11 @@ pub(super) fn plugins(runtime: &Runtime) -> Vec<Finding> {
                 let noted = noted.unwrap_or_default();
                 let why = format!("speaks PI {}{noted}; {counted}{lacks}{trust}", plugin.version());
                 let hider = runtime.environment().variable.as_ref().filter(|_| *hidden > 0);
-                let advice = hider.map(|(variable, _)| format!("{variable} hides the others."));
+                let parts = match undivided.as_slice() {
+                    [] => String::new(),
+                    names => format!("asks for parts of {}, where there are none, and ", names.join(", ")),
+                };
+                let advice = hider.map(|(variable, _)| format!("{variable} {parts}hides the others."));
                 Finding::new(ABOUT, state, name).because(why).advised(advice)
             }
             Outcome::Unwanted => {
