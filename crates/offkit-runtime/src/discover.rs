@@ -194,12 +194,14 @@ impl Runtime {
     /// The devices of all plugins that are found (see [`search`](crate::search)), less those that the user's filter hides
     /// (see [`filter`](crate::filter)).
     pub fn discover(built_in: &[&'static BuiltIn]) -> Self {
-        let environment = FromEnvironment::read();
+        let search = Search::everywhere(built_in);
+        let backends: Vec<_> = search.candidates.iter().map(Candidate::counted_by).collect();
+        let environment = FromEnvironment::read(&backends);
         for ignored in &environment.ignored {
             tracing::warn!("{ignored}");
         }
         Self {
-            search: Search::everywhere(built_in),
+            search,
             environment,
             ..Self::default()
         }
@@ -229,10 +231,11 @@ impl Runtime {
         let filter = &self.environment.filter;
         let is_wanted = match &candidate.backend {
             Some(backend) => filter.wants(backend),
-            // Any that is not offkit's own: what it is, its platforms will say.
-            None => BACKENDS
-                .iter()
-                .any(|name| *name != "offkit" && filter.wants(name)),
+            // Any that is not offkit's own, or its name: what it is, its platforms will say.
+            None => {
+                let mut others = BACKENDS.iter().filter(|name| **name != "offkit");
+                others.any(|name| filter.wants(name)) || filter.wants(&candidate.counted_by())
+            }
         };
         // Not where somebody named the plugin: then it is loaded, and says itself what is missing.
         let absent = || match (&candidate.origin, candidate.backend.as_deref()) {
@@ -294,11 +297,14 @@ impl Runtime {
             left_out: left_out.clone(),
         };
         let (shown, mut hidden, mut unlisted) = (self.devices.len(), 0, Vec::new());
+        let mut undivided = Vec::new();
         for platform in plugin.platforms().map_err(failed)? {
             // The candidate's counts first: by that the filter has said whether to load the plugin.
-            let said = || backend_of(&platform).unwrap_or_else(|| plugin.name());
-        let mut undivided = Vec::new();
-            let backend = candidate.backend.as_deref().unwrap_or_else(said).to_owned();
+            let said = match candidate.backend {
+                Some(_) => None,
+                None => backend_of(&platform),
+            };
+            let backend = said.map_or_else(|| candidate.counted_by(), str::to_owned);
             let devices = match platform.devices(offkit_pi::ffi::PI_DEVICE_TYPE_ALL) {
                 Ok(devices) => devices,
                 // The devices of its other platforms are none the worse for that.
@@ -349,13 +355,13 @@ impl Runtime {
             noted,
             left_out,
             unlisted,
+            undivided,
         })
     }
 
     /// Adds a device that may be seen, and the parts of it that are asked for; where there are none, its name to `undivided`.
     fn show(&mut self, found: FoundDevice, undivided: &mut Vec<String>) {
         let filter = &self.environment.filter;
-            undivided,
         let (backend, number, part) = (&found.backend, found.number, &found.part);
         let is_shown = filter.allows(backend, Kind::of(&found.device), number, part);
         // Only where a term asks for parts: to divide a device makes objects in its driver.
@@ -368,15 +374,15 @@ impl Runtime {
             }),
             false => Vec::new(),
         };
+        if is_divided && parts.is_empty() {
+            undivided.push(found.to_string());
+        }
         let parts = (0..).zip(parts).map(|(place, device)| FoundDevice {
             device,
             part: found.part.iter().copied().chain([place]).collect(),
             ..found.clone()
         });
         let parts: Vec<_> = parts.collect();
-        if is_divided && parts.is_empty() {
-            undivided.push(found.to_string());
-        }
         if is_shown {
             self.devices.push(found);
         }
@@ -437,19 +443,19 @@ impl Runtime {
 
     /// What there is to say where there are no devices.
     pub fn no_devices(&self) -> DeviceError {
-        DeviceError::None {
-            chosen_by: self.environment.variable.clone(),
-        }
-    }
-
-    /// The device that `selector` means: a number from 0, the name of a plugin or a kind of device
         let undivided = self.outcomes.iter().flat_map(|outcome| match outcome {
             Outcome::Loaded { undivided, .. } => undivided.as_slice(),
             _ => &[],
         });
-    /// (`cpu`, `gpu`), of which the first is taken, or a part of the device's name, letters and digits
-    /// alone. Without a selector it is the first device.
+        DeviceError::None {
+            chosen_by: self.environment.variable.clone(),
             undivided: undivided.cloned().collect(),
+        }
+    }
+
+    /// The device that `selector` means: a number from 0; what filters call it (`opencl:0`, a part `opencl:0.1`); a backend,
+    /// the name of a plugin or a kind of device (`cpu`, `gpu`), of which the first is taken; or a part of the device's name,
+    /// letters and digits alone. Without a selector it is the first device.
     ///
     /// # Errors
     ///
@@ -480,8 +486,13 @@ impl Runtime {
         // `cpu-checked` is a part of `offkit CPU (checked)`.
         let bare = |name: &str| -> String { name.to_lowercase().matches(char::is_alphanumeric).collect() };
         let part = bare(selector);
+        let is_place = is_place(selector);
         let fits = |found: &FoundDevice| {
             let device = &found.device;
+            // Not by its name as well: `acme:1` is no `Acme 100`.
+            if is_place {
+                return found.to_string() == lowercase;
+            }
             device.plugin().name() == selector
                 || found.backend == lowercase
                 || Kind::of(device).map(Kind::name) == Some(lowercase.as_str())
@@ -552,6 +563,13 @@ impl Runtime {
         let devices = self.devices().enumerate();
         devices.map(|(number, device)| label(number, device)).collect()
     }
+}
+
+/// Whether a selector has the form of what [`FoundDevice`] prints: `opencl:0`, `opencl:0.1`.
+fn is_place(selector: &str) -> bool {
+    selector.rsplit_once(':').is_some_and(|(backend, places)| {
+        !backend.is_empty() && places.split('.').all(|place| place.parse::<u32>().is_ok())
+    })
 }
 
 /// What a platform says is below its plugin, as filters name it.

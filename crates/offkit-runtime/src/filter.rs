@@ -35,7 +35,8 @@ pub const NOT_READ: [&str; 2] = ["SYCL_DEVICE_TYPE", "SYCL_DEVICE_ALLOWLIST"];
 /// The backend and the kind of libsycl's host device, in the grammar of `SYCL_DEVICE_FILTER`.
 const HOST: &str = "host";
 
-/// The backends that the grammars know: what is below a plugin. `offkit` is the embedded CPU device.
+/// The backends that the grammars always know: what is below a plugin. `offkit` is the embedded CPU device. Those of the
+/// plugins that were found add to them.
 pub const BACKENDS: [&str; 6] = ["opencl", "level_zero", "cuda", "hip", "native_cpu", "offkit"];
 
 /// The kinds of devices that the grammars know.
@@ -86,8 +87,13 @@ type Place = Option<u32>;
 #[non_exhaustive]
 pub enum FilterError {
     /// A backend that nobody knows.
-    #[error("`{0}` is no backend; the backends are {all}, or `*` for any", all = BACKENDS.join(", "))]
-    Backend(String),
+    #[error("`{name}` is no backend; the backends are {}, or `*` for any", .known.join(", "))]
+    Backend {
+        /// What is there.
+        name: String,
+        /// The backends there are.
+        known: Vec<String>,
+    },
     /// A device that is neither a kind nor a number.
     #[error("`{0}` is no device; expected `*`, `cpu`, `gpu`, `fpga` or a number from 0")]
     Device(String),
@@ -153,11 +159,11 @@ pub struct FromEnvironment {
 }
 
 impl FromEnvironment {
-    /// Reads the variables of this process. Those that say what is traced are among those that do not count, too, where
-    /// they say nothing.
-    pub fn read() -> FromEnvironment {
+    /// Reads the variables of this process, where plugins of these backends were found. Those that say what is traced are
+    /// among those that do not count, too, where they say nothing.
+    pub fn read(backends: &[String]) -> FromEnvironment {
         let set = |name: &'static str| Some((name, env::var_os(name)?.to_string_lossy().into_owned()));
-        let mut found = Self::of(VARIABLES.into_iter().chain(NOT_READ).filter_map(set));
+        let mut found = Self::of(VARIABLES.into_iter().chain(NOT_READ).filter_map(set), backends);
         let ignored = trace::ignored().iter().map(|(variable, value)| Ignored {
             variable,
             value: value.clone(),
@@ -170,15 +176,15 @@ impl FromEnvironment {
         found
     }
 
-    fn of(set: impl Iterator<Item = (&'static str, String)>) -> FromEnvironment {
+    fn of(set: impl Iterator<Item = (&'static str, String)>, backends: &[String]) -> FromEnvironment {
         let mut found = FromEnvironment::default();
         // A value that does not follow its grammar replaces nothing: an older variable may count then.
         for (variable, value) in set.filter(|(_, value)| !value.trim().is_empty()) {
             let mut hosts = Vec::new();
             let filter = match variable {
-                "ONEAPI_DEVICE_SELECTOR" => value.parse(),
-                "SYCL_DEVICE_FILTER" => DeviceFilter::triples(&value, &mut hosts),
-                "SYCL_BE" => DeviceFilter::backend(&value),
+                "ONEAPI_DEVICE_SELECTOR" => DeviceFilter::parse(&value, backends),
+                "SYCL_DEVICE_FILTER" => DeviceFilter::triples(&value, backends, &mut hosts),
+                "SYCL_BE" => DeviceFilter::backend(&value, backends),
                 _ => {
                     let reason = instead_of(variable, &value);
                     found.ignored.push(Ignored {
@@ -273,9 +279,32 @@ impl DeviceFilter {
             .unwrap_or(0)
     }
 
+    /// The grammar of `ONEAPI_DEVICE_SELECTOR`: `opencl:cpu,0;cuda:*;!*:1`. There are these backends, in lower case, besides
+    /// [`BACKENDS`].
+    ///
+    /// # Errors
+    ///
+    /// [`FilterError`] with the part that does not follow the grammar.
+    pub fn parse(text: &str, backends: &[String]) -> Result<DeviceFilter, FilterError> {
+        let mut filter = DeviceFilter::default();
+        for text in text.split(';').map(str::trim).filter(|text| !text.is_empty()) {
+            match text.strip_prefix('!') {
+                Some(text) => filter.discarded.push(Term::parse(text, backends)?),
+                // As in libsycl: what is discarded is taken from all that was accepted before it.
+                None if filter.discarded.is_empty() => filter.accepted.push(Term::parse(text, backends)?),
+                None => return Err(FilterError::Order(text.to_owned())),
+            }
+        }
+        Ok(filter)
+    }
+
     /// The grammar of `SYCL_DEVICE_FILTER`: `backend:kind:number`, each of which may be left out, separated by commas. The
     /// terms that mean the host device match nothing, and are added to `hosts`.
-    fn triples(text: &str, hosts: &mut Vec<String>) -> Result<DeviceFilter, FilterError> {
+    fn triples(
+        text: &str,
+        backends: &[String],
+        hosts: &mut Vec<String>,
+    ) -> Result<DeviceFilter, FilterError> {
         let mut term = |text: &str| {
             let (mut backend, mut kind, mut number, mut is_host) = (None, None, None, false);
             // Which of the three is next, at the earliest.
@@ -298,7 +327,7 @@ impl DeviceFilter {
                         2
                     }
                     _ if next == 0 => {
-                        backend = backend_named(&part)?;
+                        backend = backend_named(&part, backends)?;
                         0
                     }
                     _ => return Err(FilterError::Device(part)),
@@ -341,7 +370,7 @@ impl DeviceFilter {
     }
 
     /// The grammar of `SYCL_BE`: `PI_OPENCL`, `PI_LEVEL_ZERO` (or `PI_LEVEL0`), `PI_CUDA`.
-    fn backend(text: &str) -> Result<DeviceFilter, FilterError> {
+    fn backend(text: &str, backends: &[String]) -> Result<DeviceFilter, FilterError> {
         let name = text.trim().to_lowercase();
         let name = match name.strip_prefix("pi_").unwrap_or(&name) {
             "level0" => "level_zero",
@@ -349,7 +378,7 @@ impl DeviceFilter {
         };
         Ok(DeviceFilter {
             accepted: vec![Term {
-                backend: backend_named(name)?,
+                backend: backend_named(name, backends)?,
                 devices: vec![Wanted::Any],
             }],
             discarded: Vec::new(),
@@ -357,26 +386,17 @@ impl DeviceFilter {
     }
 }
 
-/// The grammar of `ONEAPI_DEVICE_SELECTOR`: `opencl:cpu,0;cuda:*;!*:1`.
+/// The grammar of `ONEAPI_DEVICE_SELECTOR`, with the backends that are always known.
 impl FromStr for DeviceFilter {
     type Err = FilterError;
 
     fn from_str(text: &str) -> Result<DeviceFilter, FilterError> {
-        let mut filter = DeviceFilter::default();
-        for text in text.split(';').map(str::trim).filter(|text| !text.is_empty()) {
-            match text.strip_prefix('!') {
-                Some(text) => filter.discarded.push(Term::parse(text)?),
-                // As in libsycl: what is discarded is taken from all that was accepted before it.
-                None if filter.discarded.is_empty() => filter.accepted.push(Term::parse(text)?),
-                None => return Err(FilterError::Order(text.to_owned())),
-            }
-        }
-        Ok(filter)
+        DeviceFilter::parse(text, &[])
     }
 }
 
 impl Term {
-    fn parse(text: &str) -> Result<Term, FilterError> {
+    fn parse(text: &str, backends: &[String]) -> Result<Term, FilterError> {
         let (backend, devices) = text
             .split_once(':')
             .ok_or_else(|| FilterError::Colon(text.to_owned()))?;
@@ -390,7 +410,7 @@ impl Term {
             }
         };
         Ok(Term {
-            backend: backend_named(&backend.trim().to_lowercase())?,
+            backend: backend_named(&backend.trim().to_lowercase(), backends)?,
             devices: devices.split(',').map(device).collect::<Result<_, _>>()?,
         })
     }
@@ -405,13 +425,44 @@ fn is_at(wanted: Place, number: u32) -> bool {
     wanted.is_none_or(|wanted| wanted == number)
 }
 
-/// `None` is any.
-fn backend_named(name: &str) -> Result<Option<String>, FilterError> {
-    match name {
-        "*" => Ok(None),
-        name if BACKENDS.contains(&name) => Ok(Some(name.to_owned())),
-        name => Err(FilterError::Backend(name.to_owned())),
+/// `None` is any. There are these backends besides those that are always known.
+fn backend_named(name: &str, backends: &[String]) -> Result<Option<String>, FilterError> {
+    if name == "*" {
+        return Ok(None);
     }
+    if BACKENDS.contains(&name) || backends.iter().any(|backend| backend == name) {
+        return Ok(Some(name.to_owned()));
+    }
+    let mut known = BACKENDS.map(str::to_owned).to_vec();
+    for backend in backends {
+        // A library is one as well, but mostly its platforms say what is below it.
+        if !known.contains(backend) && !backend.contains(".so") {
+            known.push(backend.clone());
+        }
+    }
+    Err(FilterError::Backend {
+        name: name.to_owned(),
+        known,
+    })
+}
+
+/// Whether the grammars can name a backend of that name, which is in lower case: it means nothing else to them.
+pub(crate) fn can_name(backend: &str) -> bool {
+    let is_other = backend == HOST || Kind::named(backend).is_some() || backend.parse::<u32>().is_ok();
+    !is_other && !backend.contains(['*', ':', ';', ',', '!'])
+}
+
+/// The known backend that was perhaps meant by a name which is none of them.
+pub(crate) fn perhaps_meant(backend: &str) -> Option<&'static str> {
+    // `cuda_next` is a name of somebody's own.
+    let is_like = |known: &&str| {
+        let differences = strsim::osa_distance(known, backend);
+        !backend.starts_with(known) && differences <= known.len() / 3
+    };
+    BACKENDS
+        .into_iter()
+        .find(is_like)
+        .filter(|_| !BACKENDS.contains(&backend))
 }
 
 impl Kind {
@@ -586,7 +637,7 @@ mod tests {
     #[test]
     fn the_newest_variable_counts_and_the_others_are_named() {
         let of = |set: &[(&'static str, &str)]| {
-            FromEnvironment::of(set.iter().map(|(name, value)| (*name, (*value).to_owned())))
+            FromEnvironment::of(set.iter().map(|(name, value)| (*name, (*value).to_owned())), &[])
         };
         let found = of(&[("SYCL_DEVICE_FILTER", "opencl:cpu,cuda::1")]);
         assert_eq!(shown(&found.filter), ["opencl cpu", "cuda 1"]);
@@ -613,7 +664,8 @@ mod tests {
 
     #[test]
     fn the_host_device_is_in_the_grammar_and_not_here() {
-        let of = |value: &str| FromEnvironment::of([("SYCL_DEVICE_FILTER", value.to_owned())].into_iter());
+        let of =
+            |value: &str| FromEnvironment::of([("SYCL_DEVICE_FILTER", value.to_owned())].into_iter(), &[]);
         for (value, terms, expected) in [
             ("host", &["host"][..], &[][..]),
             (
@@ -647,12 +699,12 @@ mod tests {
             ("*:*:*:0", "`0` is one too many"),
             ("opencl:cuda", "`cuda` is no device"),
         ] {
-            let found = FromEnvironment::of([("SYCL_DEVICE_FILTER", value.to_owned())].into_iter());
+            let found = FromEnvironment::of([("SYCL_DEVICE_FILTER", value.to_owned())].into_iter(), &[]);
             assert_eq!(found.variable, None, "{value}");
             assert!(found.ignored[0].reason.starts_with(part), "{found:?}");
         }
         for value in ["::0", "cpu:0", "*:cpu:", "opencl:0:"] {
-            let found = FromEnvironment::of([("SYCL_DEVICE_FILTER", value.to_owned())].into_iter());
+            let found = FromEnvironment::of([("SYCL_DEVICE_FILTER", value.to_owned())].into_iter(), &[]);
             assert!(found.ignored.is_empty(), "{found:?}");
         }
     }
@@ -663,7 +715,7 @@ mod tests {
             ("SYCL_DEVICE_TYPE", "GPU"),
             ("SYCL_DEVICE_ALLOWLIST", "DeviceName:{{.*}}"),
         ];
-        let found = FromEnvironment::of(set.into_iter().map(|(name, value)| (name, value.to_owned())));
+        let found = FromEnvironment::of(set.into_iter().map(|(name, value)| (name, value.to_owned())), &[]);
         assert_eq!(found.variable, None);
         let ignored: Vec<_> = found.ignored.iter().map(Ignored::to_string).collect();
         assert_eq!(
@@ -673,5 +725,46 @@ mod tests {
                 "SYCL_DEVICE_ALLOWLIST=DeviceName:{{.*}} is ignored: offkit does not read it; ONEAPI_DEVICE_SELECTOR chooses devices",
             ]
         );
+    }
+
+    #[test]
+    fn backends_of_the_plugins_that_are_found_can_be_named() {
+        let backends = ["acme".to_owned(), "libgood.so".to_owned()];
+        let filter = DeviceFilter::parse("*:*;!Acme:*;!libGood.so:1", &backends).expect("known backends");
+        assert_eq!(
+            ["acme", "libgood.so", "cuda"].map(|backend| filter.wants(backend)),
+            [false, true, true]
+        );
+        assert!(!filter.allows("libgood.so", CPU, 1, &[]));
+        let found = FromEnvironment::of(
+            [("SYCL_DEVICE_FILTER", "acme:0".to_owned())].into_iter(),
+            &backends,
+        );
+        assert!(found.filter.allows("acme", None, 0, &[]) && !found.filter.wants("cuda"));
+        let error = DeviceFilter::parse("acne:0", &backends).expect_err("nobody knows it");
+        assert!(
+            error.to_string().contains("native_cpu, offkit, acme, or `*`"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn backends_may_be_called_what_means_nothing_else() {
+        for (name, can, meant) in [
+            ("acme", true, None),
+            ("libgood.so", true, None),
+            ("opencl", true, None),
+            ("opncl", true, Some("opencl")),
+            ("level-zero", true, Some("level_zero")),
+            ("hpi", true, Some("hip")),
+            ("cuda2", true, None),
+            ("gpu", false, None),
+            ("host", false, None),
+            ("0", false, None),
+            ("*", false, None),
+            ("opencl:gpu", false, None),
+        ] {
+            assert_eq!((can_name(name), perhaps_meant(name)), (can, meant), "{name}");
+        }
     }
 }

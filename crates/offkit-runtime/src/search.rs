@@ -13,6 +13,8 @@
 //! folder /opt/plugins         a folder of plugins, which bare names are looked for in as well
 //! ```
 //!
+//! A backend may have any name that means nothing else to the [filters](crate::filter): no kind of device and no number.
+//!
 //! The folders of plugins are those of the library and of the program that offkit is in, `../lib/offkit` beside either, and
 //! those of the configuration file. A bare name
 //! is looked for there, then in the folders of `LD_LIBRARY_PATH`, then where the system looks for libraries. A path with
@@ -31,6 +33,7 @@ use std::path::{Path, PathBuf};
 use offkit_host::{files, program};
 use offkit_pi::{BuiltIn, below};
 
+use crate::filter::{BACKENDS, can_name, perhaps_meant};
 use crate::note;
 
 /// The environment variable that names plugin libraries to load, separated like the folders of `PATH`.
@@ -53,7 +56,7 @@ pub struct Candidate {
     pub origin: Origin,
     /// What it is.
     pub place: Place,
-    /// What it is for: `opencl`, or another of [`BACKENDS`](crate::filter::BACKENDS); none where nobody said.
+    /// What it is for, in lower case: `opencl`, or another of [`BACKENDS`], or a name of its own; none where nobody said.
     pub backend: Option<String>,
 }
 
@@ -141,6 +144,28 @@ pub enum ConfigError {
         /// What it says.
         text: String,
     },
+    /// A backend that no variable could name: its plugin is taken as if there were none.
+    #[error("{}:{line}: `{backend}` cannot be a backend, as it means something else where devices are chosen; expected {}, or a name of your own", file.display(), BACKENDS.join(", "))]
+    Backend {
+        /// The file.
+        file: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What it says.
+        backend: String,
+    },
+    /// A backend that is like a known one: it is taken as it is.
+    #[error("{}:{line}: `{backend}` is none of the known backends; is `{meant}` meant?", file.display())]
+    Like {
+        /// The file.
+        file: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What it says.
+        backend: String,
+        /// The known one.
+        meant: &'static str,
+    },
 }
 
 impl fmt::Display for Origin {
@@ -158,6 +183,16 @@ impl Candidate {
     /// What is below it, as its file says: see [`offkit_pi::below`].
     pub fn below(&self) -> Option<below::Kind> {
         note::below(&self.place)
+    }
+
+    /// What its devices' numbers count within where its platforms do not say: what it is for, or else its name.
+    pub(crate) fn counted_by(&self) -> String {
+        let name = self.name();
+        let name = Path::new(&name)
+            .file_name()
+            .and_then(OsStr::to_str)
+            .unwrap_or(&name);
+        self.backend.clone().unwrap_or_else(|| name.to_lowercase())
     }
 
     /// What it is called: a built-in plugin's name, or a library's path.
@@ -312,8 +347,9 @@ impl Search {
                     self.folders.push(path);
                 }
                 (library, backend) if library != "folder" && backend.is_none_or(is_word) => {
-                    let file = file.clone();
                     let backend = backend.map(str::to_lowercase);
+                    let backend = backend.filter(|backend| self.check_backend(&file, line, backend));
+                    let file = file.clone();
                     libraries.push((Origin::Config { file, line }, located(library), backend));
                 }
                 _ => self.problems.push(ConfigError::Line {
@@ -325,6 +361,23 @@ impl Search {
         }
         self.config = Some(file);
         libraries
+    }
+
+    /// Whether a backend of the configuration is of use; if it is not, or may be a mistake, that is a problem.
+    fn check_backend(&mut self, file: &Path, line: usize, backend: &str) -> bool {
+        let (file, backend) = (file.to_owned(), backend.to_owned());
+        let is_of_use = can_name(&backend);
+        match perhaps_meant(&backend) {
+            _ if !is_of_use => self.problems.push(ConfigError::Backend { file, line, backend }),
+            Some(meant) => self.problems.push(ConfigError::Like {
+                file,
+                line,
+                backend,
+                meant,
+            }),
+            None => {}
+        }
+        is_of_use
     }
 }
 
@@ -386,7 +439,7 @@ fn backend_of(library: &Path) -> Option<String> {
     match name {
         "cpu" => Some("offkit".to_owned()),
         "ur" | "unified_runtime" => None,
-        name => Some(name.to_owned()),
+        name => Some(name.to_lowercase()),
     }
 }
 

@@ -93,3 +93,26 @@ fn a_platform_that_lists_no_devices_costs_no_others_theirs() {
     );
     assert!(source.to_string().contains("the driver is broken"), "{source}");
 }
+
+#[test]
+fn devices_are_found_by_what_filters_call_them() {
+    let mut runtime = Runtime::with_plugins(&[&THREE], &[]);
+    let found: Vec<_> = runtime.found().iter().map(ToString::to_string).collect();
+    assert_eq!(found, ["offkit:0", "offkit:1"]);
+    let mut name = |selector: &str| {
+        let device = runtime
+            .device(Some(selector))
+            .map_err(|error| error.to_string())?;
+        Ok::<_, String>(device.name().unwrap())
+    };
+    assert_eq!(name("offkit:0").unwrap(), "device 1");
+    assert_eq!(name("Offkit:1").unwrap(), "device 3");
+    assert!(
+        name("offkit:2")
+            .unwrap_err()
+            .starts_with("no device is `offkit:2`; ")
+    );
+    // By letters and digits alone it would be the first one's name.
+    assert!(name("device:1").is_err());
+    assert_eq!(name("device-1").unwrap(), "device 1");
+}

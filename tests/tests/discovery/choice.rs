@@ -190,3 +190,43 @@ fn what_has_no_parts_is_told_where_they_are_asked_for() {
         &["ONEAPI_DEVICE_SELECTOR asks for parts of offkit:0, where there are none, and hides the others."],
     );
 }
+
+#[test]
+fn devices_are_chosen_by_the_names_that_are_listed() {
+    let machine = Machine {
+        folder: Folder::new(),
+    };
+    let folder = &machine.folder;
+    folder.write("script", "device gpu Device\n");
+    folder.write("plugins.conf", "folder .\n");
+    for name in ["liboffkit_plugin_acme.so", "libGood.so"] {
+        std::fs::copy(mock(), folder.path(name)).expect("a copy");
+    }
+    let [config, good, script] = ["plugins.conf", "libGood.so", "script"].map(|name| folder.path(name));
+    let listed = |variable: &str, value: &str| {
+        let variables = [
+            ("SYCL_PI_CONFIG", config.to_str().expect("text")),
+            ("OFFKIT_PLUGINS", good.to_str().expect("text")),
+            (pi_mock::SCRIPT_VARIABLE, script.to_str().expect("text")),
+            (variable, value),
+        ];
+        let outcome = machine.run("devices --json", &variables);
+        assert!(!outcome.stderr.contains("is ignored"), "{outcome:#?}");
+        let name = |line: &str| {
+            let device: Value = serde_json::from_str(line).expect(line);
+            let backend = device["backend"].as_str().expect("a name");
+            format!("{backend}:{}", device["backend_number"])
+        };
+        outcome.stdout.lines().map(name).collect::<Vec<_>>()
+    };
+    let selector = "ONEAPI_DEVICE_SELECTOR";
+    let own = ["offkit:0", "offkit:1"];
+    assert_eq!(listed(selector, ""), [own[0], own[1], "libgood.so:0", "acme:0"]);
+    assert_eq!(listed(selector, "*:*;!acme:*"), [own[0], own[1], "libgood.so:0"]);
+    assert_eq!(listed(selector, "acme:0"), ["acme:0"]);
+    assert_eq!(listed(selector, "libGood.so:0"), ["libgood.so:0"]);
+    assert_eq!(
+        listed("SYCL_DEVICE_FILTER", "acme:gpu:0,offkit:1"),
+        [own[1], "acme:0"]
+    );
+}

@@ -178,6 +178,21 @@ fn plugins_come_from_the_configuration_too() {
             .is_some_and(|what| what.contains("librefuses"))
     });
     assert_eq!(mentions.count(), 1, "the same file is one plugin: {findings:#?}");
+    // Backends that no variable could name, or that are mistyped.
+    folder.write(
+        "mistaken.conf",
+        "librefuses.so gpu\nlibpi_other.so opncl\nlibpi_own.so acme\n",
+    );
+    let mistaken = folder.path("mistaken.conf").display().to_string();
+    let mistaken = [("SYCL_PI_CONFIG", mistaken.as_str())];
+    let findings = machine.findings("Plugins", &mistaken);
+    let what = "mistaken.conf:1: `gpu` cannot be a backend";
+    says(&findings, what, "problem", &["expected opencl, level_zero"]);
+    let what = "mistaken.conf:2: `opncl` is none of the known backends; is `opencl` meant?";
+    says(&findings, what, "problem", &[]);
+    assert!(!format!("{findings:?}").contains("`acme`"), "{findings:#?}");
+    let told = machine.run("devices", &mistaken).stderr;
+    assert!(told.contains("`gpu` cannot be a backend"), "{told}");
     // Nobody wants CUDA: the plugin is not even loaded.
     let findings = with(&[("ONEAPI_DEVICE_SELECTOR", "!cuda:*")]);
     says(

@@ -103,7 +103,8 @@ pub(crate) struct WhyOptions {
     /// A file or location that may supply functions the kernel imports; may be repeated
     #[arg(long, value_name = "FILE")]
     link: Vec<PathBuf>,
-    /// The device: its number, kind (`cpu`) or a part of its name; without it, the first that takes the code
+    /// The device: its number, place (`opencl:0`), kind (`cpu`) or a part of its name; without it, the first that takes
+    /// the code
     #[arg(long)]
     device: Option<String>,
     /// Write a JSON object

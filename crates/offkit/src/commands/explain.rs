@@ -39,7 +39,8 @@ pub(crate) struct Explain {
     /// of the command line (`first`); the one that calls it, or else the first (`own-first`)
     #[arg(long, value_name = "RULE", default_value_t)]
     exporter: ExporterRule,
-    /// The device: its number, kind (`cpu`) or a part of its name; without it, the first that takes the code
+    /// The device: its number, place (`opencl:0`), kind (`cpu`) or a part of its name; without it, the first that takes
+    /// the code
     #[arg(long)]
     device: Option<String>,
     /// Write one JSON object a line, one line a device

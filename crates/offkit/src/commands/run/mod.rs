@@ -79,7 +79,8 @@ pub(crate) struct Run {
     /// The largest relative difference that --check allows
     #[arg(long, value_name = "PART", default_value = "0", value_parser = tolerance)]
     tolerance: f64,
-    /// The device: its number, kind (`cpu`) or a part of its name; without it, the first that takes the code
+    /// The device: its number, place (`opencl:0`), kind (`cpu`) or a part of its name; without it, the first that takes
+    /// the code
     #[arg(long)]
     device: Option<String>,
     /// Check each memory access of compiled code: an access out of bounds fails and names the work-item, as on the device
