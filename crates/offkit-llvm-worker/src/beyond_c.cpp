@@ -242,6 +242,17 @@ void offkit_make_tables() {
     llvm::lookupBroadcastFoldTableBySize(0, 0);
 }
 
+void offkit_set_strength_reduction(int on) {
+  auto &options = llvm::cl::getRegisteredOptions();
+  auto option = options.find("disable-lsr");
+  if (option == options.end())
+    return;
+  // LLVM takes an option once only; this forgets the time before, and gives it its default.
+  option->second->reset();
+  if (!on)
+    option->second->addOccurrence(0, "disable-lsr", "true");
+}
+
 // LLVM has no other way than options of the whole process.
 void offkit_set_haste(int haste) {
   auto &options = llvm::cl::getRegisteredOptions();

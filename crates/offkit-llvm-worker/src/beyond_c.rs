@@ -54,6 +54,7 @@ unsafe extern "C" {
     /// Has the x86 back end, if it is there, make its tables of instructions.
     fn offkit_make_tables();
     /// Has loops count in 32 bits where these suffice; `narrow.cpp`.
+    fn offkit_set_strength_reduction(on: c_int);
     fn offkit_narrow(module: LLVMModuleRef, machine: LLVMTargetMachineRef);
     /// Writes what a diagnostic says, to a place of zeros.
     fn offkit_describe_diagnostic(info: LLVMDiagnosticInfoRef, told: *mut RawDiagnostic);
@@ -226,6 +227,12 @@ pub(crate) unsafe fn typed_address(
 ) -> LLVMValueRef {
     // SAFETY: by this function's contract.
     unsafe { offkit_typed_address(before, element, pointer) }
+}
+
+/// Whether code that is generated from here on in this process has its loops' indices and counters replaced by cheaper ones.
+pub(crate) fn set_strength_reduction(on: bool) {
+    // SAFETY: it takes a number, and changes an option that code generation reads.
+    unsafe { offkit_set_strength_reduction(on.into()) }
 }
 
 /// Has loops of a module count in 32 bits where these suffice.

@@ -1,6 +1,6 @@
 //! Code for parts of a module.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -13,6 +13,7 @@ use offkit_llvm::{
 
 use crate::Error;
 use crate::attempts::{Attempt, NEWEST, Next};
+use crate::beyond_c::set_strength_reduction;
 use crate::codegen::{TargetMachine, set_options};
 use crate::diagnostics::AssemblyPlaces;
 use crate::emit::{Emitted, Made, Origins, tell_ends};
@@ -364,9 +365,13 @@ fn code(made: Made, number: usize, options: &CodeOptions) -> Result<Emitted, Err
         assembly,
     } = prepare(made, number, options)?;
     let is_spirv = Family::of(&options.triple).is_spirv();
-    let sizes = is_spirv
-        .then(|| legalise::local_sizes(&module))
-        .unwrap_or_default();
+    let sizes = match is_spirv {
+        true => legalise::local_sizes(&module),
+        false => HashMap::new(),
+    };
+    // What it makes of loops is wrong in SPIR-V: a counter of 8 bits becomes one of 64 that is used as if it had 8. And it
+    // would be done again, and better, where the processor is known.
+    set_strength_reduction(!is_spirv);
     // LLVM's other back ends write debug information themselves.
     let lines = is_spirv.then(|| Lines::mark(&module)).flatten();
     let (told, mut code) = emit(&machine, &module, &assembly, told)?;

@@ -179,7 +179,7 @@ fn loops_count_in_as_many_bits_as_they_need() {
         ("0", "add i64 %k, 1", "ult i64 %next, %long"),
         ("%long", "add i64 %k, -1", "ne i64 %next, 0"),
         // Once more than 32 bits can tell.
-        ("4294967295", "add i64 %k, -1", "ne i64 %next, -1"),
+        ("4294967296", "add i64 %k, -1", "ne i64 %next, -1"),
         ("1", "shl i64 %k, 1", "ult i64 %next, %long"),
     ] {
         let code = counting(start, step, on);

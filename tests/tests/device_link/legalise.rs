@@ -209,6 +209,39 @@ fn arrays_in_local_memory_have_all_their_elements() {
 }
 
 #[test]
+fn narrow_counters_stay_narrow() {
+    need!("clang-22", "llc", "spirv-val");
+    // The counter, cut to eight bits, came out as one of 64 in the place of one of eight.
+    let source = "kernel void k(global int *a) {
+          for (int i = 0; i < 16; i++) {
+            uchar x = a[i]; ushort y = a[i];
+            for (int j = i & 7; j > 0; j -= 2) { x = (uchar)(x * 3 + (uchar)j); y = (ushort)(y * 5 + (ushort)j); }
+            a[i] = x + (y << 8);
+          }
+        }";
+    let input: Vec<i32> = (0..16).map(|i| 11 + 37 * i).collect();
+    let expected: Vec<i32> = (0..16)
+        .zip(&input)
+        .map(|(i, number)| {
+            let (mut x, mut y, mut j) = (*number as u8, *number as u16, i & 7);
+            while j > 0 {
+                x = x.wrapping_mul(3).wrapping_add(j as u8);
+                y = y.wrapping_mul(5).wrapping_add(j as u16);
+                j -= 2;
+            }
+            i32::from(x) + (i32::from(y) << 8)
+        })
+        .collect();
+    for level in [0, 1, 2, 3] {
+        assert_eq!(
+            results("counters", source, level, input.iter().copied()),
+            expected,
+            "-O{level}"
+        );
+    }
+}
+
+#[test]
 fn constants_may_point_to_constants() {
     need!("clang-22", "llc", "spirv-val");
     let source = "constant int x = 5;
