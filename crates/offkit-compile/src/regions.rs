@@ -104,7 +104,7 @@ pub(crate) fn regions(
             entries.push(next as usize);
         }
     }
-    let live = live_at(function, graph, definitions, &entries);
+    let live = live_at(function, graph, (shapes, definitions), &entries);
     let mut regions = Vec::new();
     for (entry, live) in entries.iter().zip(&live) {
         regions.push(region(function, *entry, shapes, definitions, live)?);
@@ -122,12 +122,40 @@ pub(crate) fn regions(
     Ok(regions)
 }
 
+/// The values that a block reads; of addresses that may wrap also what they are computed from, for they are computed again
+/// where they are used.
+fn read_in(function: &Function, block: usize, shapes: &Shapes, definitions: &Definitions) -> Vec<ValueId> {
+    let value = |operand: Operand| match operand {
+        Operand::Value(value) => Some(value),
+        Operand::Constant(_) => None,
+    };
+    let mut found: Vec<ValueId> = reads_of(function, BlockId(block as u32))
+        .filter_map(value)
+        .collect();
+    let mut seen: BTreeSet<ValueId> = found.iter().copied().collect();
+    let mut at = 0;
+    while let Some(read) = found.get(at).copied() {
+        at += 1;
+        let again = shapes
+            .may_wrap(read)
+            .then(|| definitions.instruction(function, read));
+        for operand in again
+            .flatten()
+            .into_iter()
+            .flat_map(|definition| &definition.operands)
+        {
+            found.extend(value(*operand).filter(|value| seen.insert(*value)));
+        }
+    }
+    found
+}
+
 /// The values, made in other blocks, that are read behind each of the entries before they are made anew. Nothing is live
 /// where there is one region alone.
 fn live_at(
     function: &Function,
     graph: &Graph,
-    definitions: &Definitions,
+    (shapes, definitions): (&Shapes, &Definitions),
     entries: &[usize],
 ) -> Vec<BTreeSet<ValueId>> {
     let mut live = vec![BTreeSet::new(); entries.len()];
@@ -140,10 +168,8 @@ fn live_at(
     }
     let mut readers: BTreeMap<ValueId, Vec<usize>> = BTreeMap::new();
     for block in &graph.order {
-        for operand in reads_of(function, BlockId(*block as u32)) {
-            if let Operand::Value(value) = operand
-                && definitions.of(value).block().is_some_and(|home| home != *block)
-            {
+        for value in read_in(function, *block, shapes, definitions) {
+            if definitions.of(value).block().is_some_and(|home| home != *block) {
                 readers.entry(value).or_default().push(*block);
             }
         }
@@ -219,12 +245,7 @@ fn region(
     let mut writes = Vec::new();
     for block in &order {
         let found = &function.blocks[*block];
-        reads.extend(
-            reads_of(function, BlockId(*block as u32)).filter_map(|operand| match operand {
-                Operand::Value(value) => Some(value),
-                Operand::Constant(_) => None,
-            }),
-        );
+        reads.extend(read_in(function, *block, shapes, definitions));
         // Phis of the region behind a barrier are set here.
         if let (true, Terminator::Jump(BlockId(next))) = (ends_at_barrier(found), &found.terminator) {
             writes.extend(function.blocks[*next as usize].phis.iter().map(|phi| phi.result));

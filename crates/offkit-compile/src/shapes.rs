@@ -3,7 +3,7 @@
 //! One fixpoint over the function. A word starts out unknown and only ever becomes less regular; a branch whose
 //! condition becomes varying parts the work-items, so that values chosen where they meet again vary as well.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use offkit_kernel::builtins::Scalar;
 use offkit_kernel::builtins::convert::Conversion;
@@ -16,7 +16,7 @@ use offkit_spirv::grammar::{BuiltIn, Op};
 use crate::definitions::Definitions;
 use crate::graph::{Graph, Loop, Rounds};
 use crate::interleave::Interleaved;
-use crate::variant::LONGEST_VECTOR;
+use crate::variant::{LONGEST_VECTOR, NEAR};
 use crate::{Cut, Refusal, Variant};
 
 /// What a word is for the work-items of a vector.
@@ -81,6 +81,7 @@ pub struct Shapes {
     words: Vec<Option<Shape>>,
     may_wrap: Vec<bool>,
     from_ids: Vec<bool>,
+    global_ids: BTreeMap<ValueId, u32>,
 }
 
 /// Words of all values together.
@@ -112,6 +113,12 @@ impl Shapes {
     /// work-item to the next. In an access for some of them it has to be that of one of those.
     pub fn may_wrap(&self, value: ValueId) -> bool {
         self.may_wrap[value.0 as usize]
+    }
+
+    /// The dimension of which a value is the global id without the offset, computed from parts that vary. It is made anew,
+    /// and not of them: what its first lane has of them it may have left behind when it took no part.
+    pub fn global_id(&self, value: ValueId) -> Option<u32> {
+        self.global_ids.get(&value).copied()
     }
 
     /// Whether a varying value is computed from ids alone, with integers: an address like that is often strided for all
@@ -184,6 +191,7 @@ pub(crate) fn shapes(
             words: vec![None; count],
             may_wrap: vec![false; function.values.len()],
             from_ids: vec![false; function.values.len()],
+            global_ids: BTreeMap::new(),
         },
         joins: vec![false; function.blocks.len()],
         changed: true,
@@ -192,7 +200,8 @@ pub(crate) fn shapes(
         analysis.set_all(*value, Shape::Varying);
     }
     analysis.run();
-    // Shapes are final by now: both follow from them and need no rounds.
+    // Shapes are final by now: these follow from them and need no rounds.
+    analysis.find_global_ids();
     analysis.find_what_may_wrap();
     analysis.find_what_is_from_ids();
     Ok(analysis.shapes)
@@ -378,7 +387,7 @@ impl Analysis<'_> {
                     let index = self.extended(*index, 64, true, instruction.result);
                     sum = add(sum, scale(index, *stride as i64));
                 }
-                Words::Each(vec![sum])
+                Words::Each(vec![sum.map(|shape| self.near(shape))])
             }
             Operation::Input(global) => match self.module.globals[global.0 as usize].home {
                 Home::Input(built_in) => {
@@ -476,9 +485,14 @@ impl Analysis<'_> {
     /// id. It is as regular as another, whatever they are where groups lie in others.
     fn global_id(&self, op: Op, operands: &[Operand]) -> Option<u32> {
         // Where groups are those that are seen, the sum is regular by what its parts are.
-        if self.variant.cut == Cut::AsSeen || op != Op::IAdd {
-            return None;
+        match self.variant.cut == Cut::AsSeen || op != Op::IAdd {
+            true => None,
+            false => self.sum_of_ids(operands),
         }
+    }
+
+    /// The dimension, where one of two numbers that are added is the id and the size of a group, and the other a local id.
+    fn sum_of_ids(&self, operands: &[Operand]) -> Option<u32> {
         let axis = |product: Operand, local: Operand| {
             let (BuiltIn::LocalInvocationId, axis) = self.part_of_input(local)? else {
                 return None;
@@ -614,6 +628,17 @@ impl Analysis<'_> {
         }
     }
 
+    /// The shape of an address: kept where those of a vector are so close together that none comes back to an object from
+    /// behind a wrap, whatever its indices were multiplied by once they were extended.
+    fn near(&self, shape: Shape) -> Shape {
+        match shape {
+            Shape::Strided(by) if by.unsigned_abs().saturating_mul(self.variant.width.into()) > 1 << 31 => {
+                Shape::Varying
+            }
+            shape => shape,
+        }
+    }
+
     /// The shape of 32-bit indices with a stride: kept where those of a vector are so close together that a wrap between them
     /// leads out of every object.
     fn short_stride(&self, by: i32) -> Shape {
@@ -638,8 +663,11 @@ impl Analysis<'_> {
             && !self.stays_in_range(operand, signed, 8)
     }
 
-    /// Whether it is known that a strided integer doesn't wrap between the work-items of a vector: it is an id, or
-    /// computed from such by operations that promise not to wrap.
+    /// Whether it is known that a strided integer doesn't wrap between the work-items of a vector: it is an id, or close to
+    /// one.
+    ///
+    /// That an operation promises not to wrap doesn't tell, for it may for work-items that take no part in what follows: of
+    /// `if (id >= n) … a[id - n]` clang says so, and the first lane, which the others are counted from, wraps.
     fn stays_in_range(&self, operand: Operand, signed: bool, depth: u32) -> bool {
         let Operand::Value(value) = operand else {
             return true;
@@ -659,44 +687,77 @@ impl Analysis<'_> {
                 .all(|operand| self.stays_in_range(*operand, signed, depth - 1))
         };
         match &definition.operation {
-            // Below 2^31, a number wraps neither with a sign nor without.
-            Operation::Input(_) => self.variant.narrow_ids,
             Operation::Extract(_) | Operation::Expect => rest(&definition.operands[..1]),
             Operation::Convert {
                 kind: Conversion::Signed | Conversion::Unsigned,
                 ..
-            } => {
-                let (from, to) = (definition.operands[0], self.width(operand));
-                match to < self.width(from) {
-                    // What doesn't wrap in 64 bits may in 32: of wider numbers only the ids are known to be so small.
-                    true => to >= 32 && self.is_id(from),
-                    false => rest(&[from]),
+            } if self.width(operand) >= self.width(definition.operands[0]) => rest(&definition.operands[..1]),
+            // A few more or less than an id: with a sign, that is far from both ends.
+            Operation::Elementwise(Op::IAdd | Op::ISub) if signed => match *definition.operands {
+                [a, b] => {
+                    self.is_id(a, depth) && self.is_near_zero(b)
+                        || self.is_near_zero(a) && self.is_id(b, depth)
                 }
-            }
-            Operation::Elementwise(Op::IAdd | Op::ISub | Op::IMul | Op::ShiftLeftLogical | Op::SNegate) => {
-                let attributes = &definition.attributes;
-                let promised = if signed {
-                    attributes.no_signed_wrap
-                } else {
-                    attributes.no_unsigned_wrap
-                };
-                promised && rest(&definition.operands)
-            }
+                _ => false,
+            },
+            _ => self.is_id(operand, depth),
+        }
+    }
+
+    /// Whether an operand is an id, in at least 32 bits. Below 2^31, it wraps neither with a sign nor without.
+    fn is_id(&self, operand: Operand, depth: u32) -> bool {
+        let Operand::Value(value) = operand else {
+            return false;
+        };
+        if depth == 0 || !self.variant.narrow_ids || self.width(operand) < 32 {
+            return false;
+        }
+        let Some(definition) = self.definitions.instruction(self.function, value) else {
+            return false;
+        };
+        match &definition.operation {
+            // The number in all dimensions together has no bound.
+            Operation::Input(global) => !matches!(
+                self.module.globals[global.0 as usize].home,
+                Home::Input(BuiltIn::GlobalLinearId)
+            ),
+            Operation::Extract(_)
+            | Operation::Expect
+            | Operation::Convert {
+                kind: Conversion::Signed | Conversion::Unsigned,
+                ..
+            } => self.is_id(definition.operands[0], depth - 1),
+            Operation::Elementwise(Op::IAdd) => self.sum_of_ids(&definition.operands).is_some(),
             _ => false,
         }
     }
 
-    /// Whether an operand is an id itself.
-    fn is_id(&self, operand: Operand) -> bool {
-        let Operand::Value(value) = operand else {
+    /// Whether an operand is a constant that is no further from zero than ids are from 2^31.
+    fn is_near_zero(&self, operand: Operand) -> bool {
+        let Operand::Constant(id) = operand else {
             return false;
         };
-        let definition = self.definitions.instruction(self.function, value);
-        definition.is_some_and(|definition| match &definition.operation {
-            Operation::Input(_) => self.variant.narrow_ids,
-            Operation::Extract(_) | Operation::Expect => self.is_id(definition.operands[0]),
-            _ => false,
-        })
+        let constant = &self.module.constants[id.0 as usize];
+        let scalar = self.module.types.scalar(constant.kind);
+        let (Some(scalar), [word]) = (scalar, &*constant.words) else {
+            return false;
+        };
+        let number = offkit_kernel::builtins::sign_extend(scalar, *word);
+        constant.relocations.is_empty() && number.unsigned_abs() <= NEAR
+    }
+
+    fn find_global_ids(&mut self) {
+        for block in &self.graph.order {
+            for instruction in &self.function.blocks[*block].instructions {
+                if let (Operation::Elementwise(op), Some(result)) =
+                    (&instruction.operation, instruction.result)
+                    && self.all(&instruction.operands) == Some(Shape::Varying)
+                    && let Some(axis) = self.global_id(*op, &instruction.operands)
+                {
+                    self.shapes.global_ids.insert(result, axis);
+                }
+            }
+        }
     }
 
     fn find_what_may_wrap(&mut self) {

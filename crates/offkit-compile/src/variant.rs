@@ -12,7 +12,7 @@ pub struct Variant {
     pub rows: bool,
     /// Whether all vectors have all their work-items: the size of every group is a multiple of the width.
     pub full: bool,
-    /// Whether all global ids are below 2^31, so that 32 bits of one are all of it, and no object has
+    /// Whether all global ids are below [`NARROW_IDS`](Self::NARROW_IDS), so that 32 bits of one are all of it, and no object has
     /// [`LARGE_OBJECT`](Self::LARGE_OBJECT) bytes, so that 32-bit indices that wrap don't lead to the same object.
     pub narrow_ids: bool,
     /// Whether products and sums may be made one operation where the kernel allows it, as OpenCL does.
@@ -54,7 +54,13 @@ pub struct Arithmetic {
 /// large matrices, and far from the 2^32 after which an index is at the same place again.
 pub(crate) const LONGEST_VECTOR: u64 = 1 << 24;
 
+/// How far a constant is from zero at most that may be added to an id without a thought of its end.
+pub(crate) const NEAR: u64 = 1 << 20;
+
 impl Variant {
+    /// What narrow ids are below: 2^31, but for the constants that kernels add to ids, as to look at what is beside their own.
+    pub const NARROW_IDS: u64 = (1 << 31) - NEAR;
+
     /// Bytes between two elements that a vector reaches on both sides of a wrap of its 32-bit indices, at least: no access
     /// meets both in a smaller object.
     pub const LARGE_OBJECT: u64 = (1 << 32) - LONGEST_VECTOR;

@@ -3,7 +3,7 @@
 use llvm_sys::{LLVMIntPredicate as IntPredicate, LLVMOpcode as Opcode};
 use offkit_compile::Shape;
 use offkit_kernel::builtins::Scalar;
-use offkit_kernel::ir::{GlobalId, Home};
+use offkit_kernel::ir::{GlobalId, Home, ValueId};
 use offkit_spirv::grammar::BuiltIn;
 
 use super::builder::{Type, Value};
@@ -134,6 +134,30 @@ impl<'m> Emitter<'_, 'm> {
             .into_iter()
             .map(|word| b.zext_or_trunc(word, ty.vector(word.ty().width())));
         Ok((words.collect(), Shape::of_input(built_in, self.plan.variant)))
+    }
+
+    /// A value that is the global id in one dimension without the offset.
+    pub(super) fn id_in_range(&mut self, result: ValueId, axis: u32) -> Result<Vec<Value<'m>>> {
+        let b = self.b;
+        let axis = axis as usize;
+        let id = self.place_of(BuiltIn::GlobalInvocationId)?[axis];
+        let Some(launch) = &self.launch else {
+            return refuse("it reads a built-in variable outside of a kernel");
+        };
+        let form = id.ty().width();
+        let offset = match form {
+            Some(_) => b.broadcast(launch.offset[axis], form),
+            None => launch.offset[axis],
+        };
+        let id = b.sub(id, offset);
+        let scalar = self.module.types.scalar(self.code.values[result.0 as usize]);
+        let ty: Type<'m> = b.scalar(scalar.unwrap_or(Scalar::I64));
+        let id = b.zext_or_trunc(id, ty.vector(form));
+        let natural = Shape::of_input(BuiltIn::GlobalInvocationId, self.plan.variant)[axis];
+        Ok(vec![match self.plan.shapes.word(result, 0) {
+            Shape::Varying => self.spread(id, natural),
+            _ => id,
+        }])
     }
 
     /// The same before they have the variable's type, of work-items in the groups that there are.

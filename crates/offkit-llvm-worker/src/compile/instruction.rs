@@ -148,7 +148,15 @@ impl<'m> Emitter<'_, 'm> {
             | Operation::Convert { .. }
             | Operation::Reinterpret
             | Operation::ExtractDynamic
-            | Operation::InsertDynamic => self.pure(instruction),
+            | Operation::InsertDynamic => {
+                match instruction
+                    .result
+                    .and_then(|result| Some((result, self.plan.shapes.global_id(result)?)))
+                {
+                    Some((result, axis)) => self.id_in_range(result, axis),
+                    None => self.pure(instruction),
+                }
+            }
             other => refuse(format!("{other:?}")),
         }
     }

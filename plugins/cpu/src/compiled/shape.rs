@@ -101,7 +101,7 @@ impl Widths {
         let width = self.0[best];
         let (rows, full) = rows_and_full(geometry, width);
         let ends = [0, 1, 2].map(|index| geometry.offset[index] + geometry.global[index]);
-        let narrow_ids = !has_large && ends.iter().all(|end| *end <= 1 << 31);
+        let narrow_ids = !has_large && ends.iter().all(|end| *end <= Variant::NARROW_IDS);
         self.numbered(best, rows, full, narrow_ids, cut)
     }
 
