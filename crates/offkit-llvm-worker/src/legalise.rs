@@ -10,6 +10,7 @@
 //! | `openmp` | pointers to functions, and calling conventions, of OpenMP's regions |
 //! | `integers` | integers of 24, 33, … bits |
 //! | `vectors` | vectors of 5, 6, 7, … components |
+//! | `pointer_arrays` | arrays of pointers in private memory |
 //! | `vector_access` | pointers that `vload4` and the like are called with |
 //! | `words` | SPIR-V as the back end wrote it |
 //! | `composites` | of it: constants with pointers in them |
@@ -25,6 +26,7 @@ mod functions;
 mod half_vectors;
 mod integers;
 mod openmp;
+mod pointer_arrays;
 mod relational;
 mod variables;
 mod vector_access;
@@ -59,7 +61,8 @@ pub(crate) fn after_optimisation(module: &mut Module) -> Result<(), Error> {
     vectors::widen(module);
     // What was replaced is unused now.
     passes::run(module, "function(instsimplify,adce)")?;
-    // Last, for it would be simplified away.
+    // Last, for these would be simplified away.
+    pointer_arrays::address_elements(module);
     vector_access::type_pointers(module);
     module.verify()
 }

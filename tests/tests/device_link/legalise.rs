@@ -209,6 +209,36 @@ fn arrays_in_local_memory_have_all_their_elements() {
 }
 
 #[test]
+fn arrays_of_pointers_in_private_memory_have_all_their_elements() {
+    need!("clang-22", "llc", "spirv-val");
+    // What is stored at the array's own address made it one pointer.
+    let source = "kernel void k(global int *a) {
+          global int *p[4] = {a, a + 16, a + 7, a + 3};
+          global int *q[2][2] = {{a + 1, a + 2}, {a + 4, a + 5}};
+          int x = 0;
+          for (int i = 0; i < 8; i++) x = x * 31 + p[(a[i] >> 1) & 3][i] + q[a[i] & 1][i & 1][i];
+          a[0] = x;
+        }";
+    let input: Vec<i32> = (0..32).map(|i| i * 11 % 37).collect();
+    let (p, q) = ([0, 16, 7, 3], [[1, 2], [4, 5]]);
+    let expected = (0..8).fold(0_i32, |x, i| {
+        let chosen = [
+            p[(input[i] as usize >> 1) & 3] + i,
+            q[input[i] as usize & 1][i & 1] + i,
+        ];
+        x.wrapping_mul(31)
+            .wrapping_add(chosen.iter().map(|place| input[*place]).sum())
+    });
+    for level in [0, 1, 2, 3] {
+        assert_eq!(
+            results("pointers", source, level, input.iter().copied())[0],
+            expected,
+            "-O{level}"
+        );
+    }
+}
+
+#[test]
 fn narrow_counters_stay_narrow() {
     need!("clang-22", "llc", "spirv-val");
     // The counter, cut to eight bits, came out as one of 64 in the place of one of eight.
