@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use offkit_kernel::builtins::Scalar;
 use offkit_kernel::builtins::convert::Conversion;
 use offkit_kernel::ir::{
-    BallotQuery, Collective, CollectiveKind, Function, GroupScope, Home, Instruction, Module, Operand,
-    Operation, Terminator, TypeId, ValueId,
+    BallotQuery, Collective, CollectiveKind, Constant, Function, GroupScope, Home, Instruction, Module,
+    Operand, Operation, Terminator, TypeId, ValueId,
 };
 use offkit_spirv::grammar::{BuiltIn, Op};
 
@@ -439,20 +439,7 @@ impl Analysis<'_> {
             words.get(lane).copied().flatten()
         };
         let constant = |operand: usize, lane: usize| match operands.get(operand)? {
-            Operand::Constant(id) => {
-                let constant = &self.module.constants[id.0 as usize];
-                let scalar = self.module.types.scalar(constant.kind)?;
-                let lanes = self.module.types.lanes(constant.kind);
-                let word = constant
-                    .words
-                    .get(if lanes == 1 { 0 } else { lane })
-                    .copied()
-                    .unwrap_or(0);
-                constant
-                    .relocations
-                    .is_empty()
-                    .then(|| offkit_kernel::builtins::sign_extend(scalar, word))
-            }
+            Operand::Constant(id) => self.number(&self.module.constants[id.0 as usize], lane),
             Operand::Value(_) => None,
         };
         let lane = |lane: usize| {
@@ -485,10 +472,10 @@ impl Analysis<'_> {
     /// id. It is as regular as another, whatever they are where groups lie in others.
     fn global_id(&self, op: Op, operands: &[Operand]) -> Option<u32> {
         // Where groups are those that are seen, the sum is regular by what its parts are.
-        match self.variant.cut == Cut::AsSeen || op != Op::IAdd {
-            true => None,
-            false => self.sum_of_ids(operands),
+        if self.variant.cut == Cut::AsSeen || op != Op::IAdd {
+            return None;
         }
+        self.sum_of_ids(operands)
     }
 
     /// The dimension, where one of two numbers that are added is the id and the size of a group, and the other a local id.
@@ -738,12 +725,18 @@ impl Analysis<'_> {
             return false;
         };
         let constant = &self.module.constants[id.0 as usize];
-        let scalar = self.module.types.scalar(constant.kind);
-        let (Some(scalar), [word]) = (scalar, &*constant.words) else {
-            return false;
-        };
-        let number = offkit_kernel::builtins::sign_extend(scalar, *word);
-        constant.relocations.is_empty() && number.unsigned_abs() <= NEAR
+        let number = self.number(constant, 0).filter(|_| constant.words.len() == 1);
+        number.is_some_and(|number| number.unsigned_abs() <= NEAR)
+    }
+
+    /// A lane of a constant, as a number with a sign; `None` of what is no number.
+    fn number(&self, constant: &Constant, lane: usize) -> Option<i64> {
+        let scalar = self.module.types.scalar(constant.kind)?;
+        let lanes = self.module.types.lanes(constant.kind);
+        let word = constant.words.get(if lanes == 1 { 0 } else { lane });
+        let word = word.copied().unwrap_or(0);
+        let is_number = constant.relocations.is_empty();
+        is_number.then(|| offkit_kernel::builtins::sign_extend(scalar, word))
     }
 
     fn find_global_ids(&mut self) {

@@ -242,30 +242,24 @@ void offkit_make_tables() {
     llvm::lookupBroadcastFoldTableBySize(0, 0);
 }
 
-void offkit_set_strength_reduction(int on) {
+// LLVM has no other way than options of the whole process. Without a value, one has its default.
+static void set_option(const char *name, const char *value) {
   auto &options = llvm::cl::getRegisteredOptions();
-  auto option = options.find("disable-lsr");
+  auto option = options.find(name);
   if (option == options.end())
     return;
-  // LLVM takes an option once only; this forgets the time before, and gives it its default.
+  // LLVM takes an option once only; this forgets the time before.
   option->second->reset();
-  if (!on)
-    option->second->addOccurrence(0, "disable-lsr", "true");
+  if (value)
+    option->second->addOccurrence(0, name, value);
 }
 
-// LLVM has no other way than options of the whole process.
+void offkit_set_strength_reduction(int on) { set_option("disable-lsr", on ? nullptr : "true"); }
+
 void offkit_set_haste(int haste) {
+  set_option("disable-lsr", haste ? "true" : nullptr);
+  set_option("enable-misched", haste ? "false" : nullptr);
   auto &options = llvm::cl::getRegisteredOptions();
-  const std::pair<const char *, const char *> left_out[] = {{"disable-lsr", "true"}, {"enable-misched", "false"}};
-  for (auto [name, value] : left_out) {
-    auto option = options.find(name);
-    if (option == options.end())
-      continue;
-    // LLVM takes an option once only; this forgets the time before, and gives it its default.
-    option->second->reset();
-    if (haste)
-      option->second->addOccurrence(0, name, value);
-  }
   using Allocators = llvm::RegisterRegAlloc;
   using Allocator = llvm::cl::opt<Allocators::FunctionPassCtor, false, llvm::RegisterPassParser<Allocators>>;
   Allocators::FunctionPassCtor basic = llvm::createBasicRegisterAllocator;

@@ -170,11 +170,6 @@ mod tests {
 
     #[test]
     fn pointers_get_the_type_of_the_first() {
-        let op = |opcode: u32, words: &[u32]| -> Vec<u32> {
-            let mut all = vec![(words.len() as u32 + 1) << 16 | opcode];
-            all.extend(words);
-            all
-        };
         let mut words = vec![0x0723_0203, 0x0001_0200, 0, 20, 0];
         for instruction in [
             op(21, &[1, 32, 0]),                                                  // uint

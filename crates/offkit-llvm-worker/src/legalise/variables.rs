@@ -224,11 +224,6 @@ mod tests {
 
     #[test]
     fn a_variable_gets_the_elements_that_it_lacks() {
-        let op = |opcode: u32, words: &[u32]| -> Vec<u32> {
-            let mut all = vec![(words.len() as u32 + 1) << 16 | opcode];
-            all.extend(words);
-            all
-        };
         let name = |text: [u8; 4]| u32::from_le_bytes(text);
         let module = |variable: &[Vec<u32>], interface: u32, bound: u32| -> Vec<u32> {
             let before = [

@@ -53,3 +53,11 @@ pub(super) fn entry_point(instruction: &[u32]) -> Option<(&[u32], &[u32])> {
     let end = name.iter().position(has_end)?;
     instruction.split_at_checked(end + 4)
 }
+
+/// An instruction, for tests.
+#[cfg(test)]
+pub(super) fn op(opcode: u32, words: &[u32]) -> Vec<u32> {
+    let mut all = vec![(words.len() as u32 + 1) << 16 | opcode];
+    all.extend(words);
+    all
+}
