@@ -79,6 +79,7 @@
 
 #![forbid(unsafe_code)]
 
+mod addresses;
 pub mod bounds;
 mod counted;
 mod definitions;

@@ -3,6 +3,10 @@
 //! One fixpoint over the function. A word starts out unknown and only ever becomes less regular; a branch whose
 //! condition becomes varying parts the work-items, so that values chosen where they meet again vary as well.
 
+mod ids;
+mod parting;
+mod wrapping;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use offkit_kernel::builtins::Scalar;
@@ -13,10 +17,10 @@ use offkit_kernel::ir::{
 };
 use offkit_spirv::grammar::{BuiltIn, Op};
 
+use crate::addresses::addresses;
 use crate::definitions::Definitions;
-use crate::graph::{Graph, Loop, Rounds};
+use crate::graph::{Graph, Rounds};
 use crate::interleave::Interleaved;
-use crate::variant::{LONGEST_VECTOR, NEAR};
 use crate::{Cut, Refusal, Variant};
 
 /// What a word is for the work-items of a vector.
@@ -468,78 +472,6 @@ impl Analysis<'_> {
         Words::Each((0..count).map(lane).collect())
     }
 
-    /// The dimension of a global id, counted from the first, that is computed from the id and the size of a group and a local
-    /// id. It is as regular as another, whatever they are where groups lie in others.
-    fn global_id(&self, op: Op, operands: &[Operand]) -> Option<u32> {
-        // Where groups are those that are seen, the sum is regular by what its parts are.
-        if self.variant.cut == Cut::AsSeen || op != Op::IAdd {
-            return None;
-        }
-        self.sum_of_ids(operands)
-    }
-
-    /// The dimension, where one of two numbers that are added is the id and the size of a group, and the other a local id.
-    fn sum_of_ids(&self, operands: &[Operand]) -> Option<u32> {
-        let axis = |product: Operand, local: Operand| {
-            let (BuiltIn::LocalInvocationId, axis) = self.part_of_input(local)? else {
-                return None;
-            };
-            let definition = self.converted(product)?;
-            let Operation::Elementwise(Op::IMul) = definition.operation else {
-                return None;
-            };
-            let of_axis = |operand: &Operand| {
-                let (built_in, of) = self.part_of_input(*operand)?;
-                (of == axis).then_some(built_in)
-            };
-            let factors: Vec<BuiltIn> = definition.operands.iter().filter_map(of_axis).collect();
-            let has = |built_in| factors.contains(&built_in);
-            let has_size = has(BuiltIn::WorkgroupSize) || has(BuiltIn::EnqueuedWorkgroupSize);
-            (has(BuiltIn::WorkgroupId) && has_size).then_some(axis)
-        };
-        let [a, b] = *operands else { return None };
-        axis(a, b).or_else(|| axis(b, a))
-    }
-
-    /// What defines a number, conversions aside that have room for every id: 32 bits.
-    fn converted(&self, mut operand: Operand) -> Option<&Instruction> {
-        loop {
-            let Operand::Value(value) = operand else {
-                return None;
-            };
-            if self.width(operand) < 32 || self.module.operand_lanes(self.function, operand) != 1 {
-                return None;
-            }
-            let definition = self.definitions.instruction(self.function, value)?;
-            let Operation::Convert {
-                kind: Conversion::Signed | Conversion::Unsigned,
-                ..
-            } = definition.operation
-            else {
-                return Some(definition);
-            };
-            operand = definition.operands[0];
-        }
-    }
-
-    /// The built-in variable, and the dimension, that an operand is.
-    fn part_of_input(&self, operand: Operand) -> Option<(BuiltIn, u32)> {
-        let definition = self.converted(operand)?;
-        let Operation::Extract(axis @ 0..=2) = definition.operation else {
-            return None;
-        };
-        let Operand::Value(value) = definition.operands[0] else {
-            return None;
-        };
-        let Operation::Input(global) = self.definitions.instruction(self.function, value)?.operation else {
-            return None;
-        };
-        match self.module.globals[global.0 as usize].home {
-            Home::Input(built_in) => Some((built_in, axis)),
-            _ => None,
-        }
-    }
-
     fn select(&self, operands: &[Operand]) -> Words {
         let [condition, accept, reject] = [0, 1, 2].map(|index| self.words(operands[index]));
         let lane = |lane: usize| {
@@ -592,141 +524,10 @@ impl Analysis<'_> {
         Words::All(self.all(operands))
     }
 
-    /// The shape of a narrower integer as a wider one, which becomes part of a value: strides stay where no work-item's
-    /// number wraps.
-    ///
-    /// Small ones also stay in what is nothing but an address. Where a 32-bit index wraps between two work-items of a
-    /// vector, their addresses are almost 2^32 elements apart: with no object as large as that, all that take part in an
-    /// access are on the same side. The address is that of one of them, then; see [`Shapes::may_wrap`]. By large strides
-    /// an index may come back to the same object behind a wrap, as that of a hash does.
-    fn extended(&self, operand: Operand, bits: u32, signed: bool, value: Option<ValueId>) -> Option<Shape> {
-        let shape = self.scalar(operand);
-        if !self.may_wrap(operand, bits, signed) {
-            return shape;
-        }
-        let is_address = value.is_some_and(|value| self.addresses[value.0 as usize]);
-        if !is_address || self.width(operand) != 32 || !self.variant.narrow_ids {
-            return Some(Shape::Varying);
-        }
-        match shape {
-            // Told modulo 2^64, as the index may be a part of a wider number: it has 32 bits of that.
-            Some(Shape::Strided(by)) => Some(self.short_stride(by as i32)),
-            shape => shape,
-        }
-    }
-
-    /// The shape of an address: kept where those of a vector are so close together that none comes back to an object from
-    /// behind a wrap, whatever its indices were multiplied by once they were extended.
-    fn near(&self, shape: Shape) -> Shape {
-        match shape {
-            Shape::Strided(by) if by.unsigned_abs().saturating_mul(self.variant.width.into()) > 1 << 31 => {
-                Shape::Varying
-            }
-            shape => shape,
-        }
-    }
-
-    /// The shape of 32-bit indices with a stride: kept where those of a vector are so close together that a wrap between them
-    /// leads out of every object.
-    fn short_stride(&self, by: i32) -> Shape {
-        let reach = u64::from(by.unsigned_abs()).saturating_mul(u64::from(self.variant.width));
-        match reach <= LONGEST_VECTOR {
-            true => strided(i64::from(by)),
-            false => Shape::Varying,
-        }
-    }
-
     /// Bits of a scalar.
     fn width(&self, operand: Operand) -> u32 {
         let scalar = self.module.types.scalar(self.kind(operand));
         scalar.map_or(64, Scalar::bits)
-    }
-
-    /// Whether a strided integer that is extended to so many bits may wrap between the work-items of a vector.
-    fn may_wrap(&self, operand: Operand, bits: u32, signed: bool) -> bool {
-        matches!(self.scalar(operand), Some(Shape::Strided(_)))
-            && self.width(operand) < bits
-            // Eight operations back at most; what has no answer by then counts as what may wrap.
-            && !self.stays_in_range(operand, signed, 8)
-    }
-
-    /// Whether it is known that a strided integer doesn't wrap between the work-items of a vector: it is an id, or close to
-    /// one.
-    ///
-    /// That an operation promises not to wrap doesn't tell, for it may for work-items that take no part in what follows: of
-    /// `if (id >= n) … a[id - n]` clang says so, and the first lane, which the others are counted from, wraps.
-    fn stays_in_range(&self, operand: Operand, signed: bool, depth: u32) -> bool {
-        let Operand::Value(value) = operand else {
-            return true;
-        };
-        if depth == 0 {
-            return false;
-        }
-        if self.shapes.of(value).all(|shape| shape == Shape::Uniform) {
-            return true;
-        }
-        let Some(definition) = self.definitions.instruction(self.function, value) else {
-            return false;
-        };
-        let rest = |operands: &[Operand]| {
-            operands
-                .iter()
-                .all(|operand| self.stays_in_range(*operand, signed, depth - 1))
-        };
-        match &definition.operation {
-            Operation::Extract(_) | Operation::Expect => rest(&definition.operands[..1]),
-            Operation::Convert {
-                kind: Conversion::Signed | Conversion::Unsigned,
-                ..
-            } if self.width(operand) >= self.width(definition.operands[0]) => rest(&definition.operands[..1]),
-            // A few more or less than an id: with a sign, that is far from both ends.
-            Operation::Elementwise(Op::IAdd | Op::ISub) if signed => match *definition.operands {
-                [a, b] => {
-                    self.is_id(a, depth) && self.is_near_zero(b)
-                        || self.is_near_zero(a) && self.is_id(b, depth)
-                }
-                _ => false,
-            },
-            _ => self.is_id(operand, depth),
-        }
-    }
-
-    /// Whether an operand is an id, in at least 32 bits. Below 2^31, it wraps neither with a sign nor without.
-    fn is_id(&self, operand: Operand, depth: u32) -> bool {
-        let Operand::Value(value) = operand else {
-            return false;
-        };
-        if depth == 0 || !self.variant.narrow_ids || self.width(operand) < 32 {
-            return false;
-        }
-        let Some(definition) = self.definitions.instruction(self.function, value) else {
-            return false;
-        };
-        match &definition.operation {
-            // The number in all dimensions together has no bound.
-            Operation::Input(global) => !matches!(
-                self.module.globals[global.0 as usize].home,
-                Home::Input(BuiltIn::GlobalLinearId)
-            ),
-            Operation::Extract(_)
-            | Operation::Expect
-            | Operation::Convert {
-                kind: Conversion::Signed | Conversion::Unsigned,
-                ..
-            } => self.is_id(definition.operands[0], depth - 1),
-            Operation::Elementwise(Op::IAdd) => self.sum_of_ids(&definition.operands).is_some(),
-            _ => false,
-        }
-    }
-
-    /// Whether an operand is a constant that is no further from zero than ids are from 2^31.
-    fn is_near_zero(&self, operand: Operand) -> bool {
-        let Operand::Constant(id) = operand else {
-            return false;
-        };
-        let constant = &self.module.constants[id.0 as usize];
-        let number = self.number(constant, 0).filter(|_| constant.words.len() == 1);
-        number.is_some_and(|number| number.unsigned_abs() <= NEAR)
     }
 
     /// A lane of a constant, as a number with a sign; `None` of what is no number.
@@ -737,59 +538,6 @@ impl Analysis<'_> {
         let word = word.copied().unwrap_or(0);
         let is_number = constant.relocations.is_empty();
         is_number.then(|| offkit_kernel::builtins::sign_extend(scalar, word))
-    }
-
-    fn find_global_ids(&mut self) {
-        for block in &self.graph.order {
-            for instruction in &self.function.blocks[*block].instructions {
-                if let (Operation::Elementwise(op), Some(result)) =
-                    (&instruction.operation, instruction.result)
-                    && self.all(&instruction.operands) == Some(Shape::Varying)
-                    && let Some(axis) = self.global_id(*op, &instruction.operands)
-                {
-                    self.shapes.global_ids.insert(result, axis);
-                }
-            }
-        }
-    }
-
-    fn find_what_may_wrap(&mut self) {
-        // One walk, and no phis: what goes through one counts as no address (see `addresses`), and
-        // has lost its stride where it may wrap.
-        let function = self.function;
-        for block in &self.graph.order {
-            for instruction in &function.blocks[*block].instructions {
-                let Some(result) = instruction.result else {
-                    continue;
-                };
-                if !self
-                    .shapes
-                    .of(result)
-                    .any(|shape| matches!(shape, Shape::Strided(_)))
-                {
-                    continue;
-                }
-                let wraps = |operand: &Operand| match operand {
-                    Operand::Value(value) => self.shapes.may_wrap[value.0 as usize],
-                    Operand::Constant(_) => false,
-                };
-                let operands = &instruction.operands;
-                // What is computed from such a value is marked as well: an access asks about its address alone.
-                let itself = match &instruction.operation {
-                    Operation::Convert { kind, .. } => {
-                        let bits = self.width(Operand::Value(result));
-                        self.may_wrap(operands[0], bits, *kind == Conversion::Signed)
-                    }
-                    Operation::Address { .. } => {
-                        operands[1..].iter().any(|index| self.may_wrap(*index, 64, true))
-                    }
-                    _ => false,
-                };
-                if itself || operands.iter().any(wraps) {
-                    self.shapes.may_wrap[result.0 as usize] = true;
-                }
-            }
-        }
     }
 
     fn find_what_is_from_ids(&mut self) {
@@ -845,144 +593,6 @@ impl Analysis<'_> {
             _ => Some(Shape::Varying),
         }
     }
-
-    /// Marks the blocks where work-items meet that a varying branch has parted, and makes varying what leaves a loop
-    /// that they leave one by one.
-    fn part(&mut self) {
-        let function = self.function;
-        for index in 0..self.graph.order.len() {
-            let block = self.graph.order[index];
-            if !self.shapes.parts(&function.blocks[block].terminator) {
-                continue;
-            }
-            let end = self.rounds.meeting(self.graph, block);
-            let mut starts = self.graph.successors[block].clone();
-            let left_loops: Vec<usize> = (0..self.rounds.loops.len())
-                .filter(|number| self.rounds.is_left_at(*number, block))
-                .collect();
-            for number in left_loops {
-                let found = &self.rounds.loops[number];
-                for node in &found.nodes {
-                    for exit in self.graph.successors[*node]
-                        .iter()
-                        .filter(|exit| !found.contains(**exit))
-                    {
-                        starts.push(*exit);
-                        // Who leaves by one way and who leaves by another meet here in different rounds.
-                        let from_inside = self.graph.predecessors[*exit]
-                            .iter()
-                            .filter(|before| found.contains(**before));
-                        if from_inside.count() > 1 {
-                            self.join(*exit);
-                        }
-                    }
-                }
-                self.leave(number);
-            }
-            self.label(block, end, &starts);
-        }
-    }
-
-    fn join(&mut self, block: usize) {
-        if !std::mem::replace(&mut self.joins[block], true) {
-            self.changed = true;
-        }
-    }
-
-    /// Follows the ways from a branch: where two of them come together, work-items meet.
-    // Each way has the label of the block that it began with. A block that two labels come to is a join, and what
-    // goes on from there has a label of its own; LLVM's analysis of divergence finds joins in this way as well.
-    fn label(&mut self, branch: usize, end: Option<usize>, starts: &[usize]) {
-        let mut labels: Vec<Option<usize>> = vec![None; self.graph.successors.len()];
-        for start in starts {
-            if !self.graph.is_back(branch, *start) {
-                labels[*start] = Some(*start);
-            }
-        }
-        let mut back: Vec<Option<usize>> = vec![None; self.graph.successors.len()];
-        for start in &self.graph.successors[branch] {
-            if self.graph.is_back(branch, *start) {
-                match back[*start] {
-                    Some(other) if other != branch => self.join(*start),
-                    _ => back[*start] = Some(branch),
-                }
-            }
-        }
-        for index in 0..self.graph.order.len() {
-            let node = self.graph.order[index];
-            let Some(label) = labels[node] else { continue };
-            // Behind the place where all meet nobody is parted any more.
-            if Some(node) == end {
-                continue;
-            }
-            for next in 0..self.graph.successors[node].len() {
-                let next = self.graph.successors[node][next];
-                if self.graph.is_back(node, next) {
-                    // The head of a loop around the branch: who gets there by two ways brings different values for
-                    // the next round.
-                    let around_branch = self
-                        .rounds
-                        .loops
-                        .iter()
-                        .any(|found| found.header == next && found.contains(branch));
-                    if around_branch {
-                        match back[next] {
-                            Some(other) if other != label => self.join(next),
-                            _ => back[next] = Some(label),
-                        }
-                    }
-                    continue;
-                }
-                match labels[next] {
-                    None => labels[next] = Some(label),
-                    Some(other) if other == label => {}
-                    Some(_) => {
-                        labels[next] = Some(next);
-                        self.join(next);
-                    }
-                }
-            }
-        }
-    }
-
-    /// What is defined in a loop that work-items leave one by one differs between them outside.
-    fn leave(&mut self, number: usize) {
-        let function = self.function;
-        let found = self.rounds.loops[number].clone();
-        for (index, block) in function.blocks.iter().enumerate() {
-            if found.contains(index) || !self.graph.is_reachable(index) {
-                continue;
-            }
-            let mut used: Vec<Operand> = Vec::new();
-            used.extend(
-                block
-                    .instructions
-                    .iter()
-                    .flat_map(|instruction| &instruction.operands),
-            );
-            used.extend(block.terminator.operand());
-            self.make_varying(&used, &found);
-            for phi in &block.phis {
-                let used: Vec<Operand> = phi.incoming.iter().map(|(_, operand)| *operand).collect();
-                // The phi reads it on the way out, where work-items leave at different times, or still later.
-                self.make_varying(&used, &found);
-            }
-        }
-    }
-
-    fn make_varying(&mut self, used: &[Operand], found: &Loop) {
-        for operand in used {
-            if let Operand::Value(value) = operand
-                && self
-                    .definitions
-                    .of(*value)
-                    .block()
-                    .is_some_and(|block| found.contains(block))
-            {
-                self.set_all(*value, Shape::Varying);
-            }
-        }
-    }
 }
 
 /// The shapes of a result's words.
@@ -1022,57 +632,4 @@ fn uniform_or_varying(shapes: &[Option<Shape>]) -> Option<Shape> {
         }
     }
     all
-}
-
-/// The values that are used as addresses of loads and stores, and for nothing else: pointers, and the indices that
-/// they are computed from.
-fn addresses(function: &Function) -> Vec<bool> {
-    let mut found = vec![true; function.values.len()];
-    // Everything is taken for an address until a use tells otherwise, so that addresses which go round in loops stay
-    // some.
-    let mut spoil = |operand: &Operand| {
-        if let Operand::Value(value) = operand {
-            found[value.0 as usize] = false;
-        }
-    };
-    let mut uses: Vec<(Operand, Option<ValueId>)> = Vec::new();
-    for block in &function.blocks {
-        block
-            .phis
-            .iter()
-            .flat_map(|phi| &phi.incoming)
-            .for_each(|(_, operand)| spoil(operand));
-        block.terminator.operand().iter().for_each(&mut spoil);
-        for instruction in &block.instructions {
-            let operands = &instruction.operands;
-            match &instruction.operation {
-                Operation::Load => {}
-                Operation::Store => spoil(&operands[1]),
-                Operation::Address { .. }
-                | Operation::Reinterpret
-                | Operation::Elementwise(Op::IAdd | Op::ISub | Op::IMul | Op::ShiftLeftLogical)
-                | Operation::Convert {
-                    kind: Conversion::Signed | Conversion::Unsigned,
-                    saturate: false,
-                    ..
-                } => {
-                    uses.extend(operands.iter().map(|operand| (*operand, instruction.result)));
-                }
-                _ => operands.iter().for_each(&mut spoil),
-            }
-        }
-    }
-    let mut changed = true;
-    while std::mem::take(&mut changed) {
-        // Backwards, so that one walk follows a chain from its end to its beginning, however long it is.
-        for (operand, result) in uses.iter().rev() {
-            if result.is_some_and(|result| !found[result.0 as usize])
-                && let Operand::Value(value) = operand
-                && std::mem::replace(&mut found[value.0 as usize], false)
-            {
-                changed = true;
-            }
-        }
-    }
-    found
 }
