@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use offkit_kernel::ir::{BlockId, Function, Instruction, Module, Terminator, ValueId};
 
+use crate::addresses;
 use crate::counted::is_counted;
 use crate::definitions::Definitions;
 use crate::graph::{Graph, Rounds, successors};
@@ -54,6 +55,9 @@ impl Plan {
             true => Interleaved::default(),
             false => interleave(module, &mut function, variant.width),
         };
+        if variant.width > 1 && variant.narrow_ids {
+            addresses::separate(module, &mut function);
+        }
         let graph = Graph::new(0, successors(&function, |_| false));
         let found = Rounds::new(&graph);
         let has_loops = found.is_some();

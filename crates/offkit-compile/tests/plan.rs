@@ -1,7 +1,8 @@
 //! What a plan says of kernels: who meets again where, what stays strided, what is between barriers.
 
 use offkit_compile::{Arithmetic, Cut, Plan, Shape, Variant, prepare};
-use offkit_kernel::ir::{BlockId, Module, Operand, Terminator, ValueId};
+use offkit_kernel::ir::{BlockId, Module, Operand, Operation, Terminator, ValueId};
+use offkit_spirv::grammar::Op;
 
 const TYPES: &str = r#"offkit-kernel 1
 type #0 void
@@ -160,6 +161,57 @@ fn addresses_stay_strided_where_an_index_may_wrap() {
     assert_eq!(stored(&plan), [(Shape::Strided(4), Shape::Varying)]);
     let wraps = (0..plan.function.values.len()).any(|value| plan.shapes.may_wrap(ValueId(value as u32)));
     assert!(wraps);
+}
+
+/// What a kernel compares, or keeps, of an index that may wrap is the number of each work-item; the addresses made of it stay
+/// strided, through sums of the wide number and pointers as well.
+#[test]
+fn an_index_that_is_more_than_an_address_leaves_addresses_strided() {
+    let plan = plan(
+        r"block ^0
+  %2 i64x3 = input &0 ()
+  %3 i64 = extract 0 (%2)
+  %4 i32 = convert unsigned (%3)
+  %5 i32 = op IAdd (%4 %1)
+  %6 i64 = convert signed (%5)
+  %7 bool = op SLessThan (%6 i64:1000)
+  end branch %7 ^1 ^2
+block ^1
+  %8 #2 = address 0 [4] (%0 %6) in_bounds
+  %9 i32 = load (%8) align 4
+  %10 i64 = op IAdd (%6 i64:7)
+  %11 i64 = op ShiftRightArithmetic (%10 i64:8)
+  %12 i32 = convert unsigned (%11)
+  %13 #2 = address 0 [4] (%0 %10) in_bounds
+  store (%13 %12) align 4
+  %14 #2 = address 12 [] (%13)
+  %15 i64 = reinterpret (%14)
+  %16 i32 = convert unsigned (%15)
+  store (%14 %16) align 4
+  %17 i32 = op IAdd (%16 %9)
+  store (%0 %17) align 4
+  end jump ^2
+block ^2
+  end return none
+",
+    );
+    let expected = [
+        (Shape::Strided(4), Shape::Varying),
+        (Shape::Strided(4), Shape::Varying),
+        (Shape::Uniform, Shape::Varying),
+    ];
+    assert_eq!(stored(&plan), expected);
+    // The comparison is made of a number that was not counted from the first work-item's.
+    let blocks = plan.function.blocks.iter();
+    let compared: Vec<Operand> = blocks
+        .flat_map(|block| &block.instructions)
+        .filter(|found| found.operation == Operation::Elementwise(Op::SLessThan))
+        .map(|found| found.operands[0])
+        .collect();
+    let [Operand::Value(compared)] = compared[..] else {
+        panic!("one comparison of a value: {compared:?}");
+    };
+    assert_eq!(plan.shapes.word(compared, 0), Shape::Varying);
 }
 
 /// By a large stride an index wraps from one place in an object to another, so that the address varies: a hash, a shift to
