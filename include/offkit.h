@@ -166,7 +166,7 @@ typedef enum offkit_partition {
 } offkit_partition;
 
 // Divides a device into parts, which are devices as well. OFFKIT_ERROR_UNSUPPORTED if it cannot be divided, or not so:
-// the CPU device cannot.
+// the CPU device is divided equally and by counts.
 OFFKIT_API offkit_error *offkit_device_partition(const offkit_device *device, offkit_partition how,
     const size_t *numbers, size_t count, offkit_parts **parts);
 OFFKIT_API size_t offkit_parts_count(const offkit_parts *parts);

@@ -1,4 +1,4 @@
-// Divides a device of the mock plugin, which can be divided by counts alone, and asks the CPU device, which cannot.
+// Divides a device of the mock plugin, which can be divided by counts alone, and the CPU device, which has four units.
 #include <offkit.hpp>
 
 #include <iostream>
@@ -34,7 +34,15 @@ int main() try {
     REQUIRE(refused(device, OFFKIT_PARTITION_EQUALLY, {1, 2}) == OFFKIT_ERROR_INVALID);
     REQUIRE(refused(device, OFFKIT_PARTITION_BY_COUNTS, {}) == OFFKIT_ERROR_INVALID);
     REQUIRE(refused(device, static_cast<offkit_partition>(4), {1}) == OFFKIT_ERROR_INVALID);
-    REQUIRE(refused(runtime.select("cpu"), OFFKIT_PARTITION_EQUALLY, {1}) == OFFKIT_ERROR_UNSUPPORTED);
+    const auto cpu = runtime.select("cpu");
+    REQUIRE(cpu.partition(OFFKIT_PARTITION_EQUALLY, {2}).size() == 2);
+    const auto halves = cpu.partition(OFFKIT_PARTITION_BY_COUNTS, {1, 3});
+    REQUIRE(halves.size() == 2 && halves[1].partition(OFFKIT_PARTITION_EQUALLY, {1}).size() == 3);
+    REQUIRE(refused(halves[0], OFFKIT_PARTITION_EQUALLY, {1}) == OFFKIT_ERROR_UNSUPPORTED);
+    REQUIRE(refused(cpu, OFFKIT_PARTITION_EQUALLY, {4}) == OFFKIT_ERROR_UNSUPPORTED);
+    REQUIRE(refused(cpu, OFFKIT_PARTITION_EQUALLY, {5}) == OFFKIT_ERROR_INVALID);
+    REQUIRE(refused(cpu, OFFKIT_PARTITION_BY_COUNTS, {3, 2}) == OFFKIT_ERROR_INVALID);
+    REQUIRE(refused(cpu, OFFKIT_PARTITION_BY_AFFINITY, {1}) == OFFKIT_ERROR_UNSUPPORTED);
   }
   // A part needs neither the list it came in nor the runtime.
   for (const auto &part : parts)

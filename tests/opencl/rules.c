@@ -504,6 +504,125 @@ static void ends(void) {
     OK(clFinish(commands));
 }
 
+static cl_uint units_of(cl_device_id which) {
+    cl_uint units;
+    OK(clGetDeviceInfo(which, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units, NULL));
+    return units;
+}
+
+static cl_uint references(cl_device_id which) {
+    cl_uint count;
+    OK(clGetDeviceInfo(which, CL_DEVICE_REFERENCE_COUNT, sizeof count, &count, NULL));
+    return count;
+}
+
+// Launches 64 work-items of a program on a device, which has to be one of the context.
+static void run_on(cl_program program, cl_device_id which) {
+    cl_int error, found[64];
+    device = which;
+    cl_command_queue commands = queue(0);
+    cl_kernel kernel = clCreateKernel(program, "k", &error);
+    OK(error);
+    cl_mem buffer = clCreateBuffer(context, 0, sizeof found, NULL, &error);
+    OK(error);
+    OK(clSetKernelArg(kernel, 0, sizeof buffer, &buffer));
+    size_t items = 64, group = 4;
+    OK(clEnqueueNDRangeKernel(commands, kernel, 1, NULL, &items, &group, 0, NULL, NULL));
+    OK(clEnqueueReadBuffer(commands, buffer, CL_TRUE, 0, sizeof found, found, 0, NULL, NULL));
+    for (int i = 0; i < 64; i++)
+        CHECK(found[i] == 4);
+    OK(clReleaseCommandQueue(commands));
+}
+
+// A device of four compute units has parts, which are devices with fewer of them, and go when they are released.
+static void parts(void) {
+    cl_device_id whole = device, found[4], parent;
+    cl_uint count;
+    cl_int error;
+    cl_device_partition_property ways[3], kept[8];
+    size_t size;
+    CHECK(units_of(whole) == 4 && references(whole) == 1);
+    OK(clGetDeviceInfo(whole, CL_DEVICE_PARTITION_PROPERTIES, sizeof ways, ways, NULL));
+    CHECK(ways[0] == CL_DEVICE_PARTITION_EQUALLY && ways[1] == CL_DEVICE_PARTITION_BY_COUNTS && !ways[2]);
+    OK(clGetDeviceInfo(whole, CL_DEVICE_PARTITION_MAX_SUB_DEVICES, sizeof count, &count, NULL));
+    CHECK(count == 4);
+    static const struct {
+        cl_device_partition_property list[6];
+        cl_int expected;
+        cl_uint parts;
+    } cases[] = {
+        {{CL_DEVICE_PARTITION_EQUALLY, 2}, CL_SUCCESS, 2},
+        {{CL_DEVICE_PARTITION_EQUALLY, 3}, CL_SUCCESS, 1},
+        {{CL_DEVICE_PARTITION_EQUALLY, 4}, CL_DEVICE_PARTITION_FAILED, 0},
+        {{CL_DEVICE_PARTITION_EQUALLY, 5}, CL_INVALID_DEVICE_PARTITION_COUNT, 0},
+        {{CL_DEVICE_PARTITION_EQUALLY, 0}, CL_INVALID_VALUE, 0},
+        {{CL_DEVICE_PARTITION_BY_COUNTS, 1, 2}, CL_SUCCESS, 2},
+        {{CL_DEVICE_PARTITION_BY_COUNTS, 1, 1, 2}, CL_SUCCESS, 3},
+        {{CL_DEVICE_PARTITION_BY_COUNTS, 3, 2}, CL_INVALID_DEVICE_PARTITION_COUNT, 0},
+        {{CL_DEVICE_PARTITION_BY_COUNTS, 2, -1}, CL_INVALID_DEVICE_PARTITION_COUNT, 0},
+        {{CL_DEVICE_PARTITION_BY_AFFINITY_DOMAIN, CL_DEVICE_AFFINITY_DOMAIN_NEXT_PARTITIONABLE}, CL_INVALID_VALUE, 0},
+        {{0}, CL_INVALID_VALUE, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        count = 0;
+        CHECK(clCreateSubDevices(whole, cases[i].list, 0, NULL, &count) == cases[i].expected);
+        CHECK(count == cases[i].parts);
+    }
+    cl_device_partition_property of_three[] = {CL_DEVICE_PARTITION_BY_COUNTS, 1, 1, 2, 0, 0};
+    CHECK(clCreateSubDevices(whole, of_three, 2, found, NULL) == CL_INVALID_VALUE);
+    CHECK(clCreateSubDevices(whole, NULL, 4, found, NULL) == CL_INVALID_VALUE);
+    OK(clCreateSubDevices(whole, of_three, 4, found, &count));
+    CHECK(count == 3 && units_of(found[0]) == 1 && units_of(found[2]) == 2 && references(found[2]) == 1);
+    OK(clGetDeviceInfo(found[2], CL_DEVICE_PARENT_DEVICE, sizeof parent, &parent, NULL));
+    CHECK(parent == whole);
+    OK(clGetDeviceInfo(found[2], CL_DEVICE_PARTITION_TYPE, sizeof kept, kept, &size));
+    CHECK(size == 6 * sizeof *kept && !memcmp(kept, of_three, size));
+    CHECK(clCreateSubDevices(found[0], cases[0].list, 0, NULL, &count) == CL_DEVICE_PARTITION_FAILED);
+    OK(clGetDeviceInfo(found[0], CL_DEVICE_PARTITION_PROPERTIES, sizeof ways, ways, NULL));
+    CHECK(!ways[0]);
+    // A part of a part keeps it, and needs the caller's reference no more.
+    cl_device_partition_property singly[] = {CL_DEVICE_PARTITION_EQUALLY, 1, 0};
+    cl_device_id smallest[2];
+    OK(clCreateSubDevices(found[2], singly, 2, smallest, NULL));
+    OK(clRetainDevice(found[2]));
+    CHECK(references(found[2]) == 2);
+    OK(clReleaseDevice(found[2]));
+    OK(clReleaseDevice(found[2]));
+    OK(clGetDeviceInfo(smallest[1], CL_DEVICE_PARENT_DEVICE, sizeof parent, &parent, NULL));
+    CHECK(parent == found[2]);
+    // In a context with a part, that is what programs are built for; what is built for the whole runs on parts, too.
+    cl_device_id both[] = {whole, found[1], smallest[0]};
+    context = clCreateContext(NULL, 2, both + 1, NULL, NULL, &error);
+    OK(error);
+    device = found[1];
+    run_on(with_options(SIZE, ""), found[1]);
+    context = clCreateContext(NULL, 3, both, NULL, NULL, &error);
+    OK(error);
+    device = whole;
+    cl_program program = with_options(SIZE, "");
+    for (int i = 0; i < 3; i++) {
+        CHECK(status_for(program, both[i]) == CL_BUILD_SUCCESS);
+        run_on(program, both[i]);
+    }
+    device = smallest[0];
+    cl_program of_part = with_options(SIZE, "");
+    run_on(of_part, smallest[0]);
+    cl_command_queue commands;
+    device = whole;
+    commands = queue(0);
+    cl_kernel kernel = clCreateKernel(of_part, "k", &error);
+    OK(error);
+    cl_mem buffer = clCreateBuffer(context, 0, 256, NULL, &error);
+    OK(error);
+    OK(clSetKernelArg(kernel, 0, sizeof buffer, &buffer));
+    size_t one = 1;
+    CHECK(clEnqueueNDRangeKernel(commands, kernel, 1, NULL, &one, NULL, 0, NULL, NULL) == CL_INVALID_PROGRAM_EXECUTABLE);
+    OK(clReleaseDevice(found[0]));
+    CHECK(clReleaseDevice(found[0]) == CL_INVALID_DEVICE);
+    OK(clReleaseDevice(whole));
+    OK(clReleaseDevice(whole));
+}
+
 int main(int count, char **words) {
     static const struct {
         const char *name;
@@ -522,6 +641,7 @@ int main(int count, char **words) {
         {"options", options},
         {"strangers", strangers},
         {"ends", ends},
+        {"parts", parts},
     };
     start();
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {

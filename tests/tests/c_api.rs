@@ -202,6 +202,7 @@ fn devices_are_divided() {
     folder.write("script", "");
     alone(&mut command)
         .env("OFFKIT_PLUGINS", mock())
+        .env("OFFKIT_CPU_THREADS", "4")
         .env(pi_mock::SCRIPT_VARIABLE, folder.path("script"));
     assert_eq!(folder.run_command(&mut command).ok(), names.concat());
 }

@@ -282,6 +282,13 @@ fn what_does_not_go_together_is_refused() {
 }
 
 #[test]
+fn devices_have_parts() {
+    let Some(front) = Front::get() else { return };
+    let mut check = Command::new(front.folder.path("rules"));
+    front.run(check.arg("parts").env("OFFKIT_CPU_THREADS", "4")).ok();
+}
+
+#[test]
 fn nothing_reaches_past_the_end_of_an_allocation() {
     let Some(front) = Front::get() else { return };
     front.check_rule("ends");

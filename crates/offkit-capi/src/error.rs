@@ -105,8 +105,10 @@ impl Coded for PiError {
             | PI_INVALID_CONTEXT
             | PI_INVALID_DEVICE
             | PI_INVALID_BUFFER_SIZE
+            | PI_INVALID_DEVICE_PARTITION_COUNT
             | PI_MEM_COPY_OVERLAP => Code::Invalid,
             PI_INVALID_OPERATION
+            | PI_DEVICE_PARTITION_FAILED
             | PI_UNSUPPORTED_FEATURE
             | PI_COMPILER_NOT_AVAILABLE
             | PI_LINKER_NOT_AVAILABLE => Code::Unsupported,

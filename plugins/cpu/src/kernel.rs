@@ -4,10 +4,11 @@
 //! [compiled kernels](crate::compiled), and [native functions](crate::native) as a compiler makes them.
 
 use std::any::Any;
+use std::num::NonZero;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use offkit_pi::NdRange;
@@ -96,6 +97,8 @@ struct Groups<'g> {
     cancel: Option<&'g AtomicBool>,
     outcome: Mutex<Outcome>,
     cancelled: &'g (dyn Fn(u64, Duration) -> LaunchError + Sync),
+    /// How many threads may still come, where not all may.
+    places: Option<AtomicUsize>,
     /// When, unless there is one chunk.
     started: Option<Instant>,
     pace: &'g Pace,
@@ -145,15 +148,16 @@ pub(crate) struct Claims<'g> {
 /// `cancelled` is the error for when `cancel` is seen before a group, so long after the start.
 pub(crate) fn share_groups(
     count: u64,
-    (chunk, taken_by): (u64, TakenBy),
+    (chunk, taken_by, max_threads): (u64, TakenBy, Option<NonZero<usize>>),
     pace: &Pace,
     stop: &AtomicBool,
     cancel: Option<&AtomicBool>,
     cancelled: &(dyn Fn(u64, Duration) -> LaunchError + Sync),
     work: &(dyn Fn(&mut Claims<'_>) + Sync),
 ) -> Result<(), LaunchError> {
+    let threads = max_threads.map_or(usize::MAX, NonZero::get).min(pool::threads());
     let used = match taken_by {
-        TakenBy::Thread if count > chunk => pool::threads().min(MOST_PARTS),
+        TakenBy::Thread if count > chunk => threads.min(MOST_PARTS),
         _ => 1,
     };
     let groups = Groups {
@@ -164,6 +168,7 @@ pub(crate) fn share_groups(
         cancel,
         outcome: Mutex::default(),
         cancelled,
+        places: (threads < pool::threads()).then(|| AtomicUsize::new(threads)),
         // With one chunk there is nothing to share, and so nobody to look at the clock for.
         started: (count > chunk).then(Instant::now),
         pace,
@@ -171,7 +176,7 @@ pub(crate) fn share_groups(
     };
     let _mode = FloatMode::standard();
     match groups.started {
-        Some(started) if pool::threads() > 1 => {
+        Some(started) if threads > 1 => {
             if !pace.is_long(count) {
                 groups.claim_until(Some(started + ALONE));
             }
@@ -224,6 +229,15 @@ impl Groups<'_> {
         }
     }
 
+    /// Whether one more thread may work. It keeps its place: who leaves has found nothing left to do.
+    fn take_place(&self) -> bool {
+        let Some(places) = &self.places else { return true };
+        let one_less = |left: usize| left.checked_sub(1);
+        places
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less)
+            .is_ok()
+    }
+
     fn outcome(&self) -> MutexGuard<'_, Outcome> {
         self.outcome.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -231,6 +245,9 @@ impl Groups<'_> {
 
 impl Job for Groups<'_> {
     fn work(&self) {
+        if !self.take_place() {
+            return;
+        }
         // Threads of the host's come here too, while they wait for the launch: see `take_part`.
         let _mode = FloatMode::standard();
         // The pool takes no panics: the thread that launched raises it again when all have left.
@@ -242,7 +259,10 @@ impl Job for Groups<'_> {
 
     fn has_more(&self) -> bool {
         let is_left = |part: &Part| part.next.load(Ordering::Relaxed) < part.end;
-        !self.stop.load(Ordering::Relaxed) && self.parts[..self.used].iter().any(is_left)
+        let is_full = |places: &AtomicUsize| places.load(Ordering::Relaxed) == 0;
+        !self.stop.load(Ordering::Relaxed)
+            && !self.places.as_ref().is_some_and(is_full)
+            && self.parts[..self.used].iter().any(is_left)
     }
 }
 
@@ -291,5 +311,38 @@ impl Claims<'_> {
         {
             *failure = Some((number, error));
         }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    /// Of a launch that may have two threads, the third and the fourth that come find no place, whatever there is to do.
+    #[test]
+    fn no_more_threads_work_than_may() {
+        let workers = AtomicU64::new(0);
+        let work = |_: &mut Claims<'_>| {
+            workers.fetch_add(1, Ordering::Relaxed);
+        };
+        let (stop, pace) = (AtomicBool::new(false), Pace::default());
+        let groups = Groups {
+            chunk: 1,
+            parts: parts(1000, 2),
+            used: 2,
+            stop: &stop,
+            cancel: None,
+            outcome: Mutex::default(),
+            cancelled: &|_, _| unreachable!("nobody cancels it"),
+            places: Some(AtomicUsize::new(2)),
+            started: None,
+            pace: &pace,
+            work: &work,
+        };
+        for come in 1..=4 {
+            assert_eq!(groups.has_more(), come <= 2);
+            groups.work();
+        }
+        assert_eq!(workers.into_inner(), 2);
     }
 }

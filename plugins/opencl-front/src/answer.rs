@@ -69,7 +69,7 @@ impl Place {
 }
 
 /// Answers that are known from the beginning, each written down once: looked up without a lock or an allocation.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Answers(Vec<(u32, Box<[u8]>)>);
 
 impl Answers {

@@ -135,6 +135,20 @@ impl<T: Copy + Default + PartialEq> In<T> {
         }
         found
     }
+
+    /// What comes before the first zero, of a list that ends with one.
+    pub(crate) fn before_zero(self) -> Vec<T> {
+        let mut found = Vec::new();
+        while !self.0.is_null() {
+            // SAFETY: by the promise of `trust`, the list goes on until a 0.
+            let value = unsafe { self.0.add(found.len()).read() };
+            if value == T::default() {
+                break;
+            }
+            found.push(value);
+        }
+        found
+    }
 }
 
 impl<T> In<T> {

@@ -8,7 +8,7 @@ use crate::pi::pi;
 use crate::platform::{Platform, name_versions};
 use cl::*;
 use core::ffi::c_void;
-use offkit_pi::host;
+use offkit_pi::host::{self, Partition};
 use sha2::{Digest, Sha256};
 
 const V1: cl_version = make_version(1, 0, 0);
@@ -64,7 +64,7 @@ pub(crate) const FEATURES: [&str; 12] = [
 ];
 
 /// Queries that plugins answer as OpenCL does, under the same numbers.
-const FROM_PLUGIN: [cl_device_info; 58] = [
+const FROM_PLUGIN: [cl_device_info; 60] = [
     CL_DEVICE_TYPE,
     CL_DEVICE_VENDOR_ID,
     CL_DEVICE_MAX_COMPUTE_UNITS,
@@ -123,6 +123,8 @@ const FROM_PLUGIN: [cl_device_info; 58] = [
     CL_DEVICE_SHARED_SYSTEM_MEM_CAPABILITIES_INTEL,
     CL_DEVICE_MIN_DATA_TYPE_ALIGN_SIZE,
     CL_DEVICE_PROFILE,
+    CL_DEVICE_PARTITION_MAX_SUB_DEVICES,
+    CL_DEVICE_PARTITION_PROPERTIES,
 ];
 
 /// A device, and its answers.
@@ -130,6 +132,8 @@ pub(crate) struct Device {
     pub(crate) pi: host::Device,
     answers: Answers,
     device_type: cl_device_type,
+    /// What it is a part of.
+    parent: Option<Object<Device>>,
 }
 
 impl Device {
@@ -154,7 +158,40 @@ impl Device {
             device_type: pi.info_integer(CL_DEVICE_TYPE).unwrap_or(CL_DEVICE_TYPE_CPU),
             pi,
             answers,
+            parent: None,
         }
+    }
+
+    /// A part of a device, made by such properties.
+    fn part(
+        pi: host::Device,
+        parent: &Object<Device>,
+        properties: &[cl_device_partition_property],
+    ) -> Device {
+        let mut answers = parent.object().answers.clone();
+        for name in [
+            CL_DEVICE_MAX_COMPUTE_UNITS,
+            CL_DEVICE_PARTITION_MAX_SUB_DEVICES,
+            CL_DEVICE_PARTITION_PROPERTIES,
+        ] {
+            if let Ok(answer) = pi.info(name) {
+                answers.bytes(name, answer);
+            }
+        }
+        answers.bytes(CL_DEVICE_PARTITION_TYPE, bytes_of(properties));
+        answers.number(CL_DEVICE_PARENT_DEVICE, parent.c());
+        Device {
+            device_type: parent.object().device_type,
+            pi,
+            answers,
+            parent: Some(parent.clone()),
+        }
+    }
+
+    /// Whether a device is among those that something is built for, or a part of one.
+    pub(crate) fn is_among(device: &Object<Device>, targets: &[usize]) -> bool {
+        let mut devices = core::iter::successors(Some(device), |device| device.object().parent.as_ref());
+        devices.any(|device| targets.contains(&device.handle()))
     }
 
     pub(crate) fn device_type(&self) -> cl_device_type {
@@ -239,7 +276,6 @@ fn fixed(answers: &mut Answers) {
         CL_DEVICE_QUEUE_ON_DEVICE_MAX_SIZE,
         CL_DEVICE_MAX_ON_DEVICE_QUEUES,
         CL_DEVICE_MAX_ON_DEVICE_EVENTS,
-        CL_DEVICE_PARTITION_MAX_SUB_DEVICES,
         CL_DEVICE_PREFERRED_PLATFORM_ATOMIC_ALIGNMENT,
         CL_DEVICE_PREFERRED_GLOBAL_ATOMIC_ALIGNMENT,
         CL_DEVICE_PREFERRED_LOCAL_ATOMIC_ALIGNMENT,
@@ -258,8 +294,6 @@ fn fixed(answers: &mut Answers) {
         CL_DEVICE_QUEUE_ON_DEVICE_PROPERTIES,
         CL_DEVICE_DEVICE_ENQUEUE_CAPABILITIES,
         CL_DEVICE_PARTITION_AFFINITY_DOMAIN,
-        // A list without properties has its end.
-        CL_DEVICE_PARTITION_PROPERTIES,
         CL_DEVICE_PARENT_DEVICE,
     ] {
         answers.number(zero, 0_usize);
@@ -334,32 +368,68 @@ pub(crate) fn clGetDeviceInfo(
     param_value_size_ret: Out<usize>,
 ) -> Result<()> {
     let device = Device::of(device)?;
-    let answer = device
-        .object()
-        .answer(param_name)
-        .ok_or(Failure(CL_INVALID_VALUE))?;
-    Place::new(param_value_size, param_value, param_value_size_ret).bytes(answer)
+    let place = Place::new(param_value_size, param_value, param_value_size_ret);
+    if param_name == CL_DEVICE_REFERENCE_COUNT && device.object().parent.is_some() {
+        return place.number(device.references());
+    }
+    let answer = device.object().answer(param_name);
+    place.bytes(answer.ok_or(Failure(CL_INVALID_VALUE))?)
 }
 
-/// Devices are not parts of others, and so not counted.
+/// Devices that are no parts of others are not counted.
 pub(crate) fn clRetainDevice(device: Out<_cl_device_id>) -> Result<()> {
-    Device::of(device).map(|_| ())
+    match Device::of(device)?.object().parent {
+        Some(_) => Device::retain(device),
+        None => Ok(()),
+    }
 }
 
 pub(crate) fn clReleaseDevice(device: Out<_cl_device_id>) -> Result<()> {
-    Device::of(device).map(|_| ())
+    match Device::of(device)?.object().parent {
+        Some(_) => Device::release(device),
+        None => Ok(()),
+    }
+}
+
+/// How properties, up to their first zero, have a device divided.
+fn partition(properties: &[cl_device_partition_property]) -> Result<Partition> {
+    let number = |value: &cl_device_partition_property| value.cast_unsigned();
+    match properties {
+        [CL_DEVICE_PARTITION_EQUALLY, units] => Ok(Partition::Equally(number(units))),
+        [CL_DEVICE_PARTITION_BY_COUNTS, counts @ ..] => {
+            Ok(Partition::ByCounts(counts.iter().map(number).collect()))
+        }
+        // The devices have no affinity domains.
+        _ => Err(Failure(CL_INVALID_VALUE)),
+    }
 }
 
 pub(crate) fn clCreateSubDevices(
     in_device: Out<_cl_device_id>,
-    _properties: In<cl_device_partition_property>,
-    _num_devices: cl_uint,
-    _out_devices: Out<cl_device_id>,
-    _num_devices_ret: Out<cl_uint>,
+    properties: In<cl_device_partition_property>,
+    num_devices: cl_uint,
+    out_devices: Out<cl_device_id>,
+    num_devices_ret: Out<cl_uint>,
 ) -> Result<()> {
-    Device::of(in_device)?;
-    // No way of dividing a device is among its partition properties.
-    Err(Failure(CL_INVALID_VALUE))
+    let parent = Device::of(in_device)?;
+    let how = partition(&properties.before_zero())?;
+    // One compute unit is no part of the device, which has no properties then; a part that has one cannot be divided further.
+    let [first] = parent.object().sizes(CL_DEVICE_PARTITION_PROPERTIES);
+    require(first != 0 || parent.object().parent.is_some(), CL_INVALID_VALUE)?;
+    let parts = parent.object().pi.partition(&how)?;
+    if !out_devices.is_null() {
+        require(num_devices as usize >= parts.len(), CL_INVALID_VALUE)?;
+        let properties = how.properties();
+        let part = |pi| Device::part(pi, &parent, &properties).insert();
+        // The caller gets all of them or none.
+        let objects = parts.into_iter().map(part).collect::<Result<Vec<_>>>()?;
+        num_devices_ret.write(objects.len() as cl_uint);
+        let count = objects.len();
+        out_devices.fill_with(objects.into_iter().map(Handle::give), count);
+        return Ok(());
+    }
+    num_devices_ret.write(parts.len() as cl_uint);
+    Ok(())
 }
 
 pub(crate) fn clGetDeviceAndHostTimer(

@@ -137,9 +137,9 @@ impl Kernel {
         local_sizes(&self.arguments()).fold(0, usize::saturating_add)
     }
 
-    /// Whether it was built for a device.
+    /// Whether it was built for a device, or for what that is a part of.
     pub(crate) fn is_for(&self, device: &Object<Device>) -> bool {
-        self.targets.contains(&device.handle())
+        Device::is_among(device, &self.targets)
     }
 
     /// Whether all arguments are set.

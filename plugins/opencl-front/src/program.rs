@@ -189,7 +189,7 @@ impl Program {
 impl State {
     /// Whether it is what became of the program for a device.
     pub(crate) fn is_for(&self, device: &Object<Device>) -> bool {
-        self.targets.contains(&device.handle())
+        Device::is_among(device, &self.targets)
     }
 }
 

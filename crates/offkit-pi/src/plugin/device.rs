@@ -193,7 +193,7 @@ unsafe fn partition(list: *const pi_device_partition_property) -> Result<Partiti
         // SAFETY: a list of counts ends with 0.
         let count = |index| unsafe { value.add(index).read() };
         let counts = (0..).map(count).take_while(|count| *count != 0);
-        counts.map(isize::unsigned_abs).collect()
+        counts.map(isize::cast_unsigned).collect()
     };
     // SAFETY: these keys have one value.
     let value = || unsafe { value.read() }.cast_unsigned();

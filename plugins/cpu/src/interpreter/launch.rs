@@ -1,5 +1,7 @@
 //! A launch of an interpreted kernel: what the threads that share its work-groups have in common.
 
+use std::num::NonZero;
+
 use super::decode::Code;
 use super::limits::Limits;
 use super::program::{Needs, Pass};
@@ -22,6 +24,7 @@ pub(super) struct Launch<'l> {
     pub(super) arguments: &'l Arguments,
     pub(super) needs: &'l Needs,
     pub(super) limits: Limits<'l>,
+    pub(super) max_threads: Option<NonZero<usize>>,
     pub(super) print: &'l Print<'l>,
     /// Of the program-scope variables.
     pub(super) addresses: &'l [u64],
@@ -65,7 +68,7 @@ impl Launch<'_> {
         };
         share_groups(
             self.geometry.group_count(),
-            (1, TakenBy::Order),
+            (1, TakenBy::Order, self.max_threads),
             &self.needs.pace,
             stop,
             self.limits.cancel,

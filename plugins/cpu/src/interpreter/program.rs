@@ -428,6 +428,7 @@ impl Program {
             arguments,
             needs,
             limits: Limits::new(options.max_instructions, options.cancel, waiting),
+            max_threads: options.max_threads,
             print: options.printer(),
             addresses: &self.addresses,
             contrary: options.contrary,

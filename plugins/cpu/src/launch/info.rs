@@ -1,6 +1,7 @@
 //! What is known of a kernel, and how a launch of it may be limited.
 
 use std::io::{self, Write as _};
+use std::num::NonZero;
 use std::sync::atomic::AtomicBool;
 
 use offkit_pi::NdRange;
@@ -74,6 +75,8 @@ pub struct LaunchOptions<'o> {
     pub max_instructions: Option<u64>,
     /// Fail soon after this becomes true.
     pub cancel: Option<&'o AtomicBool>,
+    /// Threads that run its work-groups at most, the caller's included.
+    pub max_threads: Option<NonZero<usize>>,
     /// Takes the text of each printf, from any thread. Without it, that goes to standard output.
     pub print: Option<&'o Print<'o>>,
     /// The interpreter does otherwise what the standard leaves open: it takes work-groups, and the work-items of each, from the
@@ -98,6 +101,7 @@ impl std::fmt::Debug for LaunchOptions<'_> {
         let LaunchOptions {
             max_instructions,
             cancel,
+            max_threads,
             print,
             contrary,
             errors,
@@ -106,6 +110,7 @@ impl std::fmt::Debug for LaunchOptions<'_> {
             .debug_struct("LaunchOptions")
             .field("max_instructions", max_instructions)
             .field("cancel", cancel)
+            .field("max_threads", max_threads)
             // A closure has nothing to show, which is why this isn't derived.
             .field("print", &print.is_some())
             .field("contrary", contrary)

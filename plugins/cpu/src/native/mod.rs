@@ -338,7 +338,7 @@ impl GroupCode<'_> {
         let chunk = count / (pool::threads() as u64 * CHUNKS);
         let outcome = share_groups(
             count,
-            (chunk.max(1), taken_by),
+            (chunk.max(1), taken_by, options.max_threads),
             self.pace,
             &stop,
             options.cancel,

@@ -49,7 +49,7 @@ impl Context<Cpu> for CpuContext {
                 "kernels cannot submit to queues",
             ));
         }
-        Ok(CpuQueue::new(&context.memory, properties, !device.compiles()))
+        Ok(CpuQueue::new(&context.memory, device, properties))
     }
 
     fn create_buffer(context: &Ref<Self>, request: BufferRequest<'_>) -> Result<CpuBuffer> {

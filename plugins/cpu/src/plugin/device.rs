@@ -2,8 +2,9 @@
 
 use offkit_image::{DeviceImage, Family, ImageFormat};
 use offkit_pi::ffi::*;
-use offkit_pi::plugin::{Device, Error, Info, Platform, Result};
+use offkit_pi::plugin::{Device, Error, Info, Partition, Platform, Result};
 use offkit_spirv::IL_VERSION;
+use std::num::NonZero;
 use std::sync::Arc;
 
 use super::Cpu;
@@ -44,13 +45,18 @@ impl Default for CpuPlatform {
     }
 }
 
-/// A device: all cores that this process may use.
+/// A device: all cores that this process may use, or so many of them for each launch.
+#[derive(Clone)]
 pub(crate) struct CpuDevice {
     name: String,
     compiles: bool,
     cores: usize,
+    /// How it was made, if it is a part of another device.
+    division: Option<Partition>,
     /// Bytes of memory the machine has.
     memory: u64,
+    /// Bytes of the cache that is last before memory.
+    cache: u64,
 }
 
 impl CpuDevice {
@@ -62,6 +68,8 @@ impl CpuDevice {
             name: offkit_host::processor_name().map_or(kind.to_owned(), |name| format!("{kind} on {name}")),
             compiles,
             cores: threads(),
+            division: None,
+            cache: last_cache(),
             memory: memory().unwrap_or(1 << 30),
         }
     }
@@ -70,6 +78,60 @@ impl CpuDevice {
     pub(super) fn compiles(&self) -> bool {
         self.compiles
     }
+
+    /// How many threads a launch may have where these are not all.
+    pub(super) fn max_threads(&self) -> Option<NonZero<usize>> {
+        self.division.as_ref().and_then(|_| NonZero::new(self.cores))
+    }
+
+    /// The compute units that each part has.
+    fn parts(&self, how: &Partition) -> Result<Vec<usize>> {
+        let units = self.cores;
+        if units == 1 {
+            let message = "the device has one compute unit";
+            return Err(Error::new(PI_DEVICE_PARTITION_FAILED, message));
+        }
+        match how {
+            Partition::Equally(0) => Err(Error::new(PI_INVALID_VALUE, "a part has a compute unit at least")),
+            Partition::Equally(each) if *each >= units => {
+                let message = format_args!("parts of {each} compute units of a device with {units}");
+                // A device is no part of itself.
+                let code = match *each == units {
+                    true => PI_DEVICE_PARTITION_FAILED,
+                    false => PI_INVALID_DEVICE_PARTITION_COUNT,
+                };
+                Err(Error::new(code, message))
+            }
+            // What is left over is in no part, as OpenCL has it.
+            Partition::Equally(each) => Ok(vec![*each; units / each]),
+            Partition::ByCounts(counts) => {
+                let sum = counts
+                    .iter()
+                    .try_fold(0_usize, |sum, count| sum.checked_add(*count));
+                if counts.is_empty() || sum.is_none_or(|sum| sum > units) {
+                    let message = format_args!("parts of {counts:?} compute units of a device with {units}");
+                    return Err(Error::new(PI_INVALID_DEVICE_PARTITION_COUNT, message));
+                }
+                Ok(counts.clone())
+            }
+            _ => Err(Error::unsupported("dividing the device by an affinity domain")),
+        }
+    }
+}
+
+/// Bytes of the cache that is last before memory, as Linux has it for the first processor; 0 where nobody tells.
+fn last_cache() -> u64 {
+    static CACHE: OnceLock<u64> = OnceLock::new();
+    *CACHE.get_or_init(|| {
+        let size = |index: u32| {
+            let path = format!("/sys/devices/system/cpu/cpu0/cache/index{index}/size");
+            let text = std::fs::read_to_string(path).ok()?;
+            let kibibytes: u64 = text.trim().strip_suffix('K')?.parse().ok()?;
+            kibibytes.checked_mul(1024)
+        };
+        // The caches have numbers from 0 on, the last one the highest.
+        (0..).map_while(size).max().unwrap_or(0)
+    })
 }
 
 /// Bytes of memory that the machine has, where the system tells.
@@ -175,7 +237,7 @@ impl Device<Cpu> for CpuDevice {
             PI_DEVICE_INFO_MAX_MEM_ALLOC_SIZE => self.memory.into(),
             PI_DEVICE_INFO_GLOBAL_MEM_CACHE_TYPE => PI_DEVICE_MEM_CACHE_TYPE_READ_WRITE_CACHE.into(),
             PI_DEVICE_INFO_GLOBAL_MEM_CACHELINE_SIZE => 64u32.into(),
-            PI_DEVICE_INFO_GLOBAL_MEM_CACHE_SIZE => 0u64.into(),
+            PI_DEVICE_INFO_GLOBAL_MEM_CACHE_SIZE => self.cache.into(),
             PI_DEVICE_INFO_MAX_CONSTANT_BUFFER_SIZE => self.memory.into(),
             PI_DEVICE_INFO_MAX_CONSTANT_ARGS => 480u32.into(),
             // It is host memory as everything else: nothing is gained by copying there.
@@ -190,9 +252,18 @@ impl Device<Cpu> for CpuDevice {
             | PI_DEVICE_INFO_IMAGE_MAX_BUFFER_SIZE
             | PI_DEVICE_INFO_IMAGE_MAX_ARRAY_SIZE => 0usize.into(),
 
-            // No parts of the device.
-            PI_DEVICE_INFO_PARTITION_MAX_SUB_DEVICES => 0u32.into(),
-            PI_DEVICE_INFO_PARTITION_PROPERTIES | PI_DEVICE_INFO_PARTITION_TYPE => [0usize].into(),
+            PI_DEVICE_INFO_PARTITION_MAX_SUB_DEVICES => (self.cores as u32).into(),
+            PI_DEVICE_INFO_PARTITION_PROPERTIES => match self.cores {
+                1 => [0].into(),
+                _ => [PI_DEVICE_PARTITION_EQUALLY, PI_DEVICE_PARTITION_BY_COUNTS, 0]
+                    .map(isize::cast_unsigned)
+                    .into(),
+            },
+            PI_DEVICE_INFO_PARTITION_TYPE => {
+                let properties = self.division.as_ref().map_or(vec![0], Partition::properties);
+                let properties: Vec<usize> = properties.into_iter().map(isize::cast_unsigned).collect();
+                properties.as_slice().into()
+            }
             PI_DEVICE_INFO_PARTITION_AFFINITY_DOMAIN => 0u64.into(),
 
             // A kernel that requires the smallest size has the most.
@@ -209,6 +280,19 @@ impl Device<Cpu> for CpuDevice {
             PI_DEVICE_INFO_USM_CROSS_SHARED_SUPPORT | PI_DEVICE_INFO_USM_SYSTEM_SHARED_SUPPORT => 0u64.into(),
             name => return Err(Error::unknown_query(name)),
         })
+    }
+
+    fn partition(device: &Arc<Self>, how: &Partition) -> Result<Vec<Arc<Self>>> {
+        let part = |cores| {
+            let division = Some(how.clone());
+            let device = CpuDevice::clone(device);
+            Arc::new(CpuDevice {
+                cores,
+                division,
+                ..device
+            })
+        };
+        Ok(device.parts(how)?.into_iter().map(part).collect())
     }
 
     fn timer(&self) -> Result<u64> {

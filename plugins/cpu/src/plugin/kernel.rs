@@ -3,6 +3,7 @@
 use offkit_pi::NdRange;
 use offkit_pi::ffi::*;
 use offkit_pi::plugin::{Argument, Error, Info, Kernel, Ref, Result, work_items};
+use std::num::NonZero;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -35,6 +36,7 @@ pub(super) struct Prepared<'k> {
     kept: RwLockReadGuard<'k, Kept>,
     /// None for a range of no work-items.
     geometry: Option<Geometry>,
+    max_threads: Option<NonZero<usize>>,
 }
 
 /// A launch with everything it needs, for when its time comes. It can be filled in again when it is done, and has room by
@@ -45,6 +47,7 @@ pub(super) struct Launch {
     code: Option<Arc<dyn KernelCode>>,
     /// None for a range of no work-items.
     geometry: Option<Geometry>,
+    max_threads: Option<NonZero<usize>>,
     arguments: Arguments,
     /// Their addresses are among the arguments, and they must not go before the launch is done.
     buffers: Vec<Ref<CpuBuffer>>,
@@ -66,9 +69,9 @@ impl CpuKernel {
         self.code.info()
     }
 
-    /// Checks that the kernel can be launched over the range with its arguments as they are; `checked` has every access
-    /// checked then.
-    pub(super) fn prepare(&self, range: &NdRange, checked: bool) -> Result<Prepared<'_>> {
+    /// Checks that the kernel can be launched on a device, which decides whether accesses are checked then, over the range with
+    /// its arguments as they are.
+    pub(super) fn prepare(&self, range: &NdRange, device: &CpuDevice) -> Result<Prepared<'_>> {
         let info = self.info();
         // Nobody waits: who sets an argument meanwhile breaks the interface's rules.
         let kept = match self.arguments.try_read() {
@@ -86,7 +89,7 @@ impl CpuKernel {
             .check_local_memory(info)
             .map_err(|error| Error::new(PI_OUT_OF_RESOURCES, error))?;
         let code = match self.code.checked() {
-            Some(code) if checked => code,
+            Some(code) if !device.compiles() => code,
             _ => &self.code,
         };
         // OpenCL lets such a launch succeed when what it waits for is over. It has no groups.
@@ -97,7 +100,12 @@ impl CpuKernel {
                 Some(geometry.map_err(|error| Error::new(PI_INVALID_VALUE, error))?)
             }
         };
-        Ok(Prepared { code, kept, geometry })
+        Ok(Prepared {
+            code,
+            kept,
+            geometry,
+            max_threads: device.max_threads(),
+        })
     }
 
     fn used_elsewhere(&self) -> Error {
@@ -138,14 +146,18 @@ impl Prepared<'_> {
         let Some(geometry) = &self.geometry else {
             return Ok(());
         };
-        self.code
-            .run(geometry, &self.kept.arguments, &LaunchOptions::default())
+        let options = LaunchOptions {
+            max_threads: self.max_threads,
+            ..LaunchOptions::default()
+        };
+        self.code.run(geometry, &self.kept.arguments, &options)
     }
 
     /// Fills in a launch, for which kernel and arguments are taken as they are.
     pub(super) fn fill_in(&self, launch: &mut Launch) {
         launch.code = Some(Arc::clone(self.code));
         launch.geometry = self.geometry;
+        launch.max_threads = self.max_threads;
         launch.arguments.clone_from(&self.kept.arguments);
         // None are there: `clear` has been called since it was used.
         launch.buffers.extend(self.kept.buffers.iter().flatten().cloned());
@@ -160,6 +172,7 @@ impl Launch {
         };
         let options = LaunchOptions {
             cancel: Some(cancel),
+            max_threads: self.max_threads,
             ..LaunchOptions::default()
         };
         code.run(geometry, &self.arguments, &options)

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use super::Cpu;
+use super::device::CpuDevice;
 use super::event::CpuEvent;
 use super::kernel::Launch;
 use super::memory::CpuBuffer;
@@ -27,8 +28,7 @@ pub(crate) struct CpuQueue {
     line: crate::sync::Arc<Line<Task>>,
     memory: Arc<Memory>,
     profiling: bool,
-    /// Its kernels have every access checked.
-    checked: bool,
+    device: Arc<CpuDevice>,
 }
 
 /// What there is to do for a command.
@@ -43,7 +43,11 @@ enum Todo {
 }
 
 impl CpuQueue {
-    pub(super) fn new(memory: &Arc<Memory>, properties: pi_queue_properties, checked: bool) -> CpuQueue {
+    pub(super) fn new(
+        memory: &Arc<Memory>,
+        device: &Arc<CpuDevice>,
+        properties: pi_queue_properties,
+    ) -> CpuQueue {
         let out_of_order = properties & PI_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE != 0;
         let line = if out_of_order {
             Line::out_of_order()
@@ -54,7 +58,7 @@ impl CpuQueue {
             line: crate::sync::Arc::new(line),
             memory: Arc::clone(memory),
             profiling: properties & PI_QUEUE_PROFILING_ENABLE != 0,
-            checked,
+            device: Arc::clone(device),
         }
     }
 }
@@ -80,7 +84,7 @@ impl Queue<Cpu> for CpuQueue {
         };
         let todo = match command {
             Command::Launch { kernel, range } => {
-                let launch = kernel.prepare(&range, queue.checked)?;
+                let launch = kernel.prepare(&range, &queue.device)?;
                 if launch.is_small()
                     && let Some(turn) = turn()
                 {
