@@ -623,6 +623,52 @@ static void parts(void) {
     OK(clReleaseDevice(whole));
 }
 
+// Functions that are declared `inline` are there without another definition, also in two programs that are linked; what is
+// not called is in no binary.
+static void inlines(void) {
+    // Too large for clang to put it where it is called.
+    const char *header = "#define ONE b = b / (a | 1) + mad_hi(a, b, a); a = a * 31 ^ (a >> 3) * b;\n"
+                         "#define EIGHT ONE ONE ONE ONE ONE ONE ONE ONE\n"
+                         "inline int f(int a) { int b = 1; EIGHT EIGHT EIGHT EIGHT return a + b; }\n",
+               *texts[] = {"kernel void k(global int *x) { *x = f(x[1]) + f(x[2]) * f(x[3]); }",
+                           "int other(int a) { return f(a) - f(a + 7) * f(a + 8); }"};
+    cl_int error;
+    cl_program parts[2];
+    for (int i = 0; i < 2; i++) {
+        const char *both[] = {header, texts[i]};
+        parts[i] = clCreateProgramWithSource(context, 2, both, NULL, &error);
+        OK(error);
+        OK(clCompileProgram(parts[i], 1, &device, "", 0, NULL, NULL, NULL, NULL));
+    }
+    const char *alone[] = {header, texts[0]};
+    cl_program program = clCreateProgramWithSource(context, 2, alone, NULL, &error);
+    built(program, error);
+    clCreateKernel(program, "k", &error);
+    OK(error);
+    clCreateKernel(linked(2, parts, ""), "k", &error);
+    OK(error);
+    // By the rules of C99, which mean the opposite.
+    const char *standard[] = {header, "extern inline int f(int a);\n", texts[0]};
+    program = clCreateProgramWithSource(context, 3, standard, NULL, &error);
+    built(program, error);
+    clCreateKernel(program, "k", &error);
+    OK(error);
+    const char *library[] = {header, "extern inline int f(int a);\n"}, *user[] = {"int f(int a);\n", texts[0]};
+    parts[0] = clCreateProgramWithSource(context, 2, library, NULL, &error);
+    parts[1] = clCreateProgramWithSource(context, 2, user, NULL, &error);
+    for (int i = 0; i < 2; i++)
+        OK(clCompileProgram(parts[i], 1, &device, "", 0, NULL, NULL, NULL, NULL));
+    clCreateKernel(linked(2, parts, ""), "k", &error);
+    OK(error);
+    size_t sizes[2];
+    const char *empty = "kernel void k(void) {}", *unused[] = {header, empty};
+    cl_program without = from_source(empty), with = clCreateProgramWithSource(context, 2, unused, NULL, &error);
+    built(with, error);
+    OK(clGetProgramInfo(without, CL_PROGRAM_BINARY_SIZES, sizeof *sizes, sizes, NULL));
+    OK(clGetProgramInfo(with, CL_PROGRAM_BINARY_SIZES, sizeof *sizes, sizes + 1, NULL));
+    CHECK(sizes[1] < sizes[0] + 256);
+}
+
 int main(int count, char **words) {
     static const struct {
         const char *name;
@@ -642,6 +688,7 @@ int main(int count, char **words) {
         {"strangers", strangers},
         {"ends", ends},
         {"parts", parts},
+        {"inlines", inlines},
     };
     start();
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {

@@ -289,6 +289,12 @@ fn devices_have_parts() {
 }
 
 #[test]
+fn inline_functions_need_no_other_definition() {
+    let Some(front) = Front::get() else { return };
+    front.check_rule("inlines");
+}
+
+#[test]
 fn nothing_reaches_past_the_end_of_an_allocation() {
     let Some(front) = Front::get() else { return };
     front.check_rule("ends");

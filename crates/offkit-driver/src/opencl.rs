@@ -141,6 +141,8 @@ impl Source<'_> {
             let link = DeviceLink {
                 inputs: vec![Input::bytes(NAME, bitcode)],
                 whole: true,
+                // By the rules of C99 what is `extern` as well is for others, too.
+                inline_once: self.options.iter().any(|option| option == "-fgnu89-inline"),
                 state: BundleState::Object,
                 ..DeviceLink::default()
             };

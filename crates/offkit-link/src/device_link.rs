@@ -75,6 +75,9 @@ pub struct DeviceLink<'data> {
     /// Whether it stays whole instead, with all that it defines for others, whatever the name: programs of OpenCL C
     /// even call the kernels of other programs.
     pub whole: bool,
+    /// Whether functions that are declared `inline` may be in several modules that are linked later, and go where they have
+    /// no use. Otherwise they are as others.
+    pub inline_once: bool,
     /// Where exported functions go; where that is open, in images of their own where kernels have images of their own,
     /// and beside the kernels of their source file otherwise.
     pub exports: Option<ExportArrangement>,
@@ -119,6 +122,7 @@ impl Default for DeviceLink<'_> {
             host_program: None,
             split: SplitMode::default(),
             whole: false,
+            inline_once: false,
             exports: None,
             dependencies: true,
             state: BundleState::Object,

@@ -299,6 +299,15 @@ fn prepare(made: Made, number: usize, options: &CodeOptions) -> Result<Prepared,
         if matches!(global.linkage(), Linkage::Weak | Linkage::LinkOnce) {
             global.set_linkage(Linkage::External);
         }
+        if options.inline_once
+            && global.linkage() == Linkage::External
+            && global.is_function()
+            && global.calling_convention() != CallingConvention::Kernel
+            // What clang says of functions that are declared `inline`.
+            && global.has_attribute("inlinehint")
+        {
+            global.set_linkage(Linkage::LinkOnce);
+        }
     }
     let device_globals = keep_from_folding(&module);
     set_options(&options.spirv_extensions, &options.backend_options)?;

@@ -601,6 +601,15 @@ impl Global<'_> {
         }
     }
 
+    /// Whether a function has an attribute of LLVM's own.
+    pub(crate) fn has_attribute(&self, name: &str) -> bool {
+        // SAFETY: asked of functions only, which the module has; the name is read during the call.
+        unsafe {
+            let kind = LLVMGetEnumAttributeKindForName(name.as_ptr().cast(), name.len());
+            !LLVMGetEnumAttributeAtIndex(self.raw, FUNCTION_ATTRIBUTES, kind).is_null()
+        }
+    }
+
     pub(crate) fn string_attributes(&self, place: c_uint) -> BTreeMap<String, String> {
         // SAFETY: asked of functions only; the vector has room for as many as LLVM counted.
         unsafe {

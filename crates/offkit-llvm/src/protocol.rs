@@ -192,6 +192,9 @@ pub struct CodeOptions {
     pub allow_imports: bool,
     /// Whether nothing else is going to define anything: what is declared weak has the address null.
     pub is_closed: bool,
+    /// Whether functions that are declared `inline` may be in several modules, of which one is taken, and are dropped where
+    /// they have no use.
+    pub inline_once: bool,
     /// Whether the part is neither optimised nor changed for its target.
     pub as_it_is: bool,
     /// More options of LLVM's back ends, as `llc` takes them (`--nvptx-short-ptr`).

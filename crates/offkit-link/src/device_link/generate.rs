@@ -32,6 +32,9 @@ use offkit_host::command_line::typed;
 /// The names of the functions that OpenMP's regions become, which a host launches.
 const OPENMP_REGION: &str = "__omp_offloading_";
 
+/// The extension of SPIR-V for functions that are in several modules.
+const LINK_ONCE: &str = "SPV_KHR_linkonce_odr";
+
 /// ELF's type of an object to be linked.
 const ELF_RELOCATABLE: u8 = 1;
 
@@ -323,6 +326,8 @@ impl TargetLink<'_, '_> {
             version: self.options.spirv_version.unwrap_or(NEWEST_VERSION),
             extensions: self.options.spirv_extensions.clone(),
         };
+        // Without it, what is in several modules would be exported by each.
+        let link_once = (self.options.inline_once && limits.extensions.is_none()).then_some(LINK_ONCE);
         CodeOptions {
             // The portable version at most, to start from. What a part needs beyond is found out when LLVM refuses
             // it, and given as far as `spirv_limits` goes: a module gets the oldest version that it needs, and not
@@ -333,7 +338,10 @@ impl TargetLink<'_, '_> {
             optimization: self.options.optimization,
             spirv_extensions: match (family.is_spirv(), &limits.extensions) {
                 (true, Some(extensions)) => extensions.clone(),
-                (true, None) => PORTABLE_EXTENSIONS.map(str::to_owned).to_vec(),
+                (true, None) => {
+                    let extensions = PORTABLE_EXTENSIONS.into_iter().chain(link_once);
+                    extensions.map(str::to_owned).collect()
+                }
                 (false, _) => Vec::new(),
             },
             spirv_limits: family.is_spirv().then_some(limits),
@@ -343,6 +351,7 @@ impl TargetLink<'_, '_> {
             // never closed.
             allow_imports: self.options.allow_imports || family.is_host(),
             is_closed: is_closed && is_whole && !family.is_host(),
+            inline_once: self.options.inline_once,
             as_it_is: false,
             backend_options: self.options.backend_options.clone(),
             reproducers: Some(self.options.reproducers.clone()),
