@@ -1,5 +1,5 @@
 //! Programs in Python on offkit's CPU device: pyopencl, and dpctl on the newest libsycl and on the last one that has
-//! plugins. dpnp's own tests are a command of their own, `./dev dpnp`.
+//! plugins. The own tests of dpnp and others are a command of their own, `./dev hosts`.
 
 use std::path::PathBuf;
 use std::process::Command;

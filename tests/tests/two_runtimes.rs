@@ -269,7 +269,7 @@ fn region_of(library: &[u8]) -> &str {
 
 /// dpnp's libraries register 17,000 images with libsycl.
 #[test]
-#[ignore = "takes 700 MB of packages: ./dev dpnp"]
+#[ignore = "takes 700 MB of packages: ./dev hosts dpnp"]
 fn dpnp_and_offkit_have_each_their_own_in_either_order() {
     need!("cc", "clang-22", "llc", "llvm-config-22");
     let python = std::env::var_os("OFFKIT_DPNP").expect("OFFKIT_DPNP is an interpreter that has dpnp");

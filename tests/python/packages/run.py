@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Runs dpnp's own tests, which its package has, on offkit's CPU device: every file of tests in a process of its own.
+"""Runs a package's own tests on offkit's CPU device: every file of tests in a process of its own.
 
-PYTHON is the interpreter of an environment that has dpnp and pytest, DRIVER is liboffkit_opencl.so. A file that takes
-longer than N seconds (600) is cut: what it has not run is counted as such. Failed tests are in FOLDER/failed.txt.
+PYTHON is the interpreter of an environment that has the package and pytest, DRIVER is liboffkit_opencl.so, and PACKAGE is
+what has the tests: something to import, or a folder. A file that takes longer than N seconds (600) is cut: what it has not
+run is counted as such. Failed tests are in FOLDER/failed.txt.
 """
 
 import argparse
@@ -23,7 +24,8 @@ def main():
     parser.add_argument("python", metavar="PYTHON")
     parser.add_argument("driver", metavar="DRIVER")
     parser.add_argument("--seconds", metavar="N", type=int, default=600)
-    parser.add_argument("--out", metavar="FOLDER", default=os.path.join(os.environ.get("CARGO_TARGET_DIR", "target"), "dpnp"))
+    parser.add_argument("--out", metavar="FOLDER", default=os.path.join(os.environ.get("CARGO_TARGET_DIR", "target"), "hosts"))
+    parser.add_argument("package", metavar="PACKAGE")
     parser.add_argument("prefixes", metavar="FILE-PREFIX", nargs="*")
     options = parser.parse_intermixed_args()
     options.python = os.path.abspath(options.python)
@@ -33,8 +35,12 @@ def main():
     here = pathlib.Path(__file__).resolve().parent
     environment = dict(os.environ, OCL_ICD_VENDORS=str(out / "drivers"), PYTHONPATH=str(here))
     environment.pop("OCL_ICD_FILENAMES", None)
-    where = "import dpnp.tests, os; print(os.path.dirname(dpnp.tests.__file__))"
-    tests = pathlib.Path(subprocess.check_output([options.python, "-c", where], env=environment, text=True).strip())
+    # One of the devices is enough for pyopencl, which takes all.
+    environment["PYOPENCL_TEST"] = "offkit:0"
+    tests = pathlib.Path(options.package).absolute()
+    if not tests.is_dir():
+        where = f"import {options.package} as package; print(*package.__path__)"
+        tests = pathlib.Path(subprocess.check_output([options.python, "-c", where], env=environment, text=True).strip())
     names = sorted(str(path.relative_to(tests)) for path in tests.rglob("test_*.py"))
     if options.prefixes:
         names = [name for name in names if name.startswith(tuple(options.prefixes))]
@@ -52,7 +58,7 @@ def main():
 def run(options, out, environment, tests, name, failed):
     outcomes = out / "outcomes.txt"
     outcomes.unlink(missing_ok=True)
-    command = [options.python, "-m", "pytest", "-q", "--tb=line", "-p", "no:cacheprovider", "-p", "outcomes"]
+    command = [options.python, "-m", "pytest", "-q", "--tb=line", "-p", "no:cacheprovider", "-p", "outcomes", "-p", "picture"]
     start, note = time.time(), ""
     try:
         status = subprocess.run(
