@@ -55,8 +55,6 @@ pub(crate) struct CpuDevice {
     division: Option<Partition>,
     /// Bytes of memory the machine has.
     memory: u64,
-    /// Bytes of the cache that is last before memory.
-    cache: u64,
 }
 
 impl CpuDevice {
@@ -69,7 +67,6 @@ impl CpuDevice {
             compiles,
             cores: threads(),
             division: None,
-            cache: last_cache(),
             memory: memory().unwrap_or(1 << 30),
         }
     }
@@ -237,7 +234,7 @@ impl Device<Cpu> for CpuDevice {
             PI_DEVICE_INFO_MAX_MEM_ALLOC_SIZE => self.memory.into(),
             PI_DEVICE_INFO_GLOBAL_MEM_CACHE_TYPE => PI_DEVICE_MEM_CACHE_TYPE_READ_WRITE_CACHE.into(),
             PI_DEVICE_INFO_GLOBAL_MEM_CACHELINE_SIZE => 64u32.into(),
-            PI_DEVICE_INFO_GLOBAL_MEM_CACHE_SIZE => self.cache.into(),
+            PI_DEVICE_INFO_GLOBAL_MEM_CACHE_SIZE => last_cache().into(),
             PI_DEVICE_INFO_MAX_CONSTANT_BUFFER_SIZE => self.memory.into(),
             PI_DEVICE_INFO_MAX_CONSTANT_ARGS => 480u32.into(),
             // It is host memory as everything else: nothing is gained by copying there.
