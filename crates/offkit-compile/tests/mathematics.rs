@@ -360,7 +360,9 @@ fn check(op: Op, bound: f64, worst: Worst) -> Option<String> {
         "{op:?} {:.2} of {bound} at {:e} {:e}",
         worst.error, worst.at[0], worst.at[1]
     );
-    (worst.error > bound).then(|| format!("{op:?}: {} ULP at {:?}", worst.error, worst.at))
+    // The wrong kind of result is within no bound.
+    (worst.error > bound || worst.error == f64::INFINITY)
+        .then(|| format!("{op:?}: {} ULP at {:?}", worst.error, worst.at))
 }
 
 /// Whether there is the function, and a reference that is exact enough for it.

@@ -98,7 +98,8 @@ fn log_of_gamma<W: Real>(x: W) -> W {
         + series.mad(inverse, x.constant(HALF_LOG_OF_TAU_LESS_HALF));
     let positive = W::select(is_far, far, near);
     let turned = magnitude * sinpi(magnitude).abs();
-    let negative = -(log(turned.times(1.0 / PI)) + positive);
+    // Of large integers both are infinite, and poles are what they are.
+    let negative = -(log(turned.times(1.0 / PI)) + positive.at_most(f64::MAX));
     let result = W::select(below(0.0) & !around_zero, negative, positive);
     W::select(magnitude.equals(infinity), infinity, result)
 }
