@@ -64,6 +64,9 @@ pub struct Source<'a> {
     pub headers: &'a [Header],
     /// Options of the compiler, as `offkit cc` takes them.
     pub options: Vec<OsString>,
+    /// Whether functions that are declared `inline` are defined by that, as GNU's rules and C++'s have it. By C99's, which
+    /// OpenCL C follows, they are not: one that is not put where it is called is missing.
+    pub inline_defines: bool,
     /// A folder where the program with LLVM is looked for before it is looked for elsewhere.
     pub programs: Option<PathBuf>,
 }
@@ -142,7 +145,7 @@ impl Source<'_> {
                 inputs: vec![Input::bytes(NAME, bitcode)],
                 whole: true,
                 // By the rules of C99 what is `extern` as well is for others, too.
-                inline_once: self.options.iter().any(|option| option == "-fgnu89-inline"),
+                inline_once: self.inline_defines,
                 state: BundleState::Object,
                 ..DeviceLink::default()
             };
@@ -177,6 +180,7 @@ impl Source<'_> {
             text,
             headers,
             options,
+            inline_defines,
             // Where the worker was looked for.
             programs: _,
         } = self;
@@ -209,6 +213,9 @@ impl Source<'_> {
         let mut key = with_compiler(with_compiler(key, "clang", clang), "worker", worker);
         for (number, option) in (1_usize..).zip(options) {
             key = key.text(format!("option {number}"), option.display());
+        }
+        if *inline_defines {
+            key = key.text("inline", "defines");
         }
         Some(key.bytes("source", text))
     }
@@ -291,6 +298,7 @@ impl Source<'_> {
         words.extend(["-fno-color-diagnostics", "-iquote", "."].map(OsString::from));
         words.extend(["-I".into(), self.headers_in(folder).into()]);
         words.extend(self.options.iter().cloned());
+        words.extend(self.inline_defines.then(|| "-fgnu89-inline".into()));
         words.push(folder.join(NAME).into());
         let command_line = CommandLine::read(words, &|_| None)?;
         let environment = Environment {
@@ -356,6 +364,7 @@ mod tests {
             with(|source| source.options.swap(0, 1)),
             with(|source| source.options[1] = "-g0".into()),
             with(|source| source.options.truncate(1)),
+            with(|source| source.inline_defines = true),
             base.key_with(&other, &worker),
             base.key_with(&clang, &other),
         ];

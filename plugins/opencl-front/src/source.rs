@@ -211,18 +211,16 @@ fn options(options: &str) -> Result<Vec<OsString>, SourceError> {
 
 /// A source for the driver of `offkit cc`.
 fn for_driver<'a>(text: &'a [u8], options: Vec<OsString>, headers: &'a [Header]) -> opencl::Source<'a> {
+    let mut texts = headers.iter().map(|(_, text)| text.as_slice()).chain([text]);
     opencl::Source {
         text,
         headers,
         options,
+        // Many programs are written as if it were C++, and other drivers take them.
+        inline_defines: !texts.any(has_extern_inline),
         programs: program::own_folder(WORKER_PROGRAM),
     }
 }
-
-/// The option by which `inline` functions are defined where they are declared so.
-// Many programs are written as if it were C++, and other drivers take them. By C99, which OpenCL C follows, what is not put
-// where it is called is missing then.
-const INLINE_DEFINES: &str = "-fgnu89-inline";
 
 /// Whether a text has functions that are declared `extern inline`: it is written by the rules of C99, where these are the
 /// ones that are defined, and by GNU's the ones that are not.
@@ -240,11 +238,7 @@ fn has_extern_inline(text: &[u8]) -> bool {
 /// Compiles a source. What has been compiled before, with the same programs and options, comes from the cache, unless
 /// files are included that may have changed since.
 pub(crate) fn compile(text: &[u8], words: &str, headers: &[Header]) -> Result<Compiled, SourceError> {
-    let mut options = options(words)?;
-    let texts = headers.iter().map(|(_, text)| text.as_slice()).chain([text]);
-    if !texts.into_iter().any(has_extern_inline) {
-        options.push(INLINE_DEFINES.into());
-    }
+    let options = options(words)?;
     if program::is_privileged() {
         let text = format!(
             "OpenCL C is compiled by clang 22 and `{WORKER_PROGRAM}`: a program that has more rights than its user \
