@@ -121,31 +121,29 @@ impl<T> In<T> {
 }
 
 impl<T: Copy + Default + PartialEq> In<T> {
-    /// A list with a 0 at its end, which is kept; empty if there is none.
-    pub(crate) fn until_zero(self) -> Vec<T> {
-        let mut found = Vec::new();
-        while !self.0.is_null() {
-            // SAFETY: by the promise of `trust`, the list goes on until a 0.
-            let value = unsafe { self.0.add(found.len()).read() };
-            found.push(value);
-            // Properties come as pairs, and only their names end the list.
-            if value == T::default() && found.len() % 2 == 1 {
-                break;
-            }
-        }
-        found
+    /// A list of pairs with a 0 in the place of a name at its end, which is kept; empty if there is none.
+    pub(crate) fn pairs(self) -> Vec<T> {
+        self.through_zero(2)
     }
 
     /// What comes before the first zero, of a list that ends with one.
     pub(crate) fn before_zero(self) -> Vec<T> {
+        let mut found = self.through_zero(1);
+        found.pop();
+        found
+    }
+
+    /// A list up to its end, which is a 0 in the first of so many places.
+    fn through_zero(self, places: usize) -> Vec<T> {
         let mut found = Vec::new();
         while !self.0.is_null() {
+            let is_first = found.len().is_multiple_of(places);
             // SAFETY: by the promise of `trust`, the list goes on until a 0.
             let value = unsafe { self.0.add(found.len()).read() };
-            if value == T::default() {
+            found.push(value);
+            if is_first && value == T::default() {
                 break;
             }
-            found.push(value);
         }
         found
     }

@@ -173,7 +173,7 @@ pub(crate) fn clCreateContext(
     pfn_notify: ContextNotify,
     user_data: Out<c_void>,
 ) -> Result<cl_context> {
-    let properties = properties.until_zero();
+    let properties = properties.pairs();
     // Only for its errors: which platform it is, the devices say.
     platform_of(&properties)?;
     let handles = devices.list(num_devices).ok_or(Failure(CL_INVALID_VALUE))?;
@@ -197,7 +197,7 @@ pub(crate) fn clCreateContextFromType(
     pfn_notify: ContextNotify,
     user_data: Out<c_void>,
 ) -> Result<cl_context> {
-    let properties = properties.until_zero();
+    let properties = properties.pairs();
     let platform = match platform_of(&properties)? {
         Some(platform) => platform,
         // OpenCL leaves the choice to the driver where the list names none.

@@ -221,7 +221,7 @@ pub(crate) fn clCreateBufferWithProperties(
     host_ptr: Out<c_void>,
 ) -> Result<cl_mem> {
     // There are none that a buffer could have.
-    let properties = properties.until_zero();
+    let properties = properties.pairs();
     require(properties.len() <= 1, CL_INVALID_PROPERTY)?;
     create(context, properties, flags, size, host_ptr)
 }

@@ -216,7 +216,7 @@ pub(crate) fn clCreateCommandQueueWithProperties(
     device: Out<_cl_device_id>,
     properties: In<cl_queue_properties>,
 ) -> Result<cl_command_queue> {
-    let list = properties.until_zero();
+    let list = properties.pairs();
     let mut flags = 0;
     for pair in list.chunks_exact(2) {
         match u32::try_from(pair[0]) {

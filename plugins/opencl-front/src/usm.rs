@@ -116,7 +116,7 @@ fn flags(
     known: cl_mem_alloc_flags_intel,
 ) -> Result<cl_mem_alloc_flags_intel> {
     // With the zero at the end, if there is one, which is no pair.
-    let list = properties.until_zero();
+    let list = properties.pairs();
     let flags = match list[..] {
         [] | [0] => 0,
         [name, flags, 0] if name == u64::from(CL_MEM_ALLOC_FLAGS_INTEL) => flags,
