@@ -77,9 +77,10 @@ fn makes_addresses(operation: &Operation) -> bool {
 }
 
 /// Computes apart what is an address, or a part of one, and something else as well, from where a 32-bit index is extended.
-pub(crate) fn separate(module: &Module, function: &mut Function) {
+/// The values that this makes are addresses too.
+pub(crate) fn separate(module: &Module, function: &mut Function, is_address: &mut Vec<bool>) {
     let mut separation = Separation {
-        is_address: addresses(function),
+        is_address,
         is_extended: extended(module, function),
         definitions: Definitions::new(function),
         own: HashMap::new(),
@@ -113,17 +114,17 @@ pub(crate) fn separate(module: &Module, function: &mut Function) {
     }
 }
 
-struct Separation {
-    /// Of the values that were there at first: whether they are nothing but addresses, and whether they are made of 32-bit
-    /// indices that are extended.
-    is_address: Vec<bool>,
+struct Separation<'a> {
+    /// Whether values are nothing but addresses.
+    is_address: &'a mut Vec<bool>,
+    /// Of the values that were there at first: whether they are made of 32-bit indices that are extended.
     is_extended: Vec<bool>,
     definitions: Definitions,
     /// The addresses' own of values that are something else as well.
     own: HashMap<ValueId, ValueId>,
 }
 
-impl Separation {
+impl Separation<'_> {
     /// Replaces what addresses at some place are made of by what is theirs alone.
     fn take_own(&mut self, function: &mut Function, operands: &mut [Operand], place: (usize, usize)) {
         for operand in operands {
@@ -138,6 +139,7 @@ impl Separation {
                 *value = *self.own.entry(*value).or_insert_with(|| {
                     let own = ValueId(function.values.len() as u32);
                     function.values.push(function.values[index]);
+                    self.is_address.push(true);
                     own
                 });
             }

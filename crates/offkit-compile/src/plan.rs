@@ -55,8 +55,9 @@ impl Plan {
             true => Interleaved::default(),
             false => interleave(module, &mut function, variant.width),
         };
+        let mut addresses = addresses::addresses(&function);
         if variant.width > 1 && variant.narrow_ids {
-            addresses::separate(module, &mut function);
+            addresses::separate(module, &mut function, &mut addresses);
         }
         let graph = Graph::new(0, successors(&function, |_| false));
         let found = Rounds::new(&graph);
@@ -78,7 +79,7 @@ impl Plan {
                 &function,
                 variant,
                 (&graph, &rounds),
-                &definitions,
+                (&definitions, &addresses),
                 (&renewed, &interleaved),
             )?;
             let regions = regions::regions(&function, &graph, &shapes, &definitions)?;

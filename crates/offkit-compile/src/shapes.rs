@@ -17,7 +17,6 @@ use offkit_kernel::ir::{
 };
 use offkit_spirv::grammar::{BuiltIn, Op};
 
-use crate::addresses::addresses;
 use crate::definitions::Definitions;
 use crate::graph::{Graph, Rounds};
 use crate::interleave::Interleaved;
@@ -155,20 +154,20 @@ struct Analysis<'a> {
     definitions: &'a Definitions,
     interleaved: &'a Interleaved,
     /// Values that are nothing but addresses, or parts of such.
-    addresses: Vec<bool>,
+    addresses: &'a [bool],
     shapes: Shapes,
     /// Blocks where work-items that were parted may meet: which of several values a phi has there differs.
     joins: Vec<bool>,
     changed: bool,
 }
 
-/// Finds the shapes of a function's values, some of which are known to vary.
+/// Finds the shapes of a function's values, some of which are known to vary, and some of which are nothing but addresses.
 pub(crate) fn shapes(
     module: &Module,
     function: &Function,
     variant: Variant,
     (graph, rounds): (&Graph, &Rounds),
-    definitions: &Definitions,
+    (definitions, addresses): (&Definitions, &[bool]),
     (varying, interleaved): (&BTreeSet<ValueId>, &Interleaved),
 ) -> Result<Shapes, Refusal> {
     let mut first = Vec::with_capacity(function.values.len() + 1);
@@ -189,7 +188,7 @@ pub(crate) fn shapes(
         rounds,
         definitions,
         interleaved,
-        addresses: addresses(function),
+        addresses,
         shapes: Shapes {
             first,
             words: vec![None; count],

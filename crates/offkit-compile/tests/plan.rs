@@ -40,9 +40,14 @@ fn plan(body: &str) -> Plan {
 
 /// The plan of a kernel, with the module that it is of.
 fn planned(body: &str) -> (Module, Plan) {
-    let module = Module::from_text(&format!("{TYPES}{body}")).expect("a module");
+    plan_of(&format!("{TYPES}{body}"), VARIANT)
+}
+
+/// The same, of a whole module for some variant.
+fn plan_of(module: &str, variant: Variant) -> (Module, Plan) {
+    let module = Module::from_text(module).expect("a module");
     let prepared = prepare(&module, 0).expect("it is prepared");
-    let plan = Plan::new(&prepared, 0, VARIANT).expect("a plan");
+    let plan = Plan::new(&prepared, 0, variant).expect("a plan");
     (prepared, plan)
 }
 
@@ -305,9 +310,7 @@ block ^0
 {body}  end return none
 "
         );
-        let module = Module::from_text(&text).expect("a module");
-        let prepared = prepare(&module, 0).expect("it is prepared");
-        Plan::new(&prepared, 0, VARIANT).expect("a plan")
+        plan_of(&text, VARIANT).1
     };
     let plain = planned(
         "  store (%6 %5) align 4
@@ -560,9 +563,7 @@ block ^0
         )
     };
     let address = |size: &str, part: &str, cut: Cut| {
-        let module = Module::from_text(&text(size, part)).expect("a module");
-        let prepared = prepare(&module, 0).expect("it is prepared");
-        let plan = Plan::new(&prepared, 0, Variant { cut, ..VARIANT }).expect("a plan");
+        let (_, plan) = plan_of(&text(size, part), Variant { cut, ..VARIANT });
         stored(&plan)[0].0
     };
     for size in ["WorkgroupSize", "EnqueuedWorkgroupSize"] {
