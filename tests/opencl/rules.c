@@ -75,19 +75,26 @@ static cl_program from_binary(cl_program program) {
     return again;
 }
 
+// A program's kernel `k`, with a new buffer for its one argument.
+static cl_kernel with_buffer(cl_program program, size_t size, cl_mem *buffer) {
+    cl_int error;
+    cl_kernel kernel = clCreateKernel(program, "k", &error);
+    OK(error);
+    *buffer = clCreateBuffer(context, 0, size, NULL, &error);
+    OK(error);
+    OK(clSetKernelArg(kernel, 0, sizeof *buffer, buffer));
+    return kernel;
+}
+
 static const char *SIZE = "kernel void k(global int *x) { x[get_global_id(0)] = get_local_size(0); }";
 
 // Launches 7 work-items in groups of 4.
 static cl_int uneven_launch(cl_program program) {
-    cl_int error;
-    cl_kernel kernel = clCreateKernel(program, "k", &error);
-    OK(error);
+    cl_mem buffer;
+    cl_kernel kernel = with_buffer(program, 64, &buffer);
     cl_command_queue commands = queue(0);
-    cl_mem buffer = clCreateBuffer(context, 0, 64, NULL, &error);
-    OK(error);
-    OK(clSetKernelArg(kernel, 0, sizeof buffer, &buffer));
     size_t global = 7, local = 4;
-    error = clEnqueueNDRangeKernel(commands, kernel, 1, NULL, &global, &local, 0, NULL, NULL);
+    cl_int error = clEnqueueNDRangeKernel(commands, kernel, 1, NULL, &global, &local, 0, NULL, NULL);
     OK(clFinish(commands));
     return error;
 }
@@ -222,11 +229,8 @@ static void codes(void) {
     context = clCreateContext(NULL, 1, &device, NULL, NULL, &error);
     OK(error);
     cl_command_queue commands = queue(0);
-    cl_kernel kernel = clCreateKernel(from_source("kernel void k(global int *x) { x[100000000] = 1; }"), "k", &error);
-    OK(error);
-    cl_mem buffer = clCreateBuffer(context, 0, 64, NULL, &error);
-    OK(error);
-    OK(clSetKernelArg(kernel, 0, sizeof buffer, &buffer));
+    cl_mem buffer;
+    cl_kernel kernel = with_buffer(from_source("kernel void k(global int *x) { x[100000000] = 1; }"), 64, &buffer);
     size_t one = 1;
     cl_event event, own = clCreateUserEvent(context, &error);
     OK(error);
@@ -407,11 +411,8 @@ static void bytes(void) {
     CHECK(size == strlen(expected) + 1 && !memcmp(answer, expected, size));
     OK(clBuildProgram(program, 1, &device, "", NULL, NULL));
     cl_command_queue commands = queue(0);
-    cl_kernel kernel = clCreateKernel(program, "k", &error);
-    OK(error);
-    cl_mem buffer = clCreateBuffer(context, 0, sizeof found, NULL, &error);
-    OK(error);
-    OK(clSetKernelArg(kernel, 0, sizeof buffer, &buffer));
+    cl_mem buffer;
+    cl_kernel kernel = with_buffer(program, sizeof found, &buffer);
     size_t one = 1;
     OK(clEnqueueNDRangeKernel(commands, kernel, 1, NULL, &one, NULL, 0, NULL, NULL));
     OK(clEnqueueReadBuffer(commands, buffer, CL_TRUE, 0, sizeof found, found, 0, NULL, NULL));
@@ -518,14 +519,11 @@ static cl_uint references(cl_device_id which) {
 
 // Launches 64 work-items of a program on a device, which has to be one of the context.
 static void run_on(cl_program program, cl_device_id which) {
-    cl_int error, found[64];
+    cl_int found[64];
     device = which;
     cl_command_queue commands = queue(0);
-    cl_kernel kernel = clCreateKernel(program, "k", &error);
-    OK(error);
-    cl_mem buffer = clCreateBuffer(context, 0, sizeof found, NULL, &error);
-    OK(error);
-    OK(clSetKernelArg(kernel, 0, sizeof buffer, &buffer));
+    cl_mem buffer;
+    cl_kernel kernel = with_buffer(program, sizeof found, &buffer);
     size_t items = 64, group = 4;
     OK(clEnqueueNDRangeKernel(commands, kernel, 1, NULL, &items, &group, 0, NULL, NULL));
     OK(clEnqueueReadBuffer(commands, buffer, CL_TRUE, 0, sizeof found, found, 0, NULL, NULL));
@@ -610,11 +608,8 @@ static void parts(void) {
     cl_command_queue commands;
     device = whole;
     commands = queue(0);
-    cl_kernel kernel = clCreateKernel(of_part, "k", &error);
-    OK(error);
-    cl_mem buffer = clCreateBuffer(context, 0, 256, NULL, &error);
-    OK(error);
-    OK(clSetKernelArg(kernel, 0, sizeof buffer, &buffer));
+    cl_mem buffer;
+    cl_kernel kernel = with_buffer(of_part, 256, &buffer);
     size_t one = 1;
     CHECK(clEnqueueNDRangeKernel(commands, kernel, 1, NULL, &one, NULL, 0, NULL, NULL) == CL_INVALID_PROGRAM_EXECUTABLE);
     OK(clReleaseDevice(found[0]));
