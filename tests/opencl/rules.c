@@ -664,6 +664,21 @@ static void inlines(void) {
     CHECK(sizes[1] < sizes[0] + 256);
 }
 
+// Programs multiply by the clock frequency to choose the fastest device: where Linux tells one, there is one.
+static void clock_frequency(void) {
+    char line[256];
+    int is_known = !access("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq", R_OK);
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    CHECK(file != NULL);
+    while (!is_known && fgets(line, sizeof line, file))
+        is_known = !strncmp(line, "cpu MHz", 7);
+    fclose(file);
+    cl_uint frequency;
+    OK(clGetDeviceInfo(device, CL_DEVICE_MAX_CLOCK_FREQUENCY, sizeof frequency, &frequency, NULL));
+    // In MHz.
+    CHECK(is_known ? frequency >= 100 && frequency < 20000 : frequency == 0);
+}
+
 int main(int count, char **words) {
     static const struct {
         const char *name;
@@ -684,6 +699,7 @@ int main(int count, char **words) {
         {"ends", ends},
         {"parts", parts},
         {"inlines", inlines},
+        {"clock-frequency", clock_frequency},
     };
     start();
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {

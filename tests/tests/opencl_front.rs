@@ -295,6 +295,12 @@ fn inline_functions_need_no_other_definition() {
 }
 
 #[test]
+fn the_device_has_the_clock_that_the_system_tells() {
+    let Some(front) = Front::get() else { return };
+    front.check_rule("clock-frequency");
+}
+
+#[test]
 fn nothing_reaches_past_the_end_of_an_allocation() {
     let Some(front) = Front::get() else { return };
     front.check_rule("ends");

@@ -7,10 +7,9 @@ use offkit_spirv::IL_VERSION;
 use std::num::NonZero;
 use std::sync::Arc;
 
-use super::Cpu;
+use super::{Cpu, machine};
 use crate::compiled;
 use crate::pool::threads;
-use crate::sync::OnceLock;
 use crate::{MAX_LOCAL_MEMORY, MAX_WORK_GROUP_SIZE, SUB_GROUP_SIZES};
 
 /// The device that compiles kernels.
@@ -67,7 +66,7 @@ impl CpuDevice {
             compiles,
             cores: threads(),
             division: None,
-            memory: memory().unwrap_or(1 << 30),
+            memory: machine::memory().unwrap_or(1 << 30),
         }
     }
 
@@ -114,32 +113,6 @@ impl CpuDevice {
             _ => Err(Error::unsupported("dividing the device by an affinity domain")),
         }
     }
-}
-
-/// Bytes of the cache that is last before memory, as Linux has it for the first processor; 0 where nobody tells.
-fn last_cache() -> u64 {
-    static CACHE: OnceLock<u64> = OnceLock::new();
-    *CACHE.get_or_init(|| {
-        let size = |index: u32| {
-            let path = format!("/sys/devices/system/cpu/cpu0/cache/index{index}/size");
-            let text = std::fs::read_to_string(path).ok()?;
-            let kibibytes: u64 = text.trim().strip_suffix('K')?.parse().ok()?;
-            kibibytes.checked_mul(1024)
-        };
-        // The caches have numbers from 0 on, the last one the highest.
-        (0..).map_while(size).max().unwrap_or(0)
-    })
-}
-
-/// Bytes of memory that the machine has, where the system tells.
-fn memory() -> Option<u64> {
-    static MEMORY: OnceLock<Option<u64>> = OnceLock::new();
-    *MEMORY.get_or_init(|| {
-        let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-        let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
-        let kibibytes: u64 = line.trim().trim_end_matches("kB").trim().parse().ok()?;
-        kibibytes.checked_mul(1024)
-    })
 }
 
 impl Platform<Cpu> for CpuPlatform {
@@ -194,7 +167,7 @@ impl Device<Cpu> for CpuDevice {
             | PI_EXT_ONEAPI_DEVICE_INFO_MAX_WORK_GROUPS_1D => [MAX_WORK_GROUPS].into(),
             PI_EXT_ONEAPI_DEVICE_INFO_MAX_WORK_GROUPS_2D => [MAX_WORK_GROUPS; 2].into(),
             PI_EXT_ONEAPI_DEVICE_INFO_MAX_WORK_GROUPS_3D => [MAX_WORK_GROUPS; 3].into(),
-            PI_DEVICE_INFO_MAX_CLOCK_FREQUENCY => 0u32.into(),
+            PI_DEVICE_INFO_MAX_CLOCK_FREQUENCY => machine::clock().into(),
             PI_DEVICE_INFO_ADDRESS_BITS => usize::BITS.into(),
             PI_DEVICE_INFO_MAX_PARAMETER_SIZE => 4096usize.into(),
             // In bits: those of the largest type of OpenCL C.
@@ -234,7 +207,7 @@ impl Device<Cpu> for CpuDevice {
             PI_DEVICE_INFO_MAX_MEM_ALLOC_SIZE => self.memory.into(),
             PI_DEVICE_INFO_GLOBAL_MEM_CACHE_TYPE => PI_DEVICE_MEM_CACHE_TYPE_READ_WRITE_CACHE.into(),
             PI_DEVICE_INFO_GLOBAL_MEM_CACHELINE_SIZE => 64u32.into(),
-            PI_DEVICE_INFO_GLOBAL_MEM_CACHE_SIZE => last_cache().into(),
+            PI_DEVICE_INFO_GLOBAL_MEM_CACHE_SIZE => machine::last_cache().into(),
             PI_DEVICE_INFO_MAX_CONSTANT_BUFFER_SIZE => self.memory.into(),
             PI_DEVICE_INFO_MAX_CONSTANT_ARGS => 480u32.into(),
             // It is host memory as everything else: nothing is gained by copying there.

@@ -9,6 +9,7 @@ mod context;
 mod device;
 mod event;
 mod kernel;
+mod machine;
 mod memory;
 mod program;
 mod queue;
