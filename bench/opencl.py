@@ -53,6 +53,16 @@ def compiled(name, *libraries):
     return program
 
 
+def by_dpctl(interpreter, driver):
+    """The same by dpctl: the least and the median time, in microseconds."""
+    source = FOLDER / "empty.cl"
+    source.write_text("kernel void empty() {}\n")
+    spirv = source.with_suffix(".spv")
+    target = ["--target=spirv64v1.2", "-cl-std=CL3.0", "-O1", "-c"]
+    subprocess.run(["clang-22", *target, source, "-o", spirv], check=True)
+    return [float(time) / 1e3 for time in words([interpreter, ROOT / "bench" / "dpctl_launch.py", spirv], **driver)]
+
+
 def launches(interpreter, driver):
     """An empty kernel, launched and waited for."""
     bench = ["cargo", "bench", "--quiet", "-p", "offkit-plugin-opencl", "--bench", "launch"]
@@ -62,13 +72,7 @@ def launches(interpreter, driver):
     for name in ("driver, event", "host side"):
         rest = text.split(f"{name} least ")[1].split()
         by_name[name] = (float(rest[0]) / 1e3, float(rest[3]) / 1e3)
-    source = FOLDER / "empty.cl"
-    source.write_text("kernel void empty() {}\n")
-    spirv = source.with_suffix(".spv")
-    target = ["--target=spirv64v1.2", "-cl-std=CL3.0", "-O1", "-c"]
-    subprocess.run(["clang-22", *target, source, "-o", spirv], check=True)
-    least, median = words([interpreter, ROOT / "bench" / "dpctl_launch.py", spirv], **driver)
-    dpctl = (float(least) / 1e3, float(median) / 1e3)
+    dpctl = by_dpctl(interpreter, driver)
     for index, which in enumerate(("least", "median")):
         ours, raw = by_name["host side"][index], by_name["driver, event"][index]
         row(f"launch and wait, {which}: host side | the driver", ours, raw, "µs", 1.15 if index else None)
@@ -86,13 +90,15 @@ def registered(name, library):
     return {"OCL_ICD_VENDORS": str(drivers), "OCL_ICD_FILENAMES": ""}
 
 
-def front(driver):
-    """The same on offkit's CPU device, which a program of OpenCL uses as it uses any driver; and its queries."""
+def front(interpreter, driver):
+    """The same on offkit's CPU device, which a program of OpenCL uses as it uses any driver, and dpctl; and its queries."""
     program = compiled("tests/opencl/front.c", "-l:libOpenCL.so.1")
     ours = registered("offkit-driver", RELEASE / "liboffkit_opencl.so")
     theirs = driver | registered("intel-driver", driver["OCL_ICD_FILENAMES"])
     nanoseconds = float(words([program, "round-trip"], **ours)[0])
     row("launch and finish through the front | 2 µs", nanoseconds / 1e3, 2.0, "µs", 1)
+    _, dpctl = by_dpctl(interpreter, driver | ours)
+    row("launch and finish through the front | dpctl on the front, median", nanoseconds / 1e3, dpctl, "µs", 0.5)
     queries = [float(words([program, "queries"], **which)[0]) for which in (ours, theirs)]
     row("clGetDeviceInfo: the front | Intel's runtime", *queries, "ns", None)
 
@@ -161,7 +167,7 @@ def main():
     print(f"{'':66s} {'ours':>9s} {'theirs':>9s}      {'ratio':>6s}")
     discovery(driver)
     warm(driver)
-    front(driver)
+    front(interpreter, driver)
     launches(interpreter, driver)
     return 1 if missed else 0
 
