@@ -11,18 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-// What the handles point to is ours to say. There is one platform with one device, and they are always there.
-struct _pi_platform { char unused; };
-struct _pi_device { char unused; };
-struct _pi_context { char unused; };
-struct _pi_queue { char unused; };
-struct _pi_event { char unused; };
+// What the handles point to is ours to say. Nothing is kept of platforms, devices, contexts, queues and events: a byte is
+// enough for them. There is one platform with one device, and they are always there.
 struct _pi_mem { size_t size; float data[]; };
-struct _pi_program { size_t length; char code[]; };
+struct _pi_program { bool is_known; };
 struct _pi_kernel { bool has_a; float a; pi_mem memory[2]; };
 
-static struct _pi_platform the_platform;
-static struct _pi_device the_device;
+static char the_platform, the_device;
 
 // Hosts ask how many there are, then for so many.
 static pi_result list(void *thing, pi_uint32 room, void **things, pi_uint32 *count) {
@@ -99,12 +94,12 @@ static pi_result select_binary(pi_device device, pi_device_binary *images, pi_ui
 // Needed, as are the other functions that create something.
 static pi_result context_create(const pi_context_properties *properties, pi_uint32 count, const pi_device *devices,
                                 pi_context_notify notify, void *data, pi_context *context) {
-  return create(sizeof **context, 0, context);
+  return create(1, 0, context);
 }
 
 static pi_result queue_create(pi_context context, pi_device device, pi_queue_properties properties, pi_queue *queue) {
   if (properties & ~PI_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) return PI_INVALID_QUEUE_PROPERTIES;
-  return create(sizeof **queue, 0, queue);
+  return create(1, 0, queue);
 }
 
 static pi_result buffer_create(pi_context context, pi_mem_flags flags, size_t size, void *host, pi_mem *memory,
@@ -117,16 +112,15 @@ static pi_result buffer_create(pi_context context, pi_mem_flags flags, size_t si
 }
 
 static pi_result program_create(pi_context context, const void *code, size_t length, pi_program *program) {
-  if (create(sizeof **program, length, program) != PI_SUCCESS) return PI_OUT_OF_HOST_MEMORY;
-  (*program)->length = length;
-  memcpy((*program)->code, code, length);
+  if (create(sizeof **program, 0, program) != PI_SUCCESS) return PI_OUT_OF_HOST_MEMORY;
+  (*program)->is_known = is_known(code, length);
   return PI_SUCCESS;
 }
 
 // Needed.
 static pi_result program_build(pi_program program, pi_uint32 count, const pi_device *devices, const char *options,
                                pi_program_notify notify, void *data) {
-  return is_known(program->code, program->length) ? PI_SUCCESS : PI_BUILD_PROGRAM_FAILURE;
+  return program->is_known ? PI_SUCCESS : PI_BUILD_PROGRAM_FAILURE;
 }
 
 static pi_result kernel_create(pi_program program, const char *name, pi_kernel *kernel) {
@@ -152,7 +146,7 @@ static pi_result set_memory(pi_kernel kernel, pi_uint32 index, const pi_mem *mem
 }
 
 // The event of a command that is done.
-static pi_result done(pi_event *event) { return event ? create(sizeof **event, 0, event) : PI_SUCCESS; }
+static pi_result done(pi_event *event) { return event ? create(1, 0, event) : PI_SUCCESS; }
 
 // Needed.
 static pi_result launch(pi_queue queue, pi_kernel kernel, pi_uint32 dimensions, const size_t *offset, const size_t *global,
