@@ -18,11 +18,12 @@ cl_khr_global_int32_base_atomics cl_khr_global_int32_extended_atomics cl_khr_loc
 cl_khr_local_int32_extended_atomics cl_khr_byte_addressable_store cl_intel_subgroups cl_intel_subgroups_short
 """.split()
 
-# What OpenCL C's own functions cannot be expressed without: the driver's list, PORTABLE_EXTENSIONS in offkit-link.
+# What OpenCL C's own functions cannot be expressed without: the driver's list, PORTABLE_EXTENSIONS in offkit-link, and what
+# clang by itself wants for sums of halves.
 EXTENSIONS = """
-SPV_EXT_relaxed_printf_string_address_space SPV_EXT_shader_atomic_float_add SPV_EXT_shader_atomic_float_min_max
-SPV_KHR_bit_instructions SPV_KHR_expect_assume SPV_KHR_integer_dot_product SPV_KHR_no_integer_wrap_decoration
-SPV_KHR_subgroup_rotate SPV_KHR_uniform_group_instructions
+SPV_EXT_relaxed_printf_string_address_space SPV_EXT_shader_atomic_float16_add SPV_EXT_shader_atomic_float_add
+SPV_EXT_shader_atomic_float_min_max SPV_KHR_bit_instructions SPV_KHR_expect_assume SPV_KHR_integer_dot_product
+SPV_KHR_no_integer_wrap_decoration SPV_KHR_subgroup_rotate SPV_KHR_uniform_group_instructions
 """.split()
 
 PASSED_ON = re.compile(r"-(D|I|w$|Werror|cl-(?!std=CL3\.1))")
