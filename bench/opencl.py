@@ -5,6 +5,7 @@ package index, under their vendors' licence, and stay in target/bench/dpctl. BEN
 them already.
 """
 
+import functools
 import os
 import statistics
 import subprocess
@@ -53,14 +54,21 @@ def compiled(name, *libraries):
     return program
 
 
-def by_dpctl(interpreter, driver):
-    """The same by dpctl: the least and the median time, in microseconds."""
+@functools.cache
+def empty_kernel():
+    """A file with the SPIR-V of a kernel that does nothing."""
     source = FOLDER / "empty.cl"
     source.write_text("kernel void empty() {}\n")
     spirv = source.with_suffix(".spv")
     target = ["--target=spirv64v1.2", "-cl-std=CL3.0", "-O1", "-c"]
     subprocess.run(["clang-22", *target, source, "-o", spirv], check=True)
-    return [float(time) / 1e3 for time in words([interpreter, ROOT / "bench" / "dpctl_launch.py", spirv], **driver)]
+    return spirv
+
+
+def by_dpctl(interpreter, driver):
+    """The empty kernel, launched by dpctl and waited for: the least and the median time, in microseconds."""
+    launch = [interpreter, ROOT / "bench" / "dpctl_launch.py", empty_kernel()]
+    return [float(time) / 1e3 for time in words(launch, **driver)]
 
 
 def launches(interpreter, driver):
@@ -126,11 +134,7 @@ def warm(driver):
     """A first launch in fresh processes: built from the cache, and the driver's own load of what it has built."""
     ours = [ROOT / "target" / "release" / "examples" / "warm"]
     ours.append(ROOT / "target" / "release" / "liboffkit_plugin_opencl.so")
-    source = FOLDER / "first.cl"
-    source.write_text("kernel void empty() {}\n")
-    spirv = source.with_suffix(".spv")
-    target = ["--target=spirv64v1.2", "-cl-std=CL3.0", "-O1", "-c"]
-    subprocess.run(["clang-22", *target, source, "-o", spirv], check=True)
+    spirv = empty_kernel()
     binary = FOLDER / "first.bin"
     binary.unlink(missing_ok=True)
     kept = driver | {"XDG_CACHE_HOME": str(FOLDER / "cache")}
