@@ -1,6 +1,7 @@
 //! Programs: modules made executable, and their kernels launched.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZero;
 use std::sync::Arc;
 
 use offkit_pi::NdRange;
@@ -428,7 +429,12 @@ impl Program {
             arguments,
             needs,
             limits: Limits::new(options.max_instructions, options.cancel, waiting),
-            max_threads: options.max_threads,
+            // Threads that share the groups would finish them in any order.
+            max_threads: if options.contrary {
+                Some(NonZero::<usize>::MIN)
+            } else {
+                options.max_threads
+            },
             print: options.printer(),
             addresses: &self.addresses,
             contrary: options.contrary,

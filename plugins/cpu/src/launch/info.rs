@@ -79,9 +79,10 @@ pub struct LaunchOptions<'o> {
     pub max_threads: Option<NonZero<usize>>,
     /// Takes the text of each printf, from any thread. Without it, that goes to standard output.
     pub print: Option<&'o Print<'o>>,
-    /// The interpreter does otherwise what the standard leaves open: it takes work-groups, and the work-items of each, from the
-    /// last to the first, and local and private memory begins with other bytes than zeros. A kernel that has other results
-    /// then has work-items that meet in memory without order, or reads what nobody wrote. Compiled code doesn't heed it.
+    /// The interpreter does otherwise what the standard leaves open: it takes work-groups, and the work-items of
+    /// each, from the last to the first, on one thread, and local and private memory begins with other bytes than
+    /// zeros. A kernel that has other results then has work-items that meet in memory without order, or reads what
+    /// nobody wrote. Compiled code doesn't heed it.
     pub contrary: bool,
     /// The interpreter makes errors, in one of many ways by this number: results of functions of which the standard allows it
     /// ([`may_err`](offkit_kernel::builtins::may_err)) are up to two units in the last place off, and numbers of
