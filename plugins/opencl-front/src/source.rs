@@ -225,14 +225,17 @@ fn for_driver<'a>(text: &'a [u8], options: Vec<OsString>, headers: &'a [Header])
 /// Whether a text has functions that are declared `extern inline`: it is written by the rules of C99, where these are the
 /// ones that are defined, and by GNU's the ones that are not.
 fn has_extern_inline(text: &[u8]) -> bool {
-    let words: Vec<&[u8]> = text
+    let words = text
         .split(u8::is_ascii_whitespace)
-        .filter(|word| !word.is_empty())
-        .collect();
-    let pairs: [[&[u8]; 2]; 2] = [[b"extern", b"inline"], [b"inline", b"extern"]];
-    words
-        .windows(2)
-        .any(|found| pairs.iter().any(|pair| found == pair))
+        .filter(|word| !word.is_empty());
+    let mut before: &[u8] = b"";
+    for word in words {
+        if matches!((before, word), (b"extern", b"inline") | (b"inline", b"extern")) {
+            return true;
+        }
+        before = word;
+    }
+    false
 }
 
 /// Compiles a source. What has been compiled before, with the same programs and options, comes from the cache, unless

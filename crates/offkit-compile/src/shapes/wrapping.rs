@@ -13,8 +13,9 @@ impl Analysis<'_> {
     ///
     /// Small ones also stay in what is nothing but an address. Where a 32-bit index wraps between two work-items of a
     /// vector, their addresses are almost 2^32 elements apart: with no object as large as that, all that take part in an
-    /// access are on the same side. The address is that of one of them, then; see [`Shapes::may_wrap`](super::Shapes::may_wrap). By large strides
-    /// an index may come back to the same object behind a wrap, as that of a hash does.
+    /// access are on the same side. The address is that of one of them, then; see
+    /// [`Shapes::may_wrap`](super::Shapes::may_wrap). By large strides an index may come back to the same object behind
+    /// a wrap, as that of a hash does.
     pub(super) fn extended(
         &self,
         operand: Operand,
