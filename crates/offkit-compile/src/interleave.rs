@@ -143,6 +143,8 @@ struct Uses<'f> {
     variables: Variables,
     /// The variable that each address is of.
     addresses: BTreeMap<ValueId, usize>,
+    /// Variables that hold something at first, and of which there are only copies.
+    tables: BTreeSet<usize>,
 }
 
 impl Uses<'_> {
@@ -159,6 +161,7 @@ impl Uses<'_> {
                 is_spoiled: vec![false; count],
             },
             addresses: addresses.zip(0..).collect(),
+            tables: BTreeSet::new(),
         }
     }
 
@@ -210,12 +213,6 @@ impl Uses<'_> {
     fn find_parts(&mut self) {
         let function = self.function;
         // Sizes of accesses first: what is skipped has to be whole parts.
-        for variable in 0..function.variables.len() {
-            let found = &function.variables[variable];
-            if found.initializer.is_some() {
-                self.access(variable, found.kind);
-            }
-        }
         for block in &function.blocks {
             for phi in &block.phis {
                 // Another may be of no variable.
@@ -234,6 +231,16 @@ impl Uses<'_> {
             for instruction in &block.instructions {
                 self.uses(instruction);
             }
+        }
+        let initialized = |variable: &usize| function.variables[*variable].initializer.is_some();
+        for variable in (0..function.variables.len()).filter(initialized) {
+            let first = self.variables.first(variable);
+            if self.variables.parts[first].is_none() {
+                self.tables.insert(first);
+            }
+        }
+        for variable in (0..function.variables.len()).filter(initialized) {
+            self.access(variable, function.variables[variable].kind);
         }
         for variable in 0..function.variables.len() {
             let size = self.module.types.layout(function.variables[variable].kind).size;
@@ -414,10 +421,23 @@ impl Uses<'_> {
             }
             Operand::Value(_) => None,
         };
-        let parts = ends.map(|end| {
-            self.variable(end)
-                .and_then(|variable| self.variables.part(variable))
-        });
+        let part_of = |uses: &Self, end| {
+            let variable = uses.variable(end)?;
+            uses.variables.part(variable)
+        };
+        let mut parts = ends.map(|end| part_of(self, end));
+        if let [Some(to), Some(from)] = parts
+            && to != from
+        {
+            // The bytes of a table don't tell what they are of: it stays as it is, for the sake of what is made of it.
+            for end in ends {
+                let first = self.variable(end).map(|variable| self.variables.first(variable));
+                if first.is_some_and(|first| self.tables.contains(&first)) {
+                    self.spoil(end);
+                }
+            }
+            parts = ends.map(|end| part_of(self, end));
+        }
         let part = parts[0].or(parts[1]);
         let is_one_size = parts[0].is_none() || parts[1].is_none() || parts[0] == parts[1];
         let fits = match (part, size) {

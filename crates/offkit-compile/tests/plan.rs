@@ -363,6 +363,46 @@ block ^2
     }
 }
 
+/// As compilers write `int a[24] = {0}` and `{1, 2}`: copies of a table of bytes, long or short.
+#[test]
+fn private_arrays_are_interleaved_that_begin_as_copies_of_bytes() {
+    for (count, content) in [(12, "0"), (24, "0"), (12, "1 0 0 0 2"), (24, "1 0 0 0 2")] {
+        let size = 4 * count;
+        let zeros = " 0".repeat(size - content.split(' ').count());
+        let types = TYPES.replace(
+            "variable &0",
+            &format!(
+                "type #6 array #1 {count}
+type #7 pointer Function #6
+type #8 pointer Function #1
+type #9 scalar i8
+type #10 array #9 {size}
+type #11 pointer Function #10
+constant $0 #10 [{content}{zeros}]
+variable &0"
+            ),
+        );
+        let text = format!(
+            "{types}  variable #7 %2 #6
+  variable #11 %3 #10 initializer $0
+block ^0
+  copy (%2 %3 i64:{size}) align 4
+  %4 i64x3 = input &0 ()
+  %5 i64 = extract 0 (%4)
+  %6 #8 = address 0 [4] (%2 %1)
+  %7 i32 = load (%6) align 4
+  %8 #2 = address 0 [4] (%0 %5)
+  store (%8 %7) align 4
+  end return none
+"
+        );
+        let plan = plan_of(&text, VARIANT).1;
+        let variable = plan.function.variables[0].address;
+        let part = plan.interleaved.part(Operand::Value(variable));
+        assert_eq!(part, Some(4), "{size} bytes: {content}");
+    }
+}
+
 /// A barrier in a loop makes two regions, and a third if the loop is left between.
 #[test]
 fn barriers_part_regions_wherever_they_are() {

@@ -304,17 +304,37 @@ fn align_at(align: u32, offset: u64) -> u32 {
     }
 }
 
-/// The parts of a copy, as the variable on one side of it has them.
+/// The parts of a copy, as the variable on one side of it has them. That is the side with fewer, as bytes don't tell what
+/// they are of: the zeros for an array of vectors may come from an array of bytes.
 fn copied_pieces(body: &mut Body, places: &Places, instruction: &Instruction) -> Option<Vec<(u64, TypeId)>> {
     let size = constant_copy(body, instruction)?;
     let sides = [instruction.operands[0], instruction.operands[1]];
-    let (variable, start) = sides.into_iter().find_map(|side| places.known(side))?;
-    let kind = body.function.variables[variable].kind;
-    let end = start.checked_add(size)?;
-    // A copy that reaches beyond the variable is left as it is, for the device to find.
-    if end > body.module.types.layout(kind).size {
+    if sides.iter().all(|side| places.known(*side).is_none()) {
         return None;
     }
+    let mut found: Vec<(bool, Vec<(u64, TypeId)>)> = Vec::new();
+    for side in sides {
+        let Some((variable, start)) = places.place(side) else {
+            continue;
+        };
+        let kind = body.function.variables[variable].kind;
+        let end = start.checked_add(size)?;
+        // A copy that reaches beyond the variable is left as it is, for the device to find.
+        if end > body.module.types.layout(kind).size {
+            return None;
+        }
+        if let Some(pieces) = pieces_of_range(body, kind, start, end) {
+            found.push((places.known(side).is_none(), pieces));
+        }
+    }
+    // Of as many on both sides those of the one that may be split, and of the target if both may be.
+    let found = found.into_iter();
+    let (_, pieces) = found.min_by_key(|(is_unknown, pieces)| (pieces.len(), *is_unknown))?;
+    Some(pieces)
+}
+
+/// The scalars and vectors in a range of a variable of this type, from its start, and bytes of the gaps between them.
+fn pieces_of_range(body: &mut Body, kind: TypeId, start: u64, end: u64) -> Option<Vec<(u64, TypeId)>> {
     let mut members = Vec::new();
     let mut left = vec![(0, kind)];
     while let Some((offset, kind)) = left.pop() {

@@ -32,6 +32,9 @@ type #6 array #1 512
 type #7 scalar i64
 type #8 vector i64 3
 type #9 scalar bool
+type #10 scalar i8
+type #11 array #10 TABLE
+type #12 pointer Function #11
 variable &0 "linear" input GlobalLinearId #7 8
 variable &1 "local" input LocalInvocationIndex #7 8
 variable &2 "size" input WorkgroupSize #8 32
@@ -39,6 +42,7 @@ variable &3 "group" input WorkgroupId #8 32
 variable &4 "id" input GlobalInvocationId #8 32
 variable &5 "exchange" local #6 4
 constant $0 #3 [0] addresses [0 &5]
+constant $1 #11 [CONTENT]
 "#;
 
 /// Numbers that are given, then such that look random and are the same each time.
@@ -444,7 +448,7 @@ pub(crate) fn kernel(choices: &[u8], seed: u64) -> Case {
     let dominators = dominators(&ways);
     let mut writer = Writer {
         dice,
-        next: 2,
+        next: 3,
         blocks: (0..=exit).map(|_| Block::default()).collect(),
         current: 0,
         pool: Pool::default(),
@@ -479,7 +483,18 @@ pub(crate) fn kernel(choices: &[u8], seed: u64) -> Case {
     w.pool.uniform.push(input);
     let mixed = w.add(&format!("op IMul (%{} i32:2654435761)", w.pool.all[1]));
     w.add(&format!("op ShiftRightLogical (%{mixed} i32:13)"));
+    // As compilers write `int array[8] = {1, 2}`, the bytes all in all or a part of more.
+    let is_copied = w.dice.one_in(2);
+    let table = w.dice.pick(&[4 * PRIVATE, 12 * PRIVATE]);
+    if is_copied {
+        let skipped = 4 * w.dice.below(table / 4 - PRIVATE + 1);
+        let from = w.value("#12", &format!("address {skipped} [] (%2)"));
+        w.line(&format!("copy (%1 %{from} i64:{}) align 4", 4 * PRIVATE));
+    }
     for element in 0..PRIVATE {
+        if is_copied && w.dice.one_in(2) {
+            continue;
+        }
         let place = w.value("#4", &format!("address {} [] (%1)", 4 * element));
         let value = w.any();
         w.line(&format!("store (%{place} {value})"));
@@ -605,10 +620,15 @@ pub(crate) fn kernel(choices: &[u8], seed: u64) -> Case {
     }
 
     let length = if writer.dice.one_in(10) { LARGE } else { PRIVATE };
-    let types = TYPES.replace("LENGTH", &length.to_string());
+    let content: Vec<String> = (0..table).map(|_| writer.dice.below(256).to_string()).collect();
+    let types = TYPES
+        .replace("LENGTH", &length.to_string())
+        .replace("TABLE", &table.to_string())
+        .replace("CONTENT", &content.join(" "));
     let size = size.map_or_else(String::new, |size| format!(" sub_group_size {size}"));
     let mut text = format!(
-        "{types}kernel \"k\" @0{size}\n\nfunction @0 \"k\" #0\n  parameter %0 #2\n  variable #4 %1 #5\n"
+        "{types}kernel \"k\" @0{size}\n\nfunction @0 \"k\" #0\n  parameter %0 #2\n  variable #4 %1 #5\n  \
+         variable #12 %2 #11 initializer $1\n"
     );
     for (number, block) in writer.blocks.iter().enumerate() {
         let Block { phis, code, end } = block;
