@@ -37,7 +37,7 @@ def arguments():
     parser.add_argument("--cts", type=Path, metavar="DIR", default=KEPT.parent / "cts", help="the folder that OpenCL-CTS was"
                         " built in, or one to build it in, with clones of Khronos' repositories or none (target/cts)")
     parser.add_argument("--driver", type=Path, metavar="FILE", help="another OpenCL driver's library, to compare with")
-    parser.add_argument("--full", action="store_true", help="all of it: days on a device that interprets")
+    parser.add_argument("--full", action="store_true", help="all of it, in the long ways")
     parser.add_argument("--spirv", action="store_true", help="compile to SPIR-V by clang before, instead of passing source")
     parser.add_argument("--limit", type=float, default=600, metavar="SECONDS", help="for a row, each time (600)")
     parser.add_argument("--each", type=float, default=300, metavar="SECONDS", help="for one test of a row (300)")
