@@ -24,7 +24,7 @@ from rows import HERE, KEPT, OURS, ROOT, ROWS, kept, logs, results
 
 # How a test's last line in the log says what came of it. What a test itself said may stand before it.
 VERDICTS = (
-    ("pass", r"(\(seed = \d+\) )?{} passed"),
+    ("pass", r"(\(seed = \d+\) |\.+)?{} passed"),
     ("fail", r".*{} FAILED"),
     ("skip", r".*{} (test not supported|skipped \(requires.*|test currently not implemented)"),
     ("skip", r"Subtest {} tests is not supported in offline compiler.*"),
