@@ -221,11 +221,11 @@ static void CL_CALLBACK note(cl_event event, cl_int status, void *data) {
 static void codes(void) {
     cl_int error, status;
     volatile cl_int told = 1;
-    cl_device_id devices[4];
+    cl_platform_id platforms[2];
     cl_uint count;
-    OK(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 4, devices, &count));
-    // The last one checks every access.
-    device = devices[count - 1];
+    OK(clGetPlatformIDs(2, platforms, &count));
+    // The last one's device checks every access.
+    OK(clGetDeviceIDs(platforms[count - 1], CL_DEVICE_TYPE_ALL, 1, &device, NULL));
     context = clCreateContext(NULL, 1, &device, NULL, NULL, &error);
     OK(error);
     cl_command_queue commands = queue(0);
@@ -305,7 +305,9 @@ static cl_build_status status_for(cl_program program, cl_device_id which) {
 static void devices(void) {
     cl_int error;
     cl_device_id both[2];
-    OK(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 2, both, NULL));
+    cl_device_partition_property ones[] = {CL_DEVICE_PARTITION_BY_COUNTS, 1, 1, 0, 0};
+    OK(clCreateSubDevices(device, ones, 2, both, NULL));
+    device = both[0];
     context = clCreateContext(NULL, 2, both, NULL, NULL, &error);
     OK(error);
     cl_program program = with_options(SIZE, ""), part = compiled(SIZE, ""), whole = linked(1, &part, "");
@@ -532,6 +534,38 @@ static void run_on(cl_program program, cl_device_id which) {
     OK(clReleaseCommandQueue(commands));
 }
 
+// The device that checks has a platform of its own. Contexts are of one platform: a program that takes all devices of one has
+// none that is slow.
+static void platforms(void) {
+    cl_platform_id found[3], of_device;
+    cl_uint count;
+    cl_int error;
+    cl_device_id devices[2];
+    OK(clGetPlatformIDs(3, found, &count));
+    CHECK(count == 2);
+    for (int i = 0; i < 2; i++) {
+        OK(clGetDeviceIDs(found[i], CL_DEVICE_TYPE_ALL, 1, devices + i, &count));
+        CHECK(count == 1);
+        OK(clGetDeviceInfo(devices[i], CL_DEVICE_PLATFORM, sizeof of_device, &of_device, NULL));
+        CHECK(of_device == found[i]);
+    }
+    char names[2][64];
+    for (int i = 0; i < 2; i++)
+        OK(clGetPlatformInfo(found[i], CL_PLATFORM_NAME, sizeof *names, names[i], NULL));
+    CHECK(!strcmp(names[0], "offkit CPU") && !strcmp(names[1], "offkit CPU (checked)"));
+    CHECK(!clCreateContext(NULL, 2, devices, NULL, NULL, &error) && error == CL_INVALID_DEVICE);
+    cl_context_properties second[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)found[1], 0};
+    CHECK(!clCreateContext(second, 1, devices, NULL, NULL, &error) && error == CL_INVALID_DEVICE);
+    context = clCreateContext(second, 1, devices + 1, NULL, NULL, &error);
+    OK(error);
+    device = devices[1];
+    CHECK(with_options(SIZE, ""));
+    context = clCreateContextFromType(second, CL_DEVICE_TYPE_ALL, NULL, NULL, &error);
+    OK(error);
+    OK(clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof device, &device, NULL));
+    CHECK(device == devices[1]);
+}
+
 // A device of four compute units has parts, which are devices with fewer of them, and go when they are released.
 static void parts(void) {
     cl_device_id whole = device, found[4], parent;
@@ -692,6 +726,7 @@ int main(int count, char **words) {
         {"arguments", arguments},
         {"waiting-free", waiting_free},
         {"devices", devices},
+        {"platforms", platforms},
         {"usm", usm},
         {"bytes", bytes},
         {"options", options},

@@ -7,8 +7,8 @@ from pyopencl.clrandom import PhiloxGenerator
 from pyopencl.reduction import ReductionKernel
 from pyopencl.scan import GenericScanKernel
 
-[platform] = cl.get_platforms()
-device, _checked = platform.get_devices()
+platform, _checked = cl.get_platforms()
+[device] = platform.get_devices()
 context = cl.Context([device])
 queue = cl.CommandQueue(context)
 

@@ -254,7 +254,16 @@ fn freeing_nothing_does_not_wait() {
 #[test]
 fn programs_are_there_for_the_devices_that_they_are_built_for() {
     let Some(front) = Front::get() else { return };
-    front.check_rule("devices");
+    let mut check = Command::new(front.folder.path("rules"));
+    front
+        .run(check.arg("devices").env("OFFKIT_CPU_THREADS", "4"))
+        .ok();
+}
+
+#[test]
+fn the_device_that_checks_has_a_platform_of_its_own() {
+    let Some(front) = Front::get() else { return };
+    front.check_rule("platforms");
 }
 
 #[test]

@@ -29,7 +29,7 @@ fn devices_are_listed_as_the_sycl_runtime_knows_them() {
         "{own}"
     );
     assert!(
-        checked.starts_with("[offkit:cpu][offkit:1] offkit CPU, offkit CPU (checked) on "),
+        checked.starts_with("[offkit:cpu][offkit:1] offkit CPU (checked), offkit CPU (checked) on "),
         "{checked}"
     );
     assert_eq!(intel, format!("[opencl:cpu][opencl:0] {}", real.trim_end()));
@@ -38,7 +38,7 @@ fn devices_are_listed_as_the_sycl_runtime_knows_them() {
     let told = told
         .strip_prefix(&listed)
         .expect("the list comes first, as without the option");
-    assert!(told.starts_with("\nPlatforms: 2\nPlatform [#1]:\n    Version  : OpenCL 3.0 offkit"));
+    assert!(told.starts_with("\nPlatforms: 3\nPlatform [#1]:\n    Version  : OpenCL 3.0 offkit"));
     let chosen = format!("cpu_selector()          : cpu, {}\n", &own[23..]);
     assert!(told.contains(&chosen), "{chosen}{told}");
     assert!(

@@ -283,15 +283,22 @@ fn offkits_own_devices_are_not_there_a_second_time() {
     let test = "offkits_own_devices_are_not_there_a_second_time";
     let folder = Folder::new();
     // As the driver says in the tests of its own.
-    let header = folder.write("name.h", "#define NAME \"offkit CPU\"\n");
-    let options = format!("-DFORM=2 -DODD=0 -DVERSION=12 -include {}", header.display());
-    if !is_inside(test, &[("UR_ADAPTERS_FORCE_LOAD", own(&folder, "own", &options))]) {
+    let adapter = |file: &str, name: &str| {
+        let header = folder.write(&format!("{file}.h"), format!("#define NAME \"{name}\"\n"));
+        let options = format!("-DFORM=2 -DODD=0 -DVERSION=12 -include {}", header.display());
+        own(&folder, file, &options).display().to_string()
+    };
+    let adapters = [("compiles", "offkit CPU"), ("checks", "offkit CPU (checked)")];
+    let adapters = adapters.map(|(file, name)| adapter(file, name)).join(",");
+    if !is_inside(test, &[("UR_ADAPTERS_FORCE_LOAD", adapters)]) {
         return;
     }
-    let [found] = offkit_plugin_ur::adapters() else {
+    let [compiles, checks] = offkit_plugin_ur::adapters() else {
         panic!("{:?}", offkit_plugin_ur::adapters());
     };
-    assert!(matches!(found.outcome, Outcome::LeftOut(_)), "{found}");
+    for found in [compiles, checks] {
+        assert!(matches!(found.outcome, Outcome::LeftOut(_)), "{found}");
+    }
 }
 
 /// The handle of the first device.

@@ -7,7 +7,6 @@ use std::any::Any;
 use std::num::NonZero;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -44,11 +43,6 @@ pub(crate) trait KernelCode: Send + Sync {
     /// [`LaunchError::Range`].
     fn geometry(&self, range: &NdRange) -> Result<Geometry, LaunchError> {
         self.info().geometry(range)
-    }
-
-    /// What runs the kernel with every access checked, if this does not.
-    fn checked(&self) -> Option<&Arc<dyn KernelCode>> {
-        None
     }
 
     /// What is to be known of how it runs, if anything.

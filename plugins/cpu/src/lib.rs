@@ -28,8 +28,8 @@
 //! # Compiled kernels
 //!
 //! The first device has kernels compiled to machine code when they are launched ([`Compiler`]) and checks nothing, unless
-//! their program is built with [`CHECK_BOUNDS_OPTION`]; what cannot be compiled is interpreted. The second one interprets.
-//! Where `OFFKIT_CPU_COMPILE` is 0 it is the only one.
+//! their program is built with [`CHECK_BOUNDS_OPTION`]; what cannot be compiled is interpreted. The second one interprets,
+//! and has a platform of its own. Where `OFFKIT_CPU_COMPILE` is 0 it is the only one.
 //!
 //! # Limits
 //!

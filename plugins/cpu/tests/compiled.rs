@@ -157,9 +157,17 @@ fn clang(arguments: &[&str], source: &str) -> Option<Vec<u8>> {
     Some(output.stdout)
 }
 
-/// The two devices in one context, with the kernels built.
+/// The device that compiles kernels, and the one that checks accesses.
+fn devices() -> [Device; 2] {
+    let plugin = Plugin::built_in(&offkit_plugin_cpu::plugin::BUILT_IN).unwrap();
+    let platforms = plugin.platforms().unwrap().into_iter();
+    let devices = platforms.flat_map(|platform| platform.devices(PI_DEVICE_TYPE_ALL).unwrap());
+    devices.collect::<Vec<_>>().try_into().unwrap()
+}
+
+/// A device in a context, with the kernels built.
 struct Machine {
-    devices: Vec<Device>,
+    device: Device,
     context: Context,
     program: Program,
 }
@@ -170,32 +178,30 @@ impl Machine {
     }
 
     fn with_options(folder: &Path, options: &str) -> Machine {
-        let plugin = Plugin::built_in(&offkit_plugin_cpu::plugin::BUILT_IN).unwrap();
-        let devices = plugin
-            .platforms()
-            .unwrap()
-            .remove(0)
-            .devices(PI_DEVICE_TYPE_ALL)
-            .unwrap();
-        let context = Context::new(&devices.iter().collect::<Vec<_>>()).unwrap();
+        let [compiles, _] = devices();
+        Machine::of(compiles, folder, options)
+    }
+
+    fn of(device: Device, folder: &Path, options: &str) -> Machine {
+        let context = Context::new(&[&device]).unwrap();
         let spirv = std::fs::read(folder.join("kernels.spv")).unwrap();
         let program = context.program_with_il(&spirv).unwrap();
         program.build(options).unwrap();
         Machine {
-            devices,
+            device,
             context,
             program,
         }
     }
 
-    fn queue(&self, device: usize) -> Queue {
-        let device = &self.devices[device];
-        self.context.queue(device, QueueProperties::default()).unwrap()
+    fn queue(&self) -> Queue {
+        let properties = QueueProperties::default();
+        self.context.queue(&self.device, properties).unwrap()
     }
 
-    /// What a kernel makes of ones on a device.
-    fn run(&self, device: usize, kernel: &str, range: NdRange) -> Vec<f32> {
-        let queue = self.queue(device);
+    /// What a kernel makes of ones.
+    fn run(&self, kernel: &str, range: NdRange) -> Vec<f32> {
+        let queue = self.queue();
         let mut kernel = self.program.kernel(kernel).unwrap();
         let ones: Vec<u8> = vec![1.0f32; range.global[0]]
             .iter()
@@ -211,8 +217,8 @@ impl Machine {
         floats.map(|bytes| f32::from_ne_bytes(*bytes)).collect()
     }
 
-    fn is(&self, device: usize, kernel: &str, count: usize, expected: f32) {
-        let found = self.run(device, kernel, NdRange::new([count]));
+    fn is(&self, kernel: &str, count: usize, expected: f32) {
+        let found = self.run(kernel, NdRange::new([count]));
         let wrong = found.iter().position(|value| *value != expected);
         assert!(
             wrong.is_none(),
@@ -222,7 +228,7 @@ impl Machine {
     }
 
     fn log(&self) -> String {
-        self.program.build_log(&self.devices[0]).unwrap()
+        self.program.build_log(&self.device).unwrap()
     }
 }
 
@@ -244,20 +250,16 @@ fn one_device_runs_compiled_code_and_the_other_checks() {
         "one_device_runs_compiled_code_and_the_other_checks",
         &[],
         |folder| {
-            let machine = Machine::new(folder);
-            let names: Vec<_> = machine
-                .devices
-                .iter()
-                .map(|device| device.name().unwrap())
-                .collect();
+            let [machine, checks] = devices().map(|device| Machine::of(device, folder, ""));
+            let names = [&machine, &checks].map(|machine| machine.device.name().unwrap());
             assert!(
                 names[0].starts_with("offkit CPU on") || names[0] == "offkit CPU",
                 "{names:?}"
             );
             assert!(names[1].starts_with("offkit CPU (checked)"), "{names:?}");
             for count in [100_000, 12_345, 500_000] {
-                machine.is(0, "ready", count, 3.0);
-                machine.is(1, "ready", count, 2.0);
+                machine.is("ready", count, 3.0);
+                checks.is("ready", count, 2.0);
             }
             // Once for the kind of launch that is no multiple of the width, once for the other.
             assert_eq!(requests(folder).len(), 2);
@@ -273,9 +275,9 @@ fn compiled_code_reaches_variables_functions_and_memory() {
         "compiled_code_reaches_variables_functions_and_memory",
         &[],
         |folder| {
-            let machine = Machine::new(folder);
-            machine.is(0, "outside", 10_000, 201.0);
-            machine.is(1, "outside", 10_000, 2.0);
+            let [machine, checks] = devices().map(|device| Machine::of(device, folder, ""));
+            machine.is("outside", 10_000, 201.0);
+            checks.is("outside", 10_000, 2.0);
         },
     );
 }
@@ -284,17 +286,17 @@ fn compiled_code_reaches_variables_functions_and_memory() {
 fn groups_are_long_rows_where_nobody_sees_them() {
     with_worker("groups_are_long_rows_where_nobody_sees_them", &[], |folder| {
         let machine = Machine::new(folder);
-        machine.is(0, "seen", 1 << 16, 256.0);
-        machine.is(0, "unseen", 1 << 16, 1024.0);
+        machine.is("seen", 1 << 16, 256.0);
+        machine.is("unseen", 1 << 16, 1024.0);
         let groups_of = |size| NdRange {
             local: Some([size, 1, 1]),
             ..NdRange::new([4096])
         };
         // This code says how groups are cut. What a kernel sees of those that the caller has cut very small comes beside it.
-        assert!(machine.run(0, "seen", groups_of(4))[0] >= 64.0);
-        assert!(machine.run(0, "unseen", groups_of(4))[0] >= 64.0);
+        assert!(machine.run("seen", groups_of(4))[0] >= 64.0);
+        assert!(machine.run("unseen", groups_of(4))[0] >= 64.0);
         // Others stay as they are where they are seen.
-        assert_eq!(machine.run(0, "seen", groups_of(32))[0], 32.0);
+        assert_eq!(machine.run("seen", groups_of(32))[0], 32.0);
         let requests = requests(folder);
         let whole = r#""rows":true,"full":true,"narrow_ids":true"#;
         assert!(
@@ -324,7 +326,7 @@ fn accesses_are_checked_as_programs_ask_for_it() {
             ("", &[false, true]),
             (option, &[false, true]),
         ] {
-            Machine::with_options(folder, options).is(0, "ready", 10_000, 3.0);
+            Machine::with_options(folder, options).is("ready", 10_000, 3.0);
             assert_eq!(checks(), asked, "{options}");
         }
         // It is enough that one of the programs that are linked was compiled so.
@@ -333,7 +335,7 @@ fn accesses_are_checked_as_programs_ask_for_it() {
         let part = machine.context.program_with_il(&spirv).unwrap();
         part.compile(option).unwrap();
         let program = machine.context.link(&[&part], "").unwrap();
-        Machine { program, ..machine }.is(0, "unseen", 1 << 16, 1024.0);
+        Machine { program, ..machine }.is("unseen", 1 << 16, 1024.0);
         assert_eq!(checks(), [false, true, true]);
     });
 }
@@ -363,7 +365,7 @@ fn options_of_arithmetic_make_other_code() {
         .into_iter()
         .enumerate()
         {
-            Machine::with_options(folder, options).is(0, "ready", 10_000, 3.0);
+            Machine::with_options(folder, options).is("ready", 10_000, 3.0);
             let requests = requests(folder);
             assert_eq!(requests.len(), count + 1, "{options}");
             assert!(
@@ -374,9 +376,9 @@ fn options_of_arithmetic_make_other_code() {
         }
         // Better code comes for the second, which is asked for later, and so would for the first.
         let first = Machine::with_options(folder, "-cl-opt-disable");
-        first.is(0, "seen", 1 << 16, 256.0);
+        first.is("seen", 1 << 16, 256.0);
         let second = Machine::new(folder);
-        second.is(0, "unseen", 1 << 16, 1024.0);
+        second.is("unseen", 1 << 16, 1024.0);
         let is_better = |kernel: &str| {
             let asked = |request: &String| {
                 request.contains(r#""level":"full""#) && request.contains(&format!(r#""kernel":"{kernel}""#))
@@ -397,9 +399,9 @@ fn what_is_not_compiled_is_interpreted_and_the_log_says_why() {
         &[],
         |folder| {
             let machine = Machine::new(folder);
-            machine.is(0, "refused", 10_000, 2.0);
-            machine.is(0, "broken", 10_000, 2.0);
-            machine.is(0, "ready", 10_000, 3.0);
+            machine.is("refused", 10_000, 2.0);
+            machine.is("broken", 10_000, 2.0);
+            machine.is("ready", 10_000, 3.0);
             let log = machine.log();
             assert!(
                 log.contains("kernel `refused` is interpreted: there is no code for it"),
@@ -411,11 +413,11 @@ fn what_is_not_compiled_is_interpreted_and_the_log_says_why() {
             );
             assert!(!log.contains("`ready`"), "{log}");
             // Asked once, however often it is launched.
-            machine.is(0, "refused", 10_000, 2.0);
+            machine.is("refused", 10_000, 2.0);
             assert_eq!(requests(folder).len(), 3);
             // One kind of launch is not compiled, and another is.
-            machine.is(0, "partly", 12_345, 2.0);
-            machine.is(0, "partly", 1 << 16, 3.0);
+            machine.is("partly", 12_345, 2.0);
+            machine.is("partly", 1 << 16, 3.0);
             let log = machine.log();
             assert!(
                 log.contains("kernel `partly` is interpreted for some launches: there is no code for that"),
@@ -429,16 +431,16 @@ fn what_is_not_compiled_is_interpreted_and_the_log_says_why() {
 fn a_worker_that_crashes_costs_one_kernel() {
     with_worker("a_worker_that_crashes_costs_one_kernel", &[], |folder| {
         let machine = Machine::new(folder);
-        machine.is(0, "ready", 10_000, 3.0);
-        machine.is(0, "crash", 10_000, 2.0);
+        machine.is("ready", 10_000, 3.0);
+        machine.is("crash", 10_000, 2.0);
         let log = machine.log();
         assert!(
             log.contains("kernel `crash` is interpreted: LLVM stopped while compiling kernel `crash`"),
             "{log}"
         );
         assert!(log.contains("LLVM ERROR: no"), "{log}");
-        machine.is(0, "outside", 10_000, 201.0);
-        machine.is(0, "ready", 10_000, 3.0);
+        machine.is("outside", 10_000, 201.0);
+        machine.is("ready", 10_000, 3.0);
         // Two for the kernel, which is asked for once more, and one for the others.
         let workers = lines(folder, "workers");
         assert_eq!(workers.len(), 3);
@@ -458,7 +460,7 @@ fn a_worker_that_is_lost_once_is_asked_again() {
         assert_ne!(lost, whole);
         std::fs::write(folder.join("worker"), lost).unwrap();
         let machine = Machine::new(folder);
-        machine.is(0, "ready", 10_000, 3.0);
+        machine.is("ready", 10_000, 3.0);
         assert_eq!(machine.log(), "");
         assert_eq!(lines(folder, "workers").len(), 2);
     });
@@ -468,16 +470,16 @@ fn a_worker_that_is_lost_once_is_asked_again() {
 fn a_worker_that_hangs_is_not_waited_for_long() {
     with_worker("a_worker_that_hangs_is_not_waited_for_long", &[], |folder| {
         let machine = Machine::new(folder);
-        machine.is(0, "hang", 10_000, 2.0);
+        machine.is("hang", 10_000, 2.0);
         // Nobody waits behind it either.
-        machine.is(0, "ready", 10_000, 2.0);
+        machine.is("ready", 10_000, 2.0);
         let log = machine.log();
         for kernel in ["hang", "ready"] {
             let said = format!("kernel `{kernel}` is interpreted as long as LLVM does not answer");
             assert!(log.contains(&said), "{log}");
         }
         // The others have their code when the worker has been ended, and this one has a reason.
-        while machine.run(0, "ready", NdRange::new([10_000]))[0] != 3.0 {
+        while machine.run("ready", NdRange::new([10_000]))[0] != 3.0 {
             std::thread::sleep(Duration::from_millis(100));
         }
         assert!(!machine.log().contains("`ready`"));
@@ -485,7 +487,7 @@ fn a_worker_that_hangs_is_not_waited_for_long() {
         while !machine.log().contains(reason) {
             std::thread::sleep(Duration::from_millis(100));
         }
-        machine.is(0, "outside", 10_000, 201.0);
+        machine.is("outside", 10_000, 201.0);
         assert_eq!(lines(folder, "workers").len(), 3);
     });
 }
@@ -494,14 +496,14 @@ fn a_worker_that_hangs_is_not_waited_for_long() {
 fn a_worker_that_somebody_ends_is_started_again() {
     with_worker("a_worker_that_somebody_ends_is_started_again", &[], |folder| {
         let machine = Machine::new(folder);
-        machine.is(0, "ready", 10_000, 3.0);
+        machine.is("ready", 10_000, 3.0);
         let worker: i32 = lines(folder, "workers")[0].parse().unwrap();
         // SAFETY: it is a number, and the worker is a child of this process.
         let groups = unsafe { [libc::getpgid(worker), libc::getpgrp()] };
         assert_ne!(groups[0], groups[1], "what a terminal sends reaches the worker");
         // SAFETY: nobody has waited for it, so that no other process has its number.
         assert_eq!(unsafe { libc::kill(worker, libc::SIGKILL) }, 0);
-        machine.is(0, "outside", 10_000, 201.0);
+        machine.is("outside", 10_000, 201.0);
         assert_eq!(machine.log(), "");
     });
 }
@@ -514,8 +516,8 @@ fn a_program_that_signals_of_pipes_end_goes_on() {
         unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
         let machine = Machine::new(folder);
         for _ in 0..3 {
-            machine.is(0, "crash", 10_000, 2.0);
-            machine.is(0, "ready", 10_000, 3.0);
+            machine.is("crash", 10_000, 2.0);
+            machine.is("ready", 10_000, 3.0);
         }
         // It leaves as soon as it is there, with a request on its way.
         let worker = "#!/bin/sh\nread -r line; echo '{\"body\":{\"hello\":{\"protocol\":VERSION,\"llvm\":\"\"}}}'; exec 0<&-";
@@ -524,7 +526,7 @@ fn a_program_that_signals_of_pipes_end_goes_on() {
         let old: i32 = lines(folder, "workers").last().unwrap().parse().unwrap();
         // SAFETY: as above.
         unsafe { libc::kill(old, libc::SIGKILL) };
-        machine.is(0, "outside", 10_000, 2.0);
+        machine.is("outside", 10_000, 2.0);
         let log = machine.log();
         assert!(
             log.contains("kernel `outside` is interpreted: LLVM stopped"),
@@ -541,7 +543,7 @@ fn a_cache_that_cannot_be_written_keeps_nothing_from_being_compiled() {
         &nowhere,
         |folder| {
             let machine = Machine::new(folder);
-            machine.is(0, "ready", 10_000, 3.0);
+            machine.is("ready", 10_000, 3.0);
             assert_eq!(machine.log(), "");
         },
     );
@@ -557,7 +559,7 @@ fn a_program_that_ends_takes_the_worker_along() {
         if std::env::var_os("OFFKIT_TEST_LEAVES").is_some() {
             let machine = Machine::new(folder);
             let kernel = machine.program.kernel("hang").unwrap();
-            let queue = machine.queue(0);
+            let queue = machine.queue();
             let mut kernel = kernel;
             kernel
                 .set_argument(0, &machine.context.buffer(1 << 20).unwrap())
@@ -584,7 +586,7 @@ fn without_a_worker_kernels_are_interpreted() {
     let nowhere = [(WORKER_VARIABLE, "/nonexistent/worker")];
     with_worker("without_a_worker_kernels_are_interpreted", &nowhere, |folder| {
         let machine = Machine::new(folder);
-        machine.is(0, "ready", 10_000, 2.0);
+        machine.is("ready", 10_000, 2.0);
         let log = machine.log();
         assert!(
             log.contains("kernel `ready` is interpreted: cannot start `/nonexistent/worker`"),
@@ -599,7 +601,7 @@ fn what_was_compiled_once_needs_no_worker() {
     with_worker(test, &[], |folder| {
         // Not the first kernel of the program, of which nothing is kept.
         let machine = Machine::new(folder);
-        machine.is(0, "outside", 16_000, 201.0);
+        machine.is("outside", 16_000, 201.0);
         // Code, better code when it comes, and that the module was built.
         let cache = Cache::at(folder.join("cache/offkit"), Limits::default());
         let kept = || cache.entries().len() / 3;
@@ -631,7 +633,7 @@ fn threads_that_launch_at_once_ask_once() {
         let machine = Machine::new(folder);
         std::thread::scope(|scope| {
             for _ in 0..4 {
-                scope.spawn(|| machine.is(0, "ready", 64_000, 3.0));
+                scope.spawn(|| machine.is("ready", 64_000, 3.0));
             }
         });
         assert_eq!(requests(folder).len(), 1);
@@ -674,9 +676,9 @@ fn children_run_kernels_whatever_the_compiler_is_at() {
         for pause in 0..30 {
             // Better code is made and kept while the children start.
             let machine = Machine::new(folder);
-            machine.is(0, "ready", 10_000, 3.0);
+            machine.is("ready", 10_000, 3.0);
             std::thread::sleep(Duration::from_micros(pause * 100));
-            in_child(|| machine.is(0, "ready", 10_001 + pause as usize, 3.0));
+            in_child(|| machine.is("ready", 10_001 + pause as usize, 3.0));
             std::fs::remove_dir_all(folder.join("cache")).unwrap_or_default();
         }
     });
@@ -687,16 +689,16 @@ fn a_child_has_a_worker_of_its_own() {
     with_worker("a_child_has_a_worker_of_its_own", &[], |folder| {
         let before = pipes();
         let machine = Machine::new(folder);
-        machine.is(0, "ready", 10_000, 3.0);
+        machine.is("ready", 10_000, 3.0);
         assert_eq!(pipes().len(), before.len() + 3);
         in_child(|| {
             assert_eq!(pipes(), before, "pipes to the parent's worker");
-            machine.is(0, "ready", 10_000, 3.0);
-            machine.is(0, "outside", 10_000, 201.0);
+            machine.is("ready", 10_000, 3.0);
+            machine.is("outside", 10_000, 201.0);
             assert_eq!(lines(folder, "workers").len(), 2);
         });
         // The parent's is still there.
-        machine.is(0, "seen", 1 << 16, 256.0);
+        machine.is("seen", 1 << 16, 256.0);
         assert_eq!(lines(folder, "workers").len(), 2);
     });
 }
@@ -732,7 +734,7 @@ fn the_full_worker_does_the_work_of_a_small_one_of_another_release() {
             return;
         }
         let machine = Machine::new(folder);
-        machine.is(0, "ready", 100_000, 3.0);
+        machine.is("ready", 100_000, 3.0);
         let log = machine.log();
         let says = [
             "installed/offkit-llvm-worker`",

@@ -174,8 +174,7 @@ pub(crate) fn clCreateContext(
     user_data: Out<c_void>,
 ) -> Result<cl_context> {
     let properties = properties.pairs();
-    // Only for its errors: which platform it is, the devices say.
-    platform_of(&properties)?;
+    let platform = platform_of(&properties)?;
     let handles = devices.list(num_devices).ok_or(Failure(CL_INVALID_VALUE))?;
     require(!handles.is_empty(), CL_INVALID_VALUE)?;
     require(pfn_notify.is_some() || user_data.is_null(), CL_INVALID_VALUE)?;
@@ -183,6 +182,9 @@ pub(crate) fn clCreateContext(
     for handle in handles {
         let device = Device::slab().get(handle.expose_provenance());
         let device = device.map_err(|_| Failure(CL_INVALID_DEVICE))?;
+        // Where the properties name none, the plugin refuses devices of several.
+        let is_elsewhere = |platform| !device.object().is_of(platform);
+        require(!platform.as_ref().is_some_and(is_elsewhere), CL_INVALID_DEVICE)?;
         // Naming one twice is naming it.
         if !devices.contains(&device) {
             devices.push(device);

@@ -162,6 +162,12 @@ impl Device {
         }
     }
 
+    /// Whether it is a platform's, or a part of one that is.
+    pub(crate) fn is_of(&self, platform: &Object<Platform>) -> bool {
+        let own = self.answers.get(CL_DEVICE_PLATFORM);
+        own.is_some_and(|own| own == bytes_of(&[platform.c()]))
+    }
+
     /// A part of a device, made by such properties.
     fn part(
         pi: host::Device,

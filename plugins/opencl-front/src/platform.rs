@@ -93,10 +93,10 @@ pub(crate) fn devices_of(platform: &Object<Platform>) -> &'static [Object<Device
     known.map_or(&[], |known| &known.devices)
 }
 
-/// The platform of a handle, or the only one.
+/// The platform of a handle; of none the first, as loaders have it.
 pub(crate) fn platform_or_default(handle: Out<_cl_platform_id>) -> Result<Object<Platform>> {
     match known() {
-        [only] if handle.is_null() => Ok(only.platform.clone()),
+        [first, ..] if handle.is_null() => Ok(first.platform.clone()),
         _ => Platform::of(handle),
     }
 }
@@ -133,7 +133,7 @@ pub(crate) fn clIcdGetFunctionAddressForPlatformKHR(
     clGetExtensionFunctionAddressForPlatform(platform, func_name)
 }
 
-/// A loader that makes a table of its own has every handle lead to it. There is one for all platforms.
+/// A loader may make one table for each platform. They have the same functions, so all handles lead to the last.
 pub(crate) fn clIcdSetPlatformDispatchDataKHR(
     platform: Out<_cl_platform_id>,
     dispatch_data: Out<c_void>,

@@ -7,8 +7,8 @@ use offkit_ur::{Adapter, UR_PLATFORM_INFO_BACKEND, UR_PLATFORM_INFO_NAME, adapte
 use std::collections::HashSet;
 use std::fmt;
 
-/// The name of the platform of offkit's own OpenCL driver.
-const OWN_PLATFORM: &str = "offkit CPU";
+/// The names of the platforms of offkit's own OpenCL driver.
+const OWN_PLATFORMS: [&str; 2] = ["offkit CPU", "offkit CPU (checked)"];
 
 /// An adapter that is named somewhere or lies in a folder, and what became of it.
 #[derive(Debug)]
@@ -130,7 +130,7 @@ fn take(
         let backend = platform.info(UR_PLATFORM_INFO_BACKEND).unwrap_or_default();
         // Adapters that tell no native handle, or 0, have platforms of their own.
         let native = platform.native().ok().filter(|native| *native != 0);
-        if name == OWN_PLATFORM {
+        if OWN_PLATFORMS.contains(&name.as_str()) {
             refused = Some(Outcome::LeftOut(
                 "its devices are offkit's own, and are there already",
             ));

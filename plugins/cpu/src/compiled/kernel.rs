@@ -246,10 +246,6 @@ impl KernelCode for CompiledKernel {
         }
     }
 
-    fn checked(&self) -> Option<&Arc<dyn KernelCode>> {
-        Some(&self.interpreted)
-    }
-
     fn note(&self) -> Option<String> {
         let name = &self.info().name;
         if self.widths.is_none() {

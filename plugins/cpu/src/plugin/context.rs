@@ -21,20 +21,25 @@ pub(crate) struct CpuContext {
     pub(super) memory: Arc<Memory>,
     /// The devices of allocations that are for another than the first, by the addresses of these.
     others: Mutex<HashMap<usize, Arc<CpuDevice>>>,
-    /// Whether it has a device that compiles kernels.
+    /// Whether its devices compile kernels.
     compiles: bool,
 }
 
 impl Context<Cpu> for CpuContext {
     fn create(devices: &[Arc<CpuDevice>]) -> Result<CpuContext> {
-        if devices.is_empty() {
+        let Some(first) = devices.first() else {
             return Err(Error::new(PI_INVALID_VALUE, "no device"));
+        };
+        let compiles = first.compiles();
+        if devices.iter().any(|device| device.compiles() != compiles) {
+            let message = "devices of several platforms cannot share a context";
+            return Err(Error::new(PI_INVALID_DEVICE, message));
         }
         Ok(CpuContext {
             devices: devices.into(),
             memory: Memory::new(),
             others: Mutex::default(),
-            compiles: devices.iter().any(|device| device.compiles()),
+            compiles,
         })
     }
 

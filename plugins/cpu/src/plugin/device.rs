@@ -1,4 +1,4 @@
-//! The platform and the device, and everything they can be asked.
+//! The platforms and their devices, and everything they can be asked.
 
 use offkit_image::{DeviceImage, Family, ImageFormat};
 use offkit_pi::ffi::*;
@@ -12,12 +12,17 @@ use crate::compiled;
 use crate::pool::threads;
 use crate::{MAX_LOCAL_MEMORY, MAX_WORK_GROUP_SIZE, SUB_GROUP_SIZES};
 
-/// The device that compiles kernels.
+/// What the name of the device that compiles kernels begins with.
 const NAME: &str = "offkit CPU";
 
 /// What the name of the device begins with that interprets kernels, with every access checked; `--device cpu-checked` finds
 /// it.
 pub const CHECKED_NAME: &str = "offkit CPU (checked)";
+
+/// The name of a platform; its device's begins with it.
+fn kind(compiles: bool) -> &'static str {
+    if compiles { NAME } else { CHECKED_NAME }
+}
 
 /// Extensions of OpenCL whose device side the device has, by the names that runtimes look for.
 const EXTENSIONS: &str = "cl_khr_byte_addressable_store cl_khr_fp16 cl_khr_fp64 cl_khr_global_int32_base_atomics \
@@ -28,19 +33,20 @@ const EXTENSIONS: &str = "cl_khr_byte_addressable_store cl_khr_fp16 cl_khr_fp64 
 /// Work-groups that a launch can have in a dimension: as many as can be counted.
 const MAX_WORK_GROUPS: usize = isize::MAX as usize;
 
-/// The only platform.
+/// A platform, and its only device.
 pub(crate) struct CpuPlatform {
-    devices: Vec<Arc<CpuDevice>>,
+    device: Arc<CpuDevice>,
 }
 
-impl Default for CpuPlatform {
-    /// The device that compiles kernels comes first, where there is one.
-    fn default() -> CpuPlatform {
+impl CpuPlatform {
+    /// That of the device that compiles kernels comes first, where there is one.
+    pub(super) fn all() -> Vec<Arc<CpuPlatform>> {
         let kinds = [true, false].into_iter();
         let kinds = kinds.filter(|compiles| !compiles || compiled::is_on());
-        CpuPlatform {
-            devices: kinds.map(|compiles| Arc::new(CpuDevice::new(compiles))).collect(),
-        }
+        let platform = |compiles| CpuPlatform {
+            device: Arc::new(CpuDevice::new(compiles)),
+        };
+        kinds.map(|compiles| Arc::new(platform(compiles))).collect()
     }
 }
 
@@ -58,7 +64,7 @@ pub(crate) struct CpuDevice {
 
 impl CpuDevice {
     fn new(compiles: bool) -> CpuDevice {
-        let kind = if compiles { NAME } else { CHECKED_NAME };
+        let kind = kind(compiles);
         // Where the system does not say, the device goes without: its name is shorter, its memory counts as 1
         // GiB.
         CpuDevice {
@@ -120,7 +126,7 @@ impl Platform<Cpu> for CpuPlatform {
         Ok(match name {
             PI_PLATFORM_INFO_PROFILE => "FULL_PROFILE".into(),
             PI_PLATFORM_INFO_VERSION => concat!("OpenCL 3.0 offkit ", env!("CARGO_PKG_VERSION")).into(),
-            PI_PLATFORM_INFO_NAME => "offkit CPU".into(),
+            PI_PLATFORM_INFO_NAME => kind(self.device.compiles).into(),
             PI_PLATFORM_INFO_VENDOR => "offkit".into(),
             PI_PLATFORM_INFO_EXTENSIONS => EXTENSIONS.into(),
             // It takes what OpenCL's devices take, and its programs and kernels work as theirs do.
@@ -130,7 +136,7 @@ impl Platform<Cpu> for CpuPlatform {
     }
 
     fn devices(&self) -> Result<Vec<Arc<CpuDevice>>> {
-        Ok(self.devices.clone())
+        Ok(vec![Arc::clone(&self.device)])
     }
 }
 

@@ -69,8 +69,7 @@ impl CpuKernel {
         self.code.info()
     }
 
-    /// Checks that the kernel can be launched on a device, which decides whether accesses are checked then, over the range with
-    /// its arguments as they are.
+    /// Checks that the kernel can be launched on a device over the range, with its arguments as they are.
     pub(super) fn prepare(&self, range: &NdRange, device: &CpuDevice) -> Result<Prepared<'_>> {
         let info = self.info();
         // Nobody waits: who sets an argument meanwhile breaks the interface's rules.
@@ -88,20 +87,16 @@ impl CpuKernel {
         kept.arguments
             .check_local_memory(info)
             .map_err(|error| Error::new(PI_OUT_OF_RESOURCES, error))?;
-        let code = match self.code.checked() {
-            Some(code) if !device.compiles() => code,
-            _ => &self.code,
-        };
         // OpenCL lets such a launch succeed when what it waits for is over. It has no groups.
         let geometry = match range.global.contains(&0) {
             true => None,
             false => {
-                let geometry = code.geometry(range);
+                let geometry = self.code.geometry(range);
                 Some(geometry.map_err(|error| Error::new(PI_INVALID_VALUE, error))?)
             }
         };
         Ok(Prepared {
-            code,
+            code: &self.code,
             kept,
             geometry,
             max_threads: device.max_threads(),

@@ -1,7 +1,8 @@
 //! The device as a plugin of the interface that runtimes speak (PI 2.3).
 //!
-//! One platform with two devices: the first compiles kernels, the other one checks every access. Where nothing is to be
-//! compiled the other one is alone. A command starts as soon as nothing it waits for is left (`graph`): a small one on the
+//! Two platforms with a device each: the first compiles kernels, the other one checks every access. Where nothing is to be
+//! compiled the other one is alone. They share no platform, for programs put all devices of one into a context and wait for
+//! the slowest. A command starts as soon as nothing it waits for is left (`graph`): a small one on the
 //! thread that submits it, others on the threads of the device, several at a time if they have nothing to do with each
 //! other.
 
@@ -49,9 +50,9 @@ impl Plugin for Cpu {
     const NAME: &'static str = "cpu";
 
     fn platforms() -> Result<Vec<Arc<CpuPlatform>>> {
-        // One for the process: hosts compare platforms and devices by their handles.
-        static PLATFORM: LazyLock<Arc<CpuPlatform>> = LazyLock::new(Arc::default);
-        Ok(vec![Arc::clone(&PLATFORM)])
+        // The same for the process: hosts compare platforms and devices by their handles.
+        static PLATFORMS: LazyLock<Vec<Arc<CpuPlatform>>> = LazyLock::new(CpuPlatform::all);
+        Ok(PLATFORMS.clone())
     }
 }
 

@@ -21,7 +21,7 @@ pub(crate) struct CpuProgram {
     memory: Arc<Memory>,
     source: Source,
     state: Mutex<State>,
-    /// Whether a device of the context compiles kernels.
+    /// Whether the devices of the context compile kernels.
     compiles: bool,
 }
 

@@ -49,7 +49,7 @@ fn threads_of_the_pool() -> usize {
 }
 
 /// Runs an ignored test of this program in a process of its own.
-fn alone(test: &str, wrapper: &[&str], threads: Option<&str>) -> Output {
+pub(crate) fn alone(test: &str, wrapper: &[&str], threads: Option<&str>) -> Output {
     let program = std::env::current_exe().unwrap();
     let mut words = wrapper
         .iter()
@@ -67,7 +67,7 @@ fn alone(test: &str, wrapper: &[&str], threads: Option<&str>) -> Output {
 }
 
 #[track_caller]
-fn passes(output: &Output) {
+pub(crate) fn passes(output: &Output) {
     let shown = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
     assert!(
         output.status.success() && shown.contains("1 passed"),

@@ -69,10 +69,10 @@ pub(crate) struct Machine {
 
 impl Machine {
     pub(crate) fn new(plugin: Plugin, checks: bool) -> Machine {
-        let mut platforms = plugin.platforms().unwrap();
-        let mut devices = platforms.remove(0).devices(PI_DEVICE_TYPE_ALL).unwrap();
-        devices.retain(|device| device.name().unwrap().starts_with(CHECKED_NAME) == checks);
-        let device = devices.remove(0);
+        let platforms = plugin.platforms().unwrap().into_iter();
+        let mut devices = platforms.flat_map(|platform| platform.devices(PI_DEVICE_TYPE_ALL).unwrap());
+        let is_it = |device: &Device| device.name().unwrap().starts_with(CHECKED_NAME) == checks;
+        let device = devices.find(is_it).unwrap();
         let context = Context::new(&[&device]).unwrap();
         let queue = context
             .queue(
