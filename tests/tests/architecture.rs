@@ -9,9 +9,15 @@ use serde_json::Value;
 
 /// The crates, from below: each depends only on those before its own line.
 const LEVELS: [&[&str]; 11] = [
-    &["offkit-image", "offkit-opencl", "offkit-sync", "offkit-ur"],
+    &["offkit-image", "offkit-sync"],
     &["offkit-host"],
-    &["offkit-cache", "offkit-pi", "offkit-spirv"],
+    &[
+        "offkit-cache",
+        "offkit-opencl",
+        "offkit-pi",
+        "offkit-spirv",
+        "offkit-ur",
+    ],
     &["offkit-kernel", "offkit-object"],
     &["offkit-compile", "offkit-inventory", "offkit-plugin-tests"],
     &["offkit-llvm"],

@@ -50,7 +50,7 @@ mod why;
 use std::path::{Path, PathBuf};
 use std::{env, io};
 
-use offkit_host::{private, temporary};
+use offkit_host::{folders, temporary};
 use offkit_sync::LazyLock;
 
 pub use entry::{BadEntry, Entry, Header, Part};
@@ -59,7 +59,7 @@ pub use files::{FileId, mapped_by, mapped_libraries, mapped_named};
 pub use folder::Found;
 pub use key::{Digest, Input, Key, Kind};
 pub use limits::{AGE_VARIABLE, Limits, SIZE_VARIABLE, SWITCH_VARIABLE};
-pub use offkit_host::private::CACHE_VARIABLE;
+pub use offkit_host::folders::CACHE_VARIABLE;
 #[cfg(feature = "remote")]
 pub use remote::open as open_remote;
 pub use shared::{PATIENCE, REMOTE_VARIABLE, SIGN_VARIABLE, Shared, TRUST_VARIABLE};
@@ -91,7 +91,7 @@ impl Cache {
     pub fn user() -> &'static Self {
         static USER: LazyLock<Cache> = LazyLock::new(|| {
             // Without a cache it is one among the temporary folders.
-            let folder = private::cache_folder().map(|cache| cache.join("offkit"));
+            let folder = folders::cache().map(|cache| cache.join("offkit"));
             let folder = folder.unwrap_or_else(|| env::temp_dir().join("offkit-cache"));
             let is_on = limits::is_on();
             Cache {

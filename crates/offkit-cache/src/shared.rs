@@ -13,6 +13,7 @@ use std::io;
 use std::time::{Duration, Instant};
 use std::{process, thread};
 
+use offkit_host::program::naming_variable;
 use offkit_sync::{AtomicBool, Ordering};
 
 use crate::entry::{BadEntry, Entry};
@@ -217,7 +218,7 @@ impl Drop for Claim<'_> {
 
 /// The store that the environment names, if this was built to use one and its keys can be read.
 pub(crate) fn from_environment() -> Option<Shared> {
-    let named = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+    let named = |name| naming_variable(name).filter(|value| !value.is_empty());
     let address = named(REMOTE_VARIABLE)?;
     let opened = open(&address.to_string_lossy()).map_err(|error| error.to_string());
     let opened = opened.and_then(|store| {

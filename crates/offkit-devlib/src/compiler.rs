@@ -8,10 +8,11 @@ use std::collections::VecDeque;
 use std::env;
 use std::ffi::OsString;
 use std::fs::File;
+use std::iter;
 use std::path::{Path, PathBuf};
 
 use offkit_cache::{FileId, Key};
-use offkit_host::files::map;
+use offkit_host::{files::map, folders};
 use offkit_object::host::needed;
 
 /// What names of compilers' libraries begin with.
@@ -22,12 +23,6 @@ const LAST: &str = "libLLVM";
 
 /// No compiler has more of them.
 const MOST: usize = 16;
-
-/// The variable with folders where the loader looks before others.
-const LOADER_VARIABLE: &str = "LD_LIBRARY_PATH";
-
-/// Where systems have libraries that are said to be nowhere else.
-const SYSTEM: [&str; 5] = ["/lib64", "/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib"];
 
 /// Variables that change what clang reads or does.
 const VARIABLES: [&str; 4] = [
@@ -100,7 +95,6 @@ fn libraries(program: &Path) -> Vec<Library> {
 /// Where the loader finds a library that a file needs, which may say where to look: before the variable, and behind it.
 fn place(name: &str, file: &Path, before: &[String], behind: &[String]) -> Option<PathBuf> {
     let origin = file.parent().unwrap_or(Path::new("/"));
-    let variable = env::var_os(LOADER_VARIABLE).unwrap_or_default();
     let named = |folder: &String| {
         let rest = ["$ORIGIN", "${ORIGIN}"]
             .iter()
@@ -110,15 +104,11 @@ fn place(name: &str, file: &Path, before: &[String], behind: &[String]) -> Optio
             |rest| origin.join(rest.trim_start_matches('/')),
         )
     };
-    // Debian's folders, which its loader has built in before the usual ones.
-    let multiarch = format!("{}-linux-gnu", env::consts::ARCH);
-    let of_system = ["/lib", "/usr/lib"].map(|folder| Path::new(folder).join(&multiarch));
-    let of_variable = env::split_paths(&variable).filter(|folder| !folder.as_os_str().is_empty());
     (before.iter().map(named))
-        .chain(of_variable)
+        .chain(folders::of_variable())
         .chain(behind.iter().map(named))
-        .chain(of_system)
-        .chain(SYSTEM.map(PathBuf::from))
+        // Which has to be read, and is seldom needed.
+        .chain(iter::once_with(folders::of_system).flatten())
         .map(|folder| folder.join(name))
         .find(|path| path.is_file())
 }

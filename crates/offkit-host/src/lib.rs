@@ -19,6 +19,7 @@ pub mod clang;
 pub mod command_line;
 mod error;
 pub mod files;
+pub mod folders;
 pub mod nodes;
 #[cfg(unix)]
 pub mod pipes;

@@ -1,6 +1,5 @@
 //! The nodes that drivers of devices have in the file system.
 
-use std::env;
 use std::fs::{self, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -209,7 +208,7 @@ fn of_family(family: &Family) -> Vec<Node> {
 
 /// Where nodes are.
 fn dev() -> PathBuf {
-    let of_tests = env::var_os(DEV_VARIABLE).filter(|_| !program::is_privileged());
+    let of_tests = program::naming_variable(DEV_VARIABLE);
     of_tests.map_or_else(|| Path::new("/dev").to_owned(), PathBuf::from)
 }
 

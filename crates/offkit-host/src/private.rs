@@ -1,23 +1,7 @@
 //! Folders that nobody else can write to: what is in them is run.
 
-use std::path::{Path, PathBuf};
-use std::{env, fs, io};
-
-/// The environment variable that names the user's folder for files that can be made again.
-pub const CACHE_VARIABLE: &str = "XDG_CACHE_HOME";
-
-/// The user's folder for files that can be made again; `None` if there is none.
-pub fn cache_folder() -> Option<PathBuf> {
-    let named = |name: &str| {
-        env::var_os(name)
-            .filter(|value| !value.is_empty())
-            .map(PathBuf::from)
-    };
-    named(CACHE_VARIABLE)
-        .or_else(|| Some(named("HOME")?.join(".cache")))
-        // XDG's specification has relative paths ignored: they would mean another folder elsewhere.
-        .filter(|folder| folder.is_absolute())
-}
+use std::path::Path;
+use std::{fs, io};
 
 /// Makes a folder, or takes the one that is there if it is the user's own and others could not write to it. Others
 /// cannot look into it either.

@@ -1,6 +1,7 @@
 //! Programs of this machine.
 
 use std::env;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use offkit_sync::OnceLock;
@@ -128,6 +129,11 @@ pub fn is_privileged() -> bool {
 #[cfg(not(target_os = "linux"))]
 pub fn is_privileged() -> bool {
     false
+}
+
+/// The value of a variable that names what is loaded or run: none where the process [is privileged](is_privileged).
+pub fn naming_variable(name: &str) -> Option<OsString> {
+    env::var_os(name).filter(|_| !is_privileged())
 }
 
 #[cfg(all(test, unix))]

@@ -5,6 +5,8 @@ use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use offkit_host::program::naming_variable;
+
 /// Where drivers are named for all programs, in files that end with `.icd`.
 pub const FOLDER: &str = "/etc/OpenCL/vendors";
 
@@ -37,12 +39,12 @@ pub type Candidate = (Names, Result<PathBuf, String>);
 
 /// The libraries of drivers that are named on this machine, in the order in which loaders look at them.
 pub fn candidates() -> Vec<Candidate> {
-    named(|name| env::var_os(name), Path::new(FOLDER))
+    named(naming_variable, Path::new(FOLDER))
 }
 
 /// The folder of the files that name drivers, or what [`VENDORS`] names instead.
 pub fn vendors() -> PathBuf {
-    let vendors = env::var_os(VENDORS).filter(|value| !value.is_empty());
+    let vendors = naming_variable(VENDORS).filter(|value| !value.is_empty());
     vendors.map_or_else(|| PathBuf::from(FOLDER), PathBuf::from)
 }
 

@@ -1,15 +1,14 @@
 //! What a machine has for devices, apart from plugins: nodes of devices, kernel drivers, libraries of drivers, OpenCL's
 //! list of drivers, adapters of Unified Runtime. Nothing is loaded to find it out.
 
-use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use offkit_opencl::icd;
 use offkit_pi::below;
 
-use offkit_host::nodes::has_nodes_of_nvidia;
 pub use offkit_host::nodes::{Node, nodes};
+use offkit_host::{folders, nodes::has_nodes_of_nvidia};
 pub use offkit_ur::Adapter;
 
 /// A driver of the kernel's.
@@ -161,20 +160,7 @@ fn in_folders(folders: &[PathBuf], library: &Path) -> Option<PathBuf> {
     paths.find(|path| path.exists())
 }
 
-/// The folders that libraries are looked for in: those of `LD_LIBRARY_PATH`, of the loader's configuration, and its own.
+/// The folders that libraries are looked for in.
 fn library_folders() -> Vec<PathBuf> {
-    let variable = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
-    let mut folders: Vec<PathBuf> = env::split_paths(&variable)
-        .filter(|folder| folder.is_dir())
-        .collect();
-    let files = fs::read_dir("/etc/ld.so.conf.d").into_iter().flatten().flatten();
-    for file in files.map(|entry| entry.path()) {
-        let text = fs::read_to_string(file).unwrap_or_default();
-        let lines = text.lines().map(str::trim);
-        // A folder has a slash at its beginning; comments and what includes other files have not.
-        folders.extend(lines.filter(|line| line.starts_with('/')).map(PathBuf::from));
-    }
-    let architecture = format!("/usr/lib/{}-linux-gnu", env::consts::ARCH);
-    folders.extend(["/lib64", "/usr/lib64", "/usr/lib", "/lib", &architecture].map(PathBuf::from));
-    folders
+    [folders::of_variable(), folders::of_system()].concat()
 }

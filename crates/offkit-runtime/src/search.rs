@@ -30,7 +30,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use offkit_host::{files, program};
+use offkit_host::{files, folders, program};
 use offkit_pi::{BuiltIn, below};
 
 use crate::filter::{BACKENDS, can_name, perhaps_meant};
@@ -290,10 +290,8 @@ impl Search {
         if path.components().count() > 1 {
             return Place::File(path);
         }
-        let variable = env::var_os("LD_LIBRARY_PATH").filter(|_| !program::is_privileged());
-        let variable = variable.unwrap_or_default();
         let mut folders = self.folders.clone();
-        folders.extend(env::split_paths(&variable).filter(|folder| !folder.as_os_str().is_empty()));
+        folders.extend(folders::of_variable());
         let found = folders
             .iter()
             .map(|folder| folder.join(&path))
@@ -394,14 +392,7 @@ fn config_file() -> Option<PathBuf> {
     if let Some(named) = env::var_os(CONFIG_VARIABLE).filter(|named| !named.is_empty()) {
         return Some(named.into());
     }
-    // An empty one would name a file below the current folder, which may be anybody's.
-    let folder = |name| {
-        env::var_os(name)
-            .map(PathBuf::from)
-            .filter(|path| path.is_absolute())
-    };
-    let home = folder("XDG_CONFIG_HOME").or_else(|| Some(folder("HOME")?.join(".config")));
-    let users = home.map(|home| home.join("offkit/plugins.conf"));
+    let users = folders::config().map(|folder| folder.join("offkit/plugins.conf"));
     users
         .into_iter()
         .chain([PathBuf::from(SYSTEM_CONFIG)])

@@ -1,11 +1,12 @@
 //! Which adapters there are. Nothing is opened.
 
 use std::collections::HashSet;
-use std::env;
 use std::ffi::OsStr;
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use offkit_host::{folders, program};
 
 /// Names adapters, separated by commas, instead of all others.
 pub const FORCE_LOAD: &str = "UR_ADAPTERS_FORCE_LOAD";
@@ -62,11 +63,10 @@ impl Adapter {
 }
 
 /// The adapters of this machine, each file once: those that [`FORCE_LOAD`] names; else those in the folders of
-/// [`SEARCH_PATH`], beside the program (and in `../lib/offkit`), in the folders of `LD_LIBRARY_PATH`, and in the system's.
+/// [`SEARCH_PATH`], those with libraries that came with this code, those of `LD_LIBRARY_PATH`, and the system's.
 /// Those of [`FORCE_LOAD`] may not be there.
 pub fn adapters() -> Vec<Adapter> {
     // An empty one counts as well: it says that no adapter is wanted.
-    let variable = |name| env::var(name).ok();
     if let Some(named) = variable(FORCE_LOAD) {
         return forced(&named);
     }
@@ -74,7 +74,7 @@ pub fn adapters() -> Vec<Adapter> {
     let mut found: Vec<Adapter> = parts(&named)
         .flat_map(|folder| in_folder(&folder, &NAMES, &NamedBy::Variable(SEARCH_PATH)))
         .collect();
-    for folder in folders() {
+    for folder in library_folders() {
         // Without OpenCL's, the last of the names.
         found.extend(in_folder(&folder, &NAMES[..6], &NamedBy::Folder(folder.clone())));
     }
@@ -82,6 +82,10 @@ pub fn adapters() -> Vec<Adapter> {
     let mut known = HashSet::new();
     found.retain(|adapter| known.insert(adapter.library.file_name().map(OsStr::to_owned)));
     found
+}
+
+fn variable(name: &str) -> Option<String> {
+    program::naming_variable(name)?.into_string().ok()
 }
 
 /// The adapters that [`FORCE_LOAD`] names.
@@ -98,12 +102,12 @@ fn forced(named: &str) -> Vec<Adapter> {
 
 /// The folders that adapters are looked for in, each once; none where [`FORCE_LOAD`] names all that are wanted.
 pub fn looked_in() -> Option<Vec<PathBuf>> {
-    if env::var(FORCE_LOAD).is_ok() {
+    if variable(FORCE_LOAD).is_some() {
         return None;
     }
-    let named = env::var(SEARCH_PATH).unwrap_or_default();
+    let named = variable(SEARCH_PATH).unwrap_or_default();
     let mut known = HashSet::new();
-    let folders = parts(&named).chain(folders());
+    let folders = parts(&named).chain(library_folders());
     Some(folders.filter(|folder| known.insert(folder.clone())).collect())
 }
 
@@ -131,17 +135,13 @@ fn in_folder(folder: &Path, names: &[&str], named_by: &NamedBy) -> Vec<Adapter> 
         .collect()
 }
 
-/// The folders of libraries: beside the program, `../lib/offkit`, those of `LD_LIBRARY_PATH`, and the system's.
-fn folders() -> Vec<PathBuf> {
-    let program = env::current_exe().ok();
-    let own = program.as_deref().and_then(Path::parent);
-    let installed = own.and_then(Path::parent).map(|prefix| prefix.join("lib/offkit"));
-    let variable = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
-    let mut folders: Vec<PathBuf> = own.map(Path::to_owned).into_iter().chain(installed).collect();
-    folders.extend(env::split_paths(&variable).filter(|folder| folder.is_dir()));
-    let architecture = format!("/usr/lib/{}-linux-gnu", env::consts::ARCH);
-    folders.extend(["/usr/local/lib", &architecture, "/usr/lib64", "/usr/lib"].map(PathBuf::from));
-    folders
+/// The folders of libraries: those that came with this code, those of `LD_LIBRARY_PATH`, and the system's.
+fn library_folders() -> Vec<PathBuf> {
+    let own = match program::is_privileged() {
+        true => Vec::new(),
+        false => program::library_folders(),
+    };
+    [own, folders::of_variable(), folders::of_system()].concat()
 }
 
 #[cfg(test)]

@@ -9,7 +9,6 @@ use offkit_host::{chain, program};
 use offkit_image::ImageFormat;
 use offkit_pi::driver::{Library, open_resolved};
 use offkit_sync::LazyLock;
-use std::env;
 use std::ffi::CString;
 use std::path::PathBuf;
 
@@ -87,10 +86,11 @@ fn found() -> Result<&'static [JitLinker], &'static str> {
     }
 }
 
-/// The folders of toolkits. Variables count for nothing in a program that has more rights than its user.
+/// The folders of toolkits.
 fn toolkits() -> Vec<PathBuf> {
-    let variables = TOOLKIT_VARIABLES.iter().filter(|_| !program::is_privileged());
-    let named = variables.filter_map(env::var_os).map(PathBuf::from);
+    let variables = TOOLKIT_VARIABLES.iter();
+    let named = variables.filter_map(|name| program::naming_variable(name));
+    let named = named.map(PathBuf::from);
     // A relative one would be looked for in whatever folder the program is in.
     let all = named
         .filter(|folder| folder.is_absolute())

@@ -230,3 +230,52 @@ fn devices_are_chosen_by_the_names_that_are_listed() {
         [own[1], "acme:0"]
     );
 }
+
+/// What such a program loads, it loads with rights that its user has not.
+#[test]
+#[cfg(target_os = "linux")]
+#[expect(clippy::print_stderr, reason = "a skipped test says so")]
+fn programs_with_the_rights_of_another_look_at_no_variables() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    const NOBODY: &str = "--reuid=65534 --regid=65534 --clear-groups";
+    if std::fs::metadata("/proc/self").unwrap().uid() != 0 {
+        eprintln!("SKIPPED: only root has programs that others run with its rights");
+        return;
+    }
+    need!("setpriv");
+    let machine = Machine {
+        folder: Folder::new(),
+    };
+    let place = |name: &str| machine.folder.path(name);
+    let allow =
+        |file: &Path, mode| std::fs::set_permissions(file, std::fs::Permissions::from_mode(mode)).unwrap();
+    allow(&place("."), 0o755);
+    let copy = |program: &Path, name: &str, mode| {
+        std::fs::copy(program, place(name)).unwrap();
+        allow(&place(name), mode);
+    };
+    let run = |line: &str, variables: &[_]| {
+        let line = format!("{NOBODY} {}/{line}", place(".").display());
+        machine.run_program(Path::new("setpriv"), &line, variables).stdout
+    };
+    copy(&tool("id").unwrap(), "id", 0o4755);
+    if run("id -u", &[]) != "0\n" {
+        eprintln!("SKIPPED: programs get no rights of others here");
+        return;
+    }
+    let variables = [
+        ("OFFKIT_PLUGINS", "/nowhere/plugin.so"),
+        ("OCL_ICD_FILENAMES", "/nowhere/driver.so"),
+        ("OCL_ICD_VENDORS", "/nowhere/vendor.so"),
+        ("UR_ADAPTERS_FORCE_LOAD", "/nowhere/adapter.so"),
+    ];
+    for (mode, looks) in [(0o755, true), (0o4755, false)] {
+        copy(&offkit(), "copy", mode);
+        let said = run("copy doctor", &variables);
+        assert!(said.contains("Libraries of drivers"), "{mode:o}: {said}");
+        for file in ["plugin", "driver", "vendor", "adapter"] {
+            let name = format!("/nowhere/{file}.so");
+            assert_eq!(said.contains(&name), looks, "{mode:o}: {said}");
+        }
+    }
+}

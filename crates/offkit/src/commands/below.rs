@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use offkit_host::program::naming_variable;
 use offkit_opencl::icd;
 use offkit_pi::below::{Below, Kind, Outcome as Became};
 use offkit_runtime::advice::{opening, package_of};
@@ -212,7 +213,7 @@ fn nowhere(kind: Kind) -> Finding {
         Kind::OpenCl => {
             let vendors = icd::vendors();
             let folder = vendors.display();
-            let by = match std::env::var_os(icd::VENDORS).is_some_and(|value| !value.is_empty()) {
+            let by = match naming_variable(icd::VENDORS).is_some_and(|value| !value.is_empty()) {
                 true => format!(" ({})", icd::VENDORS),
                 false => String::new(),
             };

@@ -10,6 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
+use offkit_host::folders;
 use offkit_opencl::icd::{FOLDER, VENDORS};
 use offkit_runtime::machine::opencl_drivers;
 use serde_json::json;
@@ -98,13 +99,7 @@ pub(crate) fn run(icd: &Icd, terminal: Terminal) -> Result<(), Failure> {
 
 /// The folder of the user's.
 fn user_folder() -> Option<PathBuf> {
-    let named = |name: &str| {
-        env::var_os(name)
-            .filter(|value| !value.is_empty())
-            .map(PathBuf::from)
-    };
-    let data = named("XDG_DATA_HOME").or_else(|| Some(named("HOME")?.join(".local/share")))?;
-    data.is_absolute().then(|| data.join("offkit/OpenCL/vendors"))
+    folders::data().map(|folder| folder.join("offkit/OpenCL/vendors"))
 }
 
 /// The driver's library: the one that is named, or the one that came with this program.

@@ -4,22 +4,13 @@ use std::collections::{HashSet, VecDeque};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use offkit_host::files;
+use offkit_host::folders::{self, LIBRARIES_VARIABLE};
+use offkit_host::{files, program::naming_variable};
 use offkit_inventory::{Inventory, is_of_runtime};
 use offkit_object::host::{Needed, needed};
 
-/// Where loaders look last. What `ldconfig` knows beyond these is in a cache of its own form.
-const FOLDERS: [&str; 9] = [
-    "/lib64",
-    "/usr/lib64",
-    "/lib",
-    "/usr/lib",
-    "/lib/x86_64-linux-gnu",
-    "/usr/lib/x86_64-linux-gnu",
-    "/lib/aarch64-linux-gnu",
-    "/usr/lib/aarch64-linux-gnu",
-    "/usr/local/lib",
-];
+/// Where Debian has the libraries of programs for another processor.
+const OF_OTHERS: [&str; 2] = ["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu"];
 
 /// What files need, and what that needs.
 #[derive(Default)]
@@ -33,9 +24,9 @@ pub(super) struct Libraries {
 /// The libraries of files, nearest first, each once. `inside` is what was found in the files: where they are packages,
 /// their members find each other by their names, for the folders that members name are those of an installed package.
 pub(super) fn libraries_of(files: &[&Path], inside: &Inventory) -> Libraries {
-    let user = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
     let mut search = Search {
-        user: &user,
+        user: of_user(&naming_variable(LIBRARIES_VARIABLE).unwrap_or_default()),
+        system: of_system(),
         names: files.iter().map(|file| file_name(file)).collect(),
         seen: files.iter().map(|file| canonical(file)).collect(),
         next: files.iter().map(|file| (*file).to_owned()).collect(),
@@ -44,7 +35,7 @@ pub(super) fn libraries_of(files: &[&Path], inside: &Inventory) -> Libraries {
         missed: HashSet::new(),
     };
     search.follow();
-    let folders: Vec<PathBuf> = of_user(&user).chain(of_system()).collect();
+    let folders = [&*search.user, &*search.system].concat();
     for (name, by) in inside.needed_elsewhere() {
         let by = || match inside.libraries.get(by) {
             Some(library) => library.location.to_string(),
@@ -75,9 +66,11 @@ pub(super) fn file_name(file: &Path) -> String {
     name.to_string_lossy().into_owned()
 }
 
-struct Search<'u> {
+struct Search {
     /// The folders that the user names for all files.
-    user: &'u OsStr,
+    user: Vec<PathBuf>,
+    /// The folders where the loader looks for all files.
+    system: Vec<PathBuf>,
     found: Vec<PathBuf>,
     missing: Vec<(String, String)>,
     /// The names of the files, and those by which libraries were found.
@@ -90,7 +83,7 @@ struct Search<'u> {
     next: VecDeque<PathBuf>,
 }
 
-impl Search<'_> {
+impl Search {
     fn follow(&mut self) {
         while let Some(file) = self.next.pop_front() {
             // Whoever looks into it for code says why it cannot be read.
@@ -101,7 +94,7 @@ impl Search<'_> {
             if needed.libraries.is_empty() {
                 continue;
             }
-            let folders = folders(&file, &needed, self.user);
+            let folders = [folders_for(&file, &needed, &self.user), self.system.clone()].concat();
             for name in needed.libraries {
                 self.add(&name, &folders, || file.display().to_string());
             }
@@ -129,9 +122,9 @@ impl Search<'_> {
     }
 }
 
-/// Where the loader looks for what a file needs, in the order of glibc's: where the file says, where the user says, where
-/// the file says that it is to look after that, and where it looks for all. On Windows it is beside the file first.
-fn folders(file: &Path, needed: &Needed, user: &OsStr) -> Vec<PathBuf> {
+/// Where the loader looks for what a file needs before it looks where it does for all, in the order of glibc's: where the file
+/// says, where the user says, and where the file says that it is to look after that. On Windows it is beside the file first.
+fn folders_for(file: &Path, needed: &Needed, user: &[PathBuf]) -> Vec<PathBuf> {
     let folder = file.parent().filter(|folder| *folder != Path::new(""));
     let folder = folder.unwrap_or(Path::new("."));
     let origin = folder.to_string_lossy();
@@ -146,21 +139,21 @@ fn folders(file: &Path, needed: &Needed, user: &OsStr) -> Vec<PathBuf> {
     });
     let beside = is_windows.then(|| folder.to_owned());
     let own = own.chain(beside);
-    own.chain(of_user(user))
-        .chain(behind)
-        .chain(of_system())
-        .collect()
+    own.chain(user.iter().cloned()).chain(behind).collect()
 }
 
 /// The folders of a variable such as `LD_LIBRARY_PATH`.
-fn of_user(variable: &OsStr) -> impl Iterator<Item = PathBuf> {
+fn of_user(variable: &OsStr) -> Vec<PathBuf> {
     // An empty part is the current folder to the loader, but an empty variable is none at all.
-    std::env::split_paths(variable).filter(|_| !variable.is_empty())
+    let folders = std::env::split_paths(variable);
+    folders.filter(|_| !variable.is_empty()).collect()
 }
 
-/// Where the loader looks for what any file needs.
-fn of_system() -> impl Iterator<Item = PathBuf> {
-    FOLDERS.into_iter().map(PathBuf::from)
+/// Where loaders look for what any file needs, of whatever processor.
+fn of_system() -> Vec<PathBuf> {
+    let mut folders = folders::of_system();
+    folders.extend(OF_OTHERS.map(PathBuf::from));
+    folders
 }
 
 #[cfg(all(test, unix))]
@@ -208,10 +201,9 @@ mod tests {
     fn looks_in(says: &[(u64, &str)], user: &str) -> Vec<String> {
         let needed = needed(&library(&[says, &[(DT_NEEDED, "libX.so")]].concat()));
         assert_eq!(needed.libraries, ["libX.so"]);
-        let folders = folders(Path::new("/app/lib.so"), &needed, OsStr::new(user));
-        let own = folders.len() - FOLDERS.len();
-        let own = folders[..own].iter();
-        own.map(|folder| folder.display().to_string()).collect()
+        let folders = folders_for(Path::new("/app/lib.so"), &needed, &of_user(OsStr::new(user)));
+        let shown = folders.iter().map(|folder| folder.display().to_string());
+        shown.collect()
     }
 
     #[test]
