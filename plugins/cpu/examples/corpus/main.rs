@@ -35,7 +35,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crew::Member;
 use modules::Module;
 use offkit_plugin_cpu::{LIBMVEC_VARIABLE, PROCESSOR_VARIABLE};
-use record::{Identity, Record, Verdict};
+use record::{Identity, Record};
 use summary::Summary;
 
 const USAGE: &str =
@@ -134,6 +134,9 @@ fn run(options: &Options) -> io::Result<bool> {
     modules::shuffle(&mut modules, options.seed);
     if let Some(only) = &options.only {
         modules.retain(|module| module.digest.starts_with(only));
+        if modules.is_empty() {
+            return Err(io::Error::other(format!("no module's digest begins with {only}")));
+        }
     }
     modules.truncate(options.modules.max(options.sample));
     let read = |path: &Path| fs::read(path).map(|bytes| modules::digest(&bytes));
@@ -144,14 +147,15 @@ fn run(options: &Options) -> io::Result<bool> {
         variables: [PROCESSOR_VARIABLE, LIBMVEC_VARIABLE].map(|name| std::env::var(name).unwrap_or_default()),
     };
     if options.only.is_some() {
-        let mut member = Member::new(&options.compiler);
+        let (mut member, mut is_right) = (Member::new(&options.compiler), true);
         for module in &modules {
             println!("{}", module.path.display());
             for record in member.examine(module, Some(options.seed))? {
                 println!("{}", serde_json::to_string_pretty(&record)?);
+                is_right &= record.fault().is_none();
             }
         }
-        return Ok(true);
+        return Ok(is_right);
     }
     let (file, records) = record::open(&options.results, &identity)?;
     let mut known: HashMap<String, Vec<Record>> = HashMap::new();
@@ -166,9 +170,7 @@ fn run(options: &Options) -> io::Result<bool> {
         let mut file = file.lock().unwrap_or_else(|error| error.into_inner());
         for record in &records {
             writeln!(file, "{}", serde_json::to_string(record)?)?;
-            if let Some(run) = &record.run
-                && matches!(run.verdict, Verdict::Wrong | Verdict::Crashed)
-            {
+            if let Some(run) = record.fault() {
                 eprintln!(
                     "{:?}: {} {}: {}",
                     run.verdict,

@@ -21,6 +21,14 @@ pub(crate) struct Record {
     pub(crate) run: Option<Run>,
 }
 
+impl Record {
+    /// The run, if it shows a fault.
+    pub(crate) fn fault(&self) -> Option<&Run> {
+        let is_fault = |run: &&Run| matches!(run.verdict, Verdict::Wrong | Verdict::Crashed);
+        self.run.as_ref().filter(is_fault)
+    }
+}
+
 /// How a kernel runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
