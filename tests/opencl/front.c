@@ -723,15 +723,25 @@ static void rebuild(const char *file) {
     CHECK(workers(file, &worker) <= 5);
 }
 
+// What the signals do that end a program.
+static void handlers(void (*found[3])(int)) {
+    for (int i = 0; i < 3; i++) {
+        struct sigaction action;
+        CHECK(!sigaction((int[]){SIGINT, SIGTERM, SIGHUP}[i], NULL, &action));
+        found[i] = action.sa_handler;
+    }
+}
+
 int main(int count, char **words) {
+    void (*before[3])(int), (*behind[3])(int);
+    handlers(before);
     start();
     const char *check = count > 1 ? words[1] : "";
     if (!strcmp(check, "source")) {
         saxpy(from_source(SAXPY));
         // Signals are the program's own business, whatever a driver writes and starts.
-        struct sigaction action;
-        for (int i = 0; i < 3; i++)
-            CHECK(!sigaction((int[]){SIGINT, SIGTERM, SIGHUP}[i], NULL, &action) && action.sa_handler == SIG_DFL);
+        handlers(behind);
+        CHECK(!memcmp(before, behind, sizeof before));
         clReleaseProgram(from_source(MACROS));
         variables();
     }
