@@ -61,9 +61,22 @@ impl Front {
         self.check_by("rules", &[rule]);
     }
 
+    /// Checks one about parts of devices, on a device of four units, whatever the machine has.
+    #[track_caller]
+    fn check_rule_of_parts(&self, rule: &str) {
+        let mut command = Command::new(self.folder.path("rules"));
+        self.done(command.arg(rule).env("OFFKIT_CPU_THREADS", "4"));
+    }
+
     #[track_caller]
     fn check_by(&self, program: &str, words: &[&str]) -> String {
-        let printed = self.run(Command::new(self.folder.path(program)).args(words)).ok();
+        self.done(Command::new(self.folder.path(program)).args(words))
+    }
+
+    /// Runs a program that says when it is done.
+    #[track_caller]
+    fn done(&self, command: &mut Command) -> String {
+        let printed = self.run(command).ok();
         assert!(printed.ends_with("done\n"), "{printed}");
         printed
     }
@@ -254,10 +267,7 @@ fn freeing_nothing_does_not_wait() {
 #[test]
 fn programs_are_there_for_the_devices_that_they_are_built_for() {
     let Some(front) = Front::get() else { return };
-    let mut check = Command::new(front.folder.path("rules"));
-    front
-        .run(check.arg("devices").env("OFFKIT_CPU_THREADS", "4"))
-        .ok();
+    front.check_rule_of_parts("devices");
 }
 
 #[test]
@@ -293,8 +303,7 @@ fn what_does_not_go_together_is_refused() {
 #[test]
 fn devices_have_parts() {
     let Some(front) = Front::get() else { return };
-    let mut check = Command::new(front.folder.path("rules"));
-    front.run(check.arg("parts").env("OFFKIT_CPU_THREADS", "4")).ok();
+    front.check_rule_of_parts("parts");
 }
 
 #[test]
