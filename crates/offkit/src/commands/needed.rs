@@ -94,7 +94,8 @@ impl Search {
             if needed.libraries.is_empty() {
                 continue;
             }
-            let folders = [folders_for(&file, &needed, &self.user), self.system.clone()].concat();
+            let mut folders = folders_for(&file, &needed, &self.user);
+            folders.extend_from_slice(&self.system);
             for name in needed.libraries {
                 self.add(&name, &folders, || file.display().to_string());
             }
